@@ -75,7 +75,7 @@ prediction = [40.0, 80.0]
 # Operations are recorded while `Mode.enabled` is true. `no_grad` and `enable_grad` are subclasses of `GradMode`, which are
 # called without arguments and whose objects have `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
 # exception), and when the object decorates a function. The same object may be entered again inside its own block.
-# (PyTorch's objects have a single place to remember, so if you enter one twice, recording stays off afterwards. Yours
+# (PyTorch's objects remember only one previous mode, so if you enter one twice, recording stays off afterwards. Yours
 # will do better.) A decorator makes a new object for each call, as PyTorch's does: two threads may be in the function at once.
 #
 # ```python

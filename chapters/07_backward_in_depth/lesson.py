@@ -1,43 +1,50 @@
 # %% [markdown] tags=["short"]
 # # Backward in depth
-# Your engine from chapter 06 is right as long as nobody changes a number between the forward and the backward pass. Now
-# it learns to notice such a change, to be switched off, and to record a write as part of the computation.
+# Your engine from chapter 06 is correct as long as nobody changes a value between the forward and the backward pass. In this chapter it
+# learns to detect such a change, to stop recording on request, and to record an in-place write as part of the computation. By the end you
+# can say which in-place operations are safe, and why.
 #
-# ## Four ways to add one
-# `h` is `exp(x)`, and each line below adds 1 in place, to all of `h` or to its first number. A constant changes no derivative,
-# so the gradient of `x` should be $e^x$ each time, `[1, 2.7183]`. Is it?
+# ## Four in-place writes that add one
+# `h` is `exp(x)`, and each line below adds 1 in place, either to all of `h` or only to its first element. Adding a constant doesn't change
+# a derivative, so the gradient of `x` should be $e^x$ each time, which is `[1, 2.7183]`. Is it?
 
 # %% hidden=true
 from course import check, lesson, pictures
 
 mytorch = lesson.mytorch(7)  # your library as of this chapter, using your code wherever you've solved the exercises
 
-# %%
+# %% tags=["proof-four-writes"]
 import minitorch as torch
 
-writes = ["h.add_(1)", "h.detach().add_(1)", "h[:1].add_(1)", "h.data.add_(1)"]
-for write in writes:
+writes = {
+    "h.add_(1)": lambda h: h.add_(1),
+    "h.detach().add_(1)": lambda h: h.detach().add_(1),
+    "h[:1].add_(1)": lambda h: h[:1].add_(1),
+    "h.data.add_(1)": lambda h: h.data.add_(1),
+}
+for name, write in writes.items():
     x = torch.tensor([0.0, 1.0], requires_grad=True)
     h = x.exp()
-    eval(write)
+    write(h)
     error = check.error(h.sum().backward)
-    print(f"{write:19}", x.grad if error is None else str(error).partition(" by")[0])
+    print(f"{name:19}", x.grad if error is None else str(error).partition(" by")[0])
 
 # %% [markdown]
-# Three raise. The fourth gives a gradient, and it is wrong: `[2, 3.7183]`, each number too large by the 1 that was added.
+# Three of them raise an error, while the fourth returns an incorrect gradient: each entry of `[2, 3.7183]` is too large by the 1 that was
+# added.
 #
-# ## A version beside the numbers
-# The derivative of `exp` is its result, so the node saved `h`: the tensor itself, since a copy would cost memory.
-# It also saved a **version**, the number of writes so far. The whole idea fits in a dozen lines.
+# ## The version counter
+# The derivative of `exp` is its own result, so the node saves `h`. It saves the tensor itself, because a copy would cost memory, and next
+# to it the tensor's **version**, a counter of the in-place writes so far. The whole idea fits into a dozen lines.
 
 
 # %%
 class Row:
-    def __init__(self, numbers):
-        self.numbers, self.version = numbers, 0
+    def __init__(self, values):
+        self.values, self.version = values, 0
 
     def add_(self, amount):
-        self.numbers[:] = [number + amount for number in self.numbers]
+        self.values[:] = [value + amount for value in self.values]
         self.version += 1
 
 
@@ -48,7 +55,7 @@ class Saved:
     def get(self):
         if self.row.version != self.version:
             raise RuntimeError(f"at version {self.row.version}; expected version {self.version} instead")
-        return self.row.numbers
+        return self.row.values
 
 
 row = Row([1.0, 2.7])
@@ -57,16 +64,16 @@ row.add_(1)
 print(check.error(saved.get))
 
 # %% [markdown]
-# Now break it. A second `Row` on the same list acts as a view, but has a counter of its own:
+# To break the model, make a second `Row` on the same list. It behaves like a view, but it has a counter of its own:
 
 # %%
 row = Row([1.0, 2.7])
-saved, view = Saved(row), Row(row.numbers)
+saved, view = Saved(row), Row(row.values)
 view.add_(1)
 print(saved.get(), "at version", row.version)
 
 # %% [markdown]
-# The numbers changed and nobody noticed. Tensors that share memory have to share the counter too. Which ones do?
+# The values changed without an error. Tensors that share memory therefore have to share the counter as well, so let's see which ones do:
 
 # %% tags=["proof-shared-counter"]
 t = torch.zeros(3)
@@ -77,16 +84,16 @@ t.numpy()[0] = 7
 print({name: tensor._version for name, tensor in tensors.items()}, t.tolist())
 
 # %% [markdown]
-# A view and `detach()` share the counter. `.data` shares only the memory, and NumPy doesn't count. In `mytorch` the
-# counter belongs to the storage, and `write` from chapter 03 moves it. With the slider you choose how many of the four
-# writes from above are made before `backward`.
+# Views and `detach()` share the counter with their source. `.data` shares only the memory and has a counter of its own, and a write through
+# NumPy doesn't move any counter. In `mytorch` the counter belongs to the storage, and `write` from chapter 03 increments it. The slider
+# chooses how many of the four writes from above happen before `backward`.
 
 
 # %%
 def after(count):
     h = torch.tensor([0.0, 1.0], requires_grad=True).exp()
-    for write in writes[:count]:
-        eval(write, {"h": h})
+    for write in [*writes.values()][:count]:
+        write(h)
     verdict = "backward works" if check.error(h.sum().backward) is None else "backward raises"
     name = f"{['h = x.exp()', *writes][count]}: {verdict}"
     return pictures.storage(h, {name: h}, version=h._version)
@@ -94,55 +101,74 @@ def after(count):
 
 pictures.slider(after, start={"count": 1}, count=[0, 1, 2, 3, 4])
 
-# %% [markdown]
-# Which writes are harmless? That depends on what the formula needs, so try to predict it. The cell writes into the input or the
-# result of five operations, then into a leaf that requires grad, and into a view of that leaf:
-
+# %% [markdown] tags=["short"]
+# ### Which in-place operations are safe?
+# That depends on what the backward formula needs, so try to predict the table. For each of five operations, the cell writes into the input
+# or into the result, and then runs the backward pass:
 
 # %% tags=["proof-what-may-be-written"]
+operations = {"a + 1": lambda a: a + 1, "a * 2": lambda a: a * 2, "a * a": lambda a: a * a}
+operations |= {"a.exp()": lambda a: a.exp(), "a.relu()": lambda a: a.relu()}
+
+
 def verdict(operation, into):
     source = torch.tensor([0.5, 1.5], requires_grad=True) * 1
-    result = eval(operation, {"a": source})
+    result = operation(source)
     with torch.no_grad():
         {"input": source, "result": result}[into].add_(1)
     return "fine" if check.error(result.sum().backward) is None else "raises"
 
 
-for operation in ("a + 1", "a * 2", "a * a", "a.exp()", "a.relu()"):
-    print(f"{operation:9}", {into: verdict(operation, into) for into in ("input", "result")})
+for name, operation in operations.items():
+    print(f"{name:9}", {into: verdict(operation, into) for into in ("input", "result")})
+
+# %% [markdown]
+# All of these errors come late, in the backward pass. Other writes are refused at once, while recording is on:
+
+# %% tags=["proof-refused-at-once"]
 leaf = torch.tensor([1.0, 2.0], requires_grad=True)
-print(check.error(leaf.mul_, 2), check.error(leaf[:1].mul_, 2), sep="\n")
+result = leaf * 1
+with torch.no_grad():
+    quiet_view = result[:1]
+parts = {"leaf": leaf, "view of a leaf": leaf[:1], "view from no_grad": quiet_view}
+parts |= {"part of unbind": result.unbind()[0], "expanded": result[:1].expand(2)}
+for name, tensor in parts.items():
+    print(f"{name:17}", str(check.error(tensor.add_, 1)).removeprefix("unsupported operation: ").partition(".")[0])
+result[0].add_(1)
+print("result[0].add_(1) works:", result.tolist())
 
 # %% [markdown] tags=["short"]
-# A recorded write would turn the leaf into a result, and its `.grad` would stay empty. Optimizers write to their
-# parameters under `no_grad`.
+# A recorded write would turn the leaf into a result, and its `.grad` would stay empty. The parts of `unbind`, `split` and `chunk` come from
+# one node with several outputs, which autograd can't rebuild for a single part; index the tensor instead, as the last line does. An
+# expanded tensor keeps several elements at one memory location, so a write into it would be ambiguous and is
+# refused even with recording off.
 #
 # **Interview · When is an in-place operation an error?**
 #
-# - *Thirty seconds:* When it overwrites a value that a backward formula still needs: a node saves the version with the
-#   tensor, and backward raises if the counter has moved. Or, at once, when a recorded write meets a leaf that requires
-#   grad.
-# - *Longer:* `exp` and `relu` keep their result, a sum keeps nothing, and a product keeps each factor that the gradient of the
-#   other one needs.
-# - *They ask next:* Does `no_grad` help? Against the error about a leaf, yes. Against the error in backward it doesn't: the write
-#   isn't recorded, but it still counts.
-# - *The trap:* `.data` to silence the error. It silences the check, not the mistake.
-# - *Proof:* `proof-what-may-be-written`, `proof-shared-counter`.
+# - *Thirty seconds:* When it overwrites a value that a backward formula still needs. A node saves each tensor together with its version,
+#   and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf that
+#   requires grad or into one of the parts that `unbind` returns.
+# - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the other factor
+#   needs. Refused at once are also a view that was made under `no_grad` and an expanded tensor.
+# - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded. It doesn't remove the error in
+#   the backward pass, because the write still moves the counter.
+# - *The trap:* Using `.data` to silence the error. That silences the check, and the gradient is incorrect.
+# - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
 # **Interview · "A leaf Variable that requires grad is being used in an in-place operation." What happened?**
 #
-# - *Thirty seconds:* You wrote into a parameter while autograd was recording. The write would turn the leaf into a result,
-#   and its `.grad` would stay empty. Write under `torch.no_grad()`, as optimizers do.
-# - *Longer:* Writing through a view of the leaf is refused, too. Under `no_grad` a write isn't recorded, but it still
-#   counts, so write after `backward`: a node that saved the old weight raises.
-# - *They ask next:* Why not `w.data.sub_(...)`? It doesn't count. If a node still needs the old weight, you get a wrong
+# - *Thirty seconds:* Someone wrote into a parameter while autograd was recording. The write would turn the leaf into a result, so its
+#   `.grad` would stay empty. Such writes belong under `torch.no_grad()`, which is also what optimizers use.
+# - *Longer:* Writing through a view of the leaf is refused, too. A write under `no_grad` isn't recorded but still counts, so update the
+#   weight after `backward`, or a node that saved the old weight raises an error.
+# - *They ask next:* Why not `w.data.sub_(...)`? It doesn't move the counter. If a node still needs the old weight, you get an incorrect
 #   gradient and no error, as in the fourth line at the top.
-# - *The trap:* writing initial weights by hand without `no_grad`. The functions of `torch.nn.init` bring it along
+# - *The trap:* Setting initial weights by hand without `no_grad`. The functions of `torch.nn.init` run under `no_grad` themselves
 #   ([chapter 10](10_activations_and_initialization.ipynb)).
-# - *Proof:* `proof-what-may-be-written`, `proof-shared-counter`.
+# - *Proof:* `proof-refused-at-once`, `proof-four-writes`.
 #
 # ## Turning recording off
-# Guess the first two columns before you run the cell. One row surprises most people.
+# Guess the first two columns before you run the cell. One row surprises most people, and the text below says which.
 
 # %% tags=["proof-modes"]
 w, tensors = torch.tensor([1.0, 2.0], requires_grad=True), {}
@@ -158,25 +184,24 @@ with torch.inference_mode():
         tensors["set_grad_enabled in it"] = w * 2
     with torch.inference_mode(False):
         tensors["inference_mode(False)"] = w * 2
-tensors["eval()"] = torch.nn.Linear(2, 1).eval()(w)
+tensors["a layer in eval()"] = torch.nn.Linear(2, 1).eval()(torch.ones(3, 2))
 for name, tensor in tensors.items():
-    made_by = tensor.grad_fn and tensor.grad_fn.name()
-    print(
-        f"{name:22} requires grad {tensor.requires_grad!s:5}  inference {tensor.is_inference()!s:5}  made by {made_by}"
-    )
+    node = tensor.grad_fn.name() if tensor.grad_fn else "none"
+    print(f"{name:22} requires grad {tensor.requires_grad!s:5}  inference {tensor.is_inference()!s:5}  node: {node}")
 (view * 3).sum().backward()
 print("after a backward pass through the view:", view.grad, w.grad)
 for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference._version):
     print(str(check.error(use)).partition(".")[0])
 
 # %% [markdown]
-# `no_grad` switches off the recording of *results*; a new leaf may still ask for gradients. A view that is made in it says
-# that it requires grad, because it asks its base. But it has no `grad_fn`, so no gradient comes back through it, neither to
-# the view nor to the base. `eval()` changes none of this. Inference tensors have no version counter, so no node can save them, not even later.
+# The surprise is the view. It reports `requires_grad=True`, which it inherits from its base, although nothing was recorded. It has no
+# `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.) A new leaf
+# keeps the flag that you give it, because `no_grad` only stops the recording of *results*. `eval()` doesn't change the recording at all.
+# Inference tensors have no version counter, so no node can save them, not even after the block.
 #
-# ### Whose mode is it?
-# If a mode were one switch for the whole program, a server that predicts in one thread would stop the recording in another
-# thread, which trains. Is it?
+# ### The mode belongs to the thread
+# If the mode were one switch for the whole program, a thread that serves predictions would stop the recording in another thread that
+# trains. The cell tries that out, and also what a decorator and an exception do:
 
 # %% tags=["proof-thread"]
 import threading
@@ -202,51 +227,54 @@ for where, flag in recorded.items():
     print(f"{where:26} {'recorded' if flag else 'not recorded'}")
 
 # %% [markdown] tags=["short"]
-# The mode belongs to the thread, and a new thread starts with recording on. A block puts back what was there before, even when
-# an exception ends it, and as a decorator it does so around each call.
+# Each thread has a mode of its own, and a new thread starts with recording on. A block restores the previous mode, even after an
+# exception, and a decorator does the same around each call. All asyncio tasks of a thread share its mode, so an `await` inside the block
+# stops the recording [in other tasks too](proof-await-and-yield).
 #
-# In `mytorch`, `record` from chapter 06 looks at a flag, `Mode.enabled`, of which each thread has its own. A `GradMode`
-# object sets the flag and puts it back. You write its three methods in exercise 2.
+# In `mytorch`, `record` from chapter 06 reads the flag `Mode.enabled`, which each thread has for itself. A `GradMode` object sets the flag
+# and restores it afterwards, and you write its three methods in exercise 2.
 #
 # **Interview · `no_grad`, `inference_mode`, `detach` or `eval`?**
 #
-# - *Thirty seconds:* `no_grad` for code that shouldn't be recorded, such as an optimizer's step. `inference_mode` for
-#   pure prediction. `detach` to cut one tensor out of the graph. `eval` changes what layers such as dropout compute,
-#   and doesn't stop the recording.
-# - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, brings recording back inside `no_grad`, not inside
-#   `inference_mode`. There it takes `inference_mode(False)`.
-# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf's flag is its own.
-# - *The trap:* calling only `model.eval()` in a validation loop: the graph is still recorded. And a worker thread that you start
-#   inside `no_grad` does record.
-# - *Proof:* `proof-modes`, `proof-thread`.
+# - *Thirty seconds:* `no_grad` is for code that shouldn't be recorded, such as an optimizer step, and `inference_mode` is a stricter form
+#   for pure prediction. `detach` cuts a single tensor out of the graph. `eval` changes what layers such as dropout compute, and it doesn't
+#   stop the recording.
+# - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`. Inside `inference_mode` it doesn't, and
+#   you need `inference_mode(False)`.
+# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag. Is the mode safe with
+#   asyncio? Not across an `await`, because all tasks of a thread share it.
+# - *The trap:* Calling only `model.eval()` in a validation loop, which still records the graph. A worker thread that you start inside
+#   `no_grad` also records.
+# - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
 #
 # ## `detach` shares memory
-# `detach` gives a new tensor on the same storage, without a history.
+# `detach` returns a new tensor on the same storage, without a history. `clone` copies the values and is recorded.
 
 # %% tags=["proof-detach"]
 a = torch.tensor([1.0, 2.0], requires_grad=True)
 y = a * 3
-cut, new = y.detach(), y.clone()
-print("detach:", cut.requires_grad, cut.is_leaf, cut.grad_fn, "same memory:", cut.data_ptr() == y.data_ptr())
-print("clone: ", new.requires_grad, new.is_leaf, new.grad_fn.name(), "same memory:", new.data_ptr() == y.data_ptr())
+cut, copy = y.detach(), y.clone()
+print("detach: node", cut.grad_fn, " leaf", cut.is_leaf, " same memory", cut.data_ptr() == y.data_ptr())
+print("clone:  node", copy.grad_fn.name(), " leaf", copy.is_leaf, " same memory", copy.data_ptr() == y.data_ptr())
 cut[0] = 100
 (y * cut).sum().backward()
 print(y, a.grad)
 
 # %% [markdown]
-# Autograd treats `cut` as a constant: `a` gets $3 \cdot [100, 6]$, through `y` alone.
+# Autograd treats `cut` as a constant, so the gradient of `a` comes through `y` alone and is $3 \cdot [100, 6]$. The write happened before
+# the product saved its factors, and therefore it isn't an error.
 #
 # **Interview · What does `detach` do, and how is it different from `.data` and `clone`?**
 #
-# - *Thirty seconds:* It returns a tensor on the same memory that isn't connected to the graph.
-# - *Longer:* Autograd notices a write through it, since it shares the version counter; `.data` doesn't. `clone` copies
-#   the memory and *stays* in the graph. For a copy outside the graph, write `x.detach().clone()`.
-# - *They ask next:* Does `detach` free the graph? No, the original still holds it.
-# - *The trap:* `x.detach().numpy()` shares memory too, and NumPy counts nothing.
+# - *Thirty seconds:* `detach` returns a tensor on the same memory that isn't connected to the graph. It shares the version counter, so
+#   autograd detects a write through it, whereas a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
+# - *Longer:* For a copy outside the graph, write `x.detach().clone()`.
+# - *They ask next:* Does `detach` free the graph? No, because the original tensor still holds it.
+# - *The trap:* `x.detach().numpy()` shares the memory too, and a write through NumPy doesn't move the counter.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
-# ### Two more uses of `detach`
-# You can give an operation another gradient, and you can keep the loss of one network away from another network. In the second
+# ### Straight-through estimators and GANs
+# With `detach` you can replace the gradient of an operation, and you can keep one network's loss away from another network. In the second
 # half of the cell, a generator makes an image and a discriminator judges it.
 
 
@@ -262,24 +290,23 @@ for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminato
     print(f"{name:28} the generator gets {'nothing' if generator.weight.grad is None else 'a gradient'}")
 
 # %% [markdown]
-# Rounding is flat between its jumps, so its gradient is 0. The second line has the same values, and the gradient that `x` itself
-# would have.
+# Rounding is flat between its jumps, so its gradient is 0. The second line computes the same values, but it has the gradient that `x`
+# itself would have.
 #
 # **Interview · Where do you need `detach`? Name three places.**
 #
-# - *Thirty seconds:* Wherever a value should count as a constant: what you log or carry to the next step, the target that a
-#   teacher network sets, and the generator's images while a GAN's discriminator learns.
-# - *Longer:* And to give an operation another gradient: `x + (f(x) - x).detach()` has the value of `f(x)` and the slope of
-#   `x`, which is called a straight-through estimator. Networks with rounded weights are trained with it
-#   ([chapter 22b](22b_memory.ipynb)).
-# - *They ask next:* `detach` or `no_grad` for the teacher? Both cut it off. `no_grad` around its forward pass saves the
-#   memory as well, because nothing is recorded.
-# - *The trap:* detaching the images in the generator's own step. Then it gets no gradient and learns nothing.
+# - *Thirty seconds:* Wherever a value should count as a constant. Three examples are a loss that I log or carry to the next step, the
+#   target that a teacher network computes, and the generator's images while a GAN's discriminator learns.
+# - *Longer:* A fourth is replacing the gradient of an operation. `x + (f(x) - x).detach()` has the value of `f(x)` and the gradient of `x`,
+#   and it is called a straight-through estimator. Networks with rounded weights are trained with it ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* `detach` or `no_grad` for the teacher? Both cut it off. `no_grad` around its forward pass saves memory as well, because
+#   nothing is recorded.
+# - *The trap:* Detaching the images in the generator's own step. Then the generator gets no gradient and learns nothing.
 # - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
 #
-# ### Cutting a history that grows
-# A loop that carries a state from one step to the next carries the graph of that state along. Here a running average of the loss
-# is kept in two ways:
+# ### A history that grows with every step
+# A loop that carries a state from one step to the next also carries the graph of that state. Here a running average of the loss is kept in
+# two ways:
 
 
 # %% tags=["proof-growing-graph"]
@@ -304,63 +331,245 @@ for name, sizes_seen in sizes.items():
 print({name: seen[-1] for name, seen in sizes.items()})
 pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive")
 
-# %% [markdown] tags=["short"]
-# The first average keeps every step's graph and what its nodes saved, so memory grows until it runs out. If you call `backward` on
-# each loss, the saved values are freed, but the nodes still pile up. The second average keeps a number.
+# %% [markdown]
+# The first average keeps the graph of every step, including the tensors that its nodes saved, so memory grows until it runs out. If you
+# call `backward` on each loss, the saved tensors are freed, but the nodes still accumulate. The second average has no history.
 #
 # **Interview · Training takes more memory with every step. What do you look for?**
 #
-# - *Thirty seconds:* For something that outlives the step and still has a `grad_fn`: a list of losses, a running average, a
-#   hidden state. Add `loss.item()` or `loss.detach()` to it, and detach the state between chunks.
-# - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks. That is truncated
-#   backpropagation through time ([chapter 15](15_recurrent_networks.ipynb)).
-# - *The trap:* `retain_graph=True`, to silence "backward through the graph a second time". It keeps even more.
-#   *Proof:* `proof-growing-graph`.
+# - *Thirty seconds:* I look for something that outlives the step and still has a `grad_fn`, such as a list of losses, a running average
+#   or a hidden state. For logging I store `loss.item()` or `loss.detach()`, and I detach the hidden state between chunks.
+# - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks. That is truncated backpropagation through
+#   time ([chapter 15](15_recurrent_networks.ipynb)).
+# - *The trap:* Passing `retain_graph=True` to silence "backward through the graph a second time", which keeps even more memory alive.
+# - *Proof:* `proof-growing-graph`.
 #
-# ## Writes that belong to the graph
-# Not every write is an accident. `out[1:3] = y * y` is a computation and needs a derivative. But the write goes through
-# a view, while the loss will use `out`.
+# ## Hooks on saved tensors
+# You can choose what a node stores. Inside `torch.autograd.graph.saved_tensors_hooks(pack, unpack)`, a node stores `pack(tensor)` and calls
+# `unpack` on it in the backward pass. Here are the first write of this lesson under two pairs of hooks, and under a context manager that
+# makes writes harmless:
+
+# %% tags=["proof-saved-tensors-hooks"]
+graph = torch.autograd.graph
+contexts = {
+    "stored in 16 bits": graph.saved_tensors_hooks(lambda t: t.bfloat16(), lambda stored: stored.float()),
+    "stored as it is": graph.saved_tensors_hooks(lambda t: t, lambda stored: stored),
+    "mutation allowed": graph.allow_mutation_on_saved_tensors(),
+}
+for name, context in contexts.items():
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    with context:
+        h = x.exp()
+        h.add_(1)
+        h.sum().backward()
+    print(f"{name:18}", x.grad)
+
+# %% [markdown]
+# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap:
+# PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect. `allow_mutation_on_saved_tensors`
+# clones a saved tensor just before it is written to, whereas minitorch clones every saved tensor at once.
+#
+# **Interview · How do you change what autograd saves for the backward pass?**
+#
+# - *Thirty seconds:* With `torch.autograd.graph.saved_tensors_hooks`. The pack hook replaces each saved tensor by anything I like, for
+#   example a compressed copy or a file name, and the unpack hook restores the tensor in the backward pass.
+# - *Longer:* `save_on_cpu` is such a pair and moves saved tensors to the CPU. Non-reentrant activation checkpointing is another: it packs
+#   placeholders, and unpacking the first one recomputes the forward pass ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* Are the hooks called for parameters as well? Yes, for every tensor that a node saves, so skip what you don't want to
+#   copy.
+# - *The trap:* A pack hook that returns the tensor itself, because the version check is gone.
+# - *Proof:* `proof-saved-tensors-hooks`.
+#
+# ## In-place writes in the graph
+# Not every write is an accident. `out[1:3] = y * y` is a computation and needs a derivative, but the write goes through a view, while the
+# loss will use `out`. The cell gives each node that belongs to a line of the program the text of that line.
 
 # %% tags=["proof-rebase"]
 x, y = mytorch.tensor([1.0, 2.0, 3.0], requires_grad=True), mytorch.tensor([4.0, 5.0], requires_grad=True)
-out = x * 2
+out, square = x * 2, y * y
+names = {out.grad_fn: "x * 2", square.grad_fn: "y * y"}
+names |= {out.grad_fn.next_functions[0][0]: "x", square.grad_fn.next_functions[0][0]: "y"}
 late = out[2:]
-out[1:3] = y * y
+out[1:3] = square
+names[out.grad_fn] = "CopySlices\nout[1:3] = y * y"
 late.mul_(10)
+names |= {out.grad_fn: "CopySlices\nlate.mul_(10)", out.grad_fn.next_functions[1][0]: "late * 10"}
 out.sum().backward()
 print(x.grad, y.grad)
-pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
+pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: names.get(n, n.name()))
 
 # %% [markdown] given="mytorch.autograd.inplace:current_history"
-# The base `out` got a node `CopySlices` for each write. Inside the slice, the gradient goes to what was written;
-# outside, it goes on to what was there before. So `x` gets nothing at the overwritten places. This is **rebasing**.
-# Other views, such as `late`, rebuild their `grad_fn` on their next use if the base has changed, as this function shows. The
-# write and the backward of `CopySlices` are exercise 3.
+# Each write gave the base `out` a new node, `CopySlices`. In the backward pass, the gradient of the written slice goes to the source of the
+# write, and the gradient of all other elements goes on to the old history of `out`. PyTorch calls this **rebasing** the history. Other views
+# of `out`, such as `late`, rebuild their `grad_fn` on their next use if the base has changed, and this function does that. You write the
+# recorded write and the backward of `CopySlices` in exercise 3.
 
 # %% [markdown]
-# In numbers: the gradient of the sum arrives as ones. The backward pass meets the last write first. At each write, the places
-# that were written get one part of the gradient, and the places that weren't get the other. Here are both parts:
+# The backward pass meets the last write first. This cell calls the two nodes by hand and draws what arrives at each of them, with the
+# written slice framed, and what the first write passes on:
 
-# %%
-to_product, to_double = y.grad / (2 * y.detach()), x.grad / 2
-arrives = ("arrives", mytorch.ones(1, 3).tolist())
-pictures.grids(
-    arrives, "↓", ("to y * y, times 10 where late", [to_product.tolist()]), ("to x * 2", [to_double.tolist()])
-)
+# %% tags=["proof-copy-slices"]
+last = out.grad_fn
+first = last.next_functions[0][0]
+rest, to_late = last.apply(mytorch.ones(3))
+through_late, to_square = mytorch.zeros(3), mytorch.zeros(3)
+through_late[2:] = 10 * to_late  # late * 10 starts from the value that the first write left there
+to_double, to_square[1:3] = first.apply(rest + through_late)
+print("to x * 2:", to_double.tolist(), " to y * y:", to_square[1:3].tolist())
+last_write = ("arrives at late.mul_(10)", [[1.0, 1.0, 1.0]], [[0, 0, 1]])
+first_write = ("arrives at out[1:3] = y * y", [(rest + through_late).tolist()], [[0, 1, 1]])
+to_old = ("passed on to x * 2", [to_double.tolist()])
+to_source = ("passed on to y * y", [to_square.tolist()], [[0, 1, 1]])
+pictures.grids(last_write, "↓", first_write, "↓", to_old, "↓", to_source)
+
+# %% [markdown]
+# So `x` gets nothing where `y * y` replaced its values. That isn't true of every write: `late.mul_(10)` overwrites an element too, but the
+# new value was computed from the old one, so the old one gets 10 times the gradient. Compilers go a step further and remove the writes.
+# `torch.compile` **functionalizes** a program, which means that each write becomes an operation with a new result, such as
+# `slice_scatter`. The last lines show that the gradients stay the same:
+
+# %% tags=["proof-functionalization"]
+x, y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([4.0, 5.0], requires_grad=True)
+out = x * 2
+out[1:3].mul_(10)
+print("after out[1:3].mul_(10):", torch.autograd.grad(out.sum(), x)[0])
+out = (x * 2).slice_scatter(y * y, 0, 1, 3)  # out[1:3] = y * y
+out = out.slice_scatter(out[2:] * 10, 0, 2, 3)  # late.mul_(10)
+print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 
 # %% [markdown]
 # **Interview · You write `out[1:3] = f(y)`. How do gradients get to `y`?**
 #
-# - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass it sends the gradient of
-#   the written places to the source, and that of the other places to the old history.
-# - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is
-#   used next.
-# - *They ask next:* Does it work on a leaf that requires grad? No, it raises: the leaf would become a result.
-# - *The trap:* The values that were overwritten get no gradient at all, though they were computed. *Proof:* `proof-rebase`.
+# - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass that node sends the gradient of
+#   the written slice to `f(y)`, and the gradient of all other elements to the old history of `out`.
+# - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is used next.
+# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result. What does
+#   `torch.compile` do with such writes? It functionalizes them: the captured graph computes with `slice_scatter`, and only a write into an
+#   input of the graph is copied back at its end.
+# - *The trap:* Expecting a gradient for the overwritten values. They get none, unless the new values were computed from them, as by `mul_`.
+# - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.
 #
-# ## What `Variable` was
-# Before version 0.4 a tensor held only numbers, and a `Variable` around it had `data`, `grad` and `grad_fn`. Then the
-# two became one class.
+# ## The real one
+# This function of `minitorch` gives a view a new history after its base was written to:
+
+# %%
+import inspect
+
+from minitorch.autograd import views
+
+print(inspect.getsource(views.refresh_view))
+
+# %% [markdown] tags=["short"]
+# `seen_again` makes the view anew from the current base, `set_history` does what `attach` does in `mytorch`, and `_view_version` remembers
+# which version of the base the view was made from. PyTorch also has to handle cases that `current_history` leaves aside: `_view_made` marks
+# views that may not be used once their base has been written to, such as the parts of `split`, and `_cut_off` handles a base that has lost
+# its history.
+#
+# ## Ten lines to remember
+# 1. A node saves tensors with their version. A write increments the version, and the backward pass compares.
+# 2. Views and `detach()` share memory and version counter, while `.data` shares only the memory.
+# 3. Which writes are safe depends on the formulas: `exp` needs its result, a product its factors, a sum nothing.
+# 4. `no_grad` and `inference_mode` stop the recording, and `eval` doesn't. No node can save an inference tensor.
+# 5. The mode belongs to the thread, so don't `await` or `yield` inside the block.
+# 6. `detach` cuts and shares memory, `clone` copies and stays in the graph, `detach().clone()` cuts and copies.
+# 7. A tensor that outlives a training step should have no history.
+# 8. A write into a view gives its base a new history, `CopySlices`.
+# 9. Overwritten values get no gradient, unless the new values were computed from them.
+# 10. `saved_tensors_hooks` decides what nodes store, and what it stores has no version check.
+#
+# ## Rapid fire
+# - *Does `no_grad` make `add_` safe?* No, the version still changes.
+# - *Is the result of `detach` a leaf?* Yes, because it has no `grad_fn`.
+# - *Does `eval()` stop the recording?* No.
+# - *Does a write through NumPy increment the version?* No, autograd can't detect it.
+# - *Does a result lose its history when you enter a `no_grad` block?* No, only new results have none.
+
+# %% tags=["proof-rapid-fire"]
+before = w * w
+with torch.no_grad():
+    inside = before * 1
+for name, tensor in {"before": before, "inside": inside, "detached": before.detach()}.items():
+    print(f"{name:8} node:", tensor.grad_fn.name() if tensor.grad_fn else "none", " leaf:", tensor.is_leaf)
+
+# %% [markdown]
+# ## You try
+# [Five exercises](../exercises/07_backward_in_depth.ipynb), 13 points: predict the effect of a write through `detach`; write the modes and
+# the in-place writes of `mytorch`; keep an average of a model's weights; and fix a loop that trains on a stream.
+# [Chapter 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, adds hooks to the backward pass, and tests whether a backward
+# formula is correct.
+#
+# ## If you have time
+# ### `no_grad` around `await` and `yield`
+# A block restores the mode when it is left. What happens when a function pauses inside its block, as generators and coroutines do?
+
+# %% tags=["proof-await-and-yield"]
+import asyncio
+
+
+def generator():
+    with torch.no_grad():
+        yield
+
+
+@torch.no_grad()
+def decorated_generator():
+    yield
+
+
+@torch.no_grad()
+async def decorated_coroutine():
+    return (w * 2).requires_grad
+
+
+async def evaluate():
+    with torch.no_grad():
+        await asyncio.sleep(0)  # the event loop runs another task
+
+
+async def train():
+    recorded["another task, while one awaits in the block"] = (w * 2).requires_grad
+
+
+async def run():
+    recorded["the body of a decorated coroutine"] = await decorated_coroutine()
+    await asyncio.gather(evaluate(), train())
+
+
+recorded = {}
+for name, paused in {"a generator with a block": generator(), "a decorated generator": decorated_generator()}.items():
+    next(paused)
+    recorded[f"the caller of {name}"] = (w * 2).requires_grad
+    list(paused)
+# In a thread of its own, because the notebook's thread already runs an event loop.
+thread = threading.Thread(target=asyncio.run, args=(run(),))
+thread.start()
+thread.join()
+for where, flag in recorded.items():
+    print(f"{where:44} {'recorded' if flag else 'not recorded'}")
+
+# %% [markdown]
+# A `yield` inside the block leaks the mode to the caller until the generator goes on, whereas the decorator switches the mode back at each
+# `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body,
+# because the call only creates the coroutine, and the mode is restored before the body runs. So keep `await` and `yield` out of the block.
+#
+# ### Myth · "In-place saves memory, so prefer it"
+# The cell runs four in-place operations and checks what the node saved: the tensor's own memory, or a copy?
+
+# %% tags=["proof-in-place-memory"]
+for name in ("exp_", "relu_", "sin_", "log_"):
+    h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
+    getattr(h, name)()
+    kept = h.grad_fn._saved_result if name in ("exp_", "relu_") else h.grad_fn._saved_self
+    where = "its result" if kept.data_ptr() == h.data_ptr() else f"a copy of its input, {kept.tolist()}"
+    print(f"{name:5} saves {where}")
+
+# %% [markdown]
+# `exp_` and `relu_` need only their result, so one piece of memory is enough. `sin_` and `log_` need their input, so PyTorch copies it first
+# and nothing is gained. If *another* node needs the old value, the backward pass raises the error from the top.
+#
+# ### What `Variable` was
+# Before version 0.4, a tensor held only values, and a `Variable` around it held `data`, `grad` and `grad_fn`. Then the two classes were
+# merged. You will still meet `Variable` in old code.
 
 # %% tags=["proof-variable"]
 hidden = w * 3
@@ -371,75 +580,13 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
 # %% [markdown]
 # ### Myth · `autograd.Variable` belongs in new code
-# It doesn't. You'll also hear that it has been a no-op since 0.4, and that isn't quite right: the last line shows that
-# `Variable(hidden)` detaches. In the middle of a network it cuts off everything before it, without an error.
+# It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches. In the
+# middle of a network it cuts off everything before it, without an error.
 #
 # **Interview · What was `Variable`?**
 #
-# - *Thirty seconds:* The wrapper that carried `grad` and `grad_fn` before tensors did. `Variable(t)` still works, and detaches.
-# - *They ask next:* Does wrapping copy? No, it shares the memory.
-# - *The trap:* wrapping a hidden value "to be safe", which loses its history. *Proof:* `proof-variable`.
-#
-# ### Myth · "In-place saves memory, so prefer it"
-# Here are four in-place operations. Did the node save the tensor's own memory, or a copy?
-
-# %% tags=["proof-in-place-memory"]
-for name in ("exp_", "relu_", "sin_", "log_"):
-    h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
-    getattr(h, name)()
-    kept = h.grad_fn._saved_result if name in ("exp_", "relu_") else h.grad_fn._saved_self
-    where = "its result" if kept.data_ptr() == h.data_ptr() else f"a copy of its input, {kept.tolist()}"
-    print(f"{name:5} keeps {where}")
-
-# %% [markdown]
-# `exp_` and `relu_` need their result, so one piece of memory is enough. `sin_` and `log_` need their input, so PyTorch
-# copied it first, and nothing is gained. If *another* node needs the old value, you get the error.
-#
-# ## The real one
-# Here is how `minitorch` gives a view a new history after its base was written to:
-
-# %%
-import inspect
-
-from minitorch.autograd import views
-
-print(inspect.getsource(views.refresh_view))
-
-# %% [markdown] tags=["short"]
-# `seen_again` makes the view anew from the base as it is now, `set_history` does what `attach` does in `mytorch`, and
-# `_view_version` remembers which version of the base the view has seen. PyTorch had to add the cases that `current_history` leaves
-# out: `_view_made` marks views that may no longer be used once their base has been written to, such as the parts of `split`, and
-# `_cut_off` handles a base that has lost its history.
-#
-# ## Ten lines to remember
-# 1. A node saves tensors with their version. A write moves the version, and backward compares.
-# 2. Views and `detach()` share memory and version, `.data` only the memory.
-# 3. What may be written depends on what the formulas need: `exp` needs its result, a product its factors, a sum nothing.
-# 4. `no_grad` and `inference_mode` stop the recording, `eval` doesn't. No node can save an inference tensor.
-# 5. Under `no_grad` you may write into a leaf that requires grad.
-# 6. `detach` cuts and shares, `clone` copies and stays, `detach().clone()` does both.
-# 7. Whatever outlives a step should have no history.
-# 8. A write into a view gives its base a new history.
-# 9. The old values get no gradient where they were overwritten.
-# 10. `Variable` is a tensor, and `Variable(t)` detaches.
-#
-# ## Rapid fire
-# - *Does `no_grad` make `add_` safe?* No, the version still moves.
-# - *Is the result of `detach` a leaf?* Yes, it has no `grad_fn`.
-# - *Does `eval()` stop the recording?* No.
-# - *Does a write through NumPy move the version?* No, autograd doesn't learn of it.
-# - *Does a result lose its history when you enter a `no_grad` block?* No. Only new results have none.
-
-# %% tags=["proof-rapid-fire"]
-before = w * w
-with torch.no_grad():
-    inside = before * 1
-for name, tensor in {"before": before, "inside": inside, "detached": before.detach()}.items():
-    print(f"{name:8} made by", tensor.grad_fn and tensor.grad_fn.name())
-
-# %% [markdown]
-# ## You try
-# [Five exercises](../exercises/07_backward_in_depth.ipynb), 13 points: predict a write through `detach`, give `mytorch` its modes and its writes, keep an average of a
-# model's weights, and repair a loop that trains on a stream.
-# [Chapter 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, hooks into the backward pass, and finds out
-# whether a formula is right.
+# - *Thirty seconds:* It was the wrapper that held `grad` and `grad_fn` before tensors did. `Variable(t)` still works today, but it returns
+#   a detached tensor.
+# - *They ask next:* Does wrapping copy? No, the result shares the memory.
+# - *The trap:* Wrapping a hidden value "to be safe", which loses its history.
+# - *Proof:* `proof-variable`.
