@@ -1145,9 +1145,9 @@ def checked():
 
 
 def register_post_accumulate_grad_hook():
-    """Call `hook(leaf)` each time a backward pass has added to a leaf's `.grad`. Returns a `RemovableHandle`.
+    """Call `hook(leaf)` each time a backward pass has updated the leaf's `.grad`. Returns a `RemovableHandle`.
 
-    The leaf keeps these hooks in `x.post_hooks`, which is None at first.
+    The hook is called even if the pass brought no gradient to the leaf. The leaf keeps these hooks in `x.post_hooks`, which is None at first.
 
     Raises:
         RuntimeError: "cannot register a hook on a tensor that doesn't require gradient", or for a result "post

@@ -1,11 +1,12 @@
 # %% [markdown] tags=["short"]
 # # Vector–Jacobian products
-# A formula for a gradient can be wrong, and training still works. In this chapter you write formulas of your own,
-# differentiate a gradient, hook into the backward pass, and check every formula of `mytorch`.
+# A network can train on a backward formula that is incorrect. In this chapter you learn what a backward pass computes, write formulas of
+# your own, test every formula of `mytorch` against finite differences, and run code in the middle of the backward pass.
 #
-# ## A wrong formula still learns
-# The derivative of $y = \tanh x$ is $1 - y^2$. Someone writes $1 - |y|$. `autograd.Function` puts a pair of forward and
-# backward into the graph as one node, so both can be tried. Train a small network on a sine with each.
+# ## An incorrect formula still learns
+# The derivative of $y = \tanh x$ is $1 - y^2$, but someone writes $1 - |y|$. `autograd.Function` puts a forward and a backward into the
+# graph as one node, so both can be tried. `backward` receives `grad`, the gradient of the loss with respect to the result, and multiplies
+# it by the derivative. The cell trains a small network on a sine with each formula, on three seeds.
 
 # %% hidden=true
 import warnings
@@ -22,7 +23,6 @@ class Tanh(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        ctx.x = x
         return x.tanh()
 
     @staticmethod
@@ -37,32 +37,174 @@ class Absolute(Tanh):
         return grad * (1 - ctx.saved_tensors[0].tanh().abs())
 
 
-def losses(activation):
-    torch.manual_seed(0)
+def losses(activation, seed):
+    torch.manual_seed(seed)
     x = torch.linspace(-2, 2, 40).unsqueeze(1)
     weights = [torch.randn(size).requires_grad_() for size in ((1, 16), (16,), (16, 1))]
     for _ in range(200):
         loss = ((activation(x @ weights[0] + weights[1]) @ weights[2] / 4 - (2 * x).sin()) ** 2).mean()
         yield loss.item()
-        slopes = torch.autograd.grad(loss, weights)
-        weights = [(w - 0.3 * g).detach().requires_grad_() for w, g in zip(weights, slopes, strict=True)]
+        gradients = torch.autograd.grad(loss, weights)
+        weights = [(w - 0.3 * g).detach().requires_grad_() for w, g in zip(weights, gradients, strict=True)]
 
 
 variants = {"1 - y²": Tanh.apply, "1 - |y|": Absolute.apply}
-curves = {name: list(losses(activation)) for name, activation in variants.items()}
-print({name: round(values[-1], 3) for name, values in curves.items()})
-pictures.curves(curves, xlabel="step", ylabel="mean squared error", log="y")
+for seed in (2, 1, 0):
+    curves = {name: list(losses(activation, seed)) for name, activation in variants.items()}
+    print("seed", seed, {name: f"{values[0]:.1f} to {values[-1]:.2f}" for name, values in curves.items()})
+pictures.curves(curves, xlabel="step (seed 0)", ylabel="mean squared error", log="y")
 
 # %% [markdown] tags=["short"]
-# Both losses fall, and the wrong formula ends close to the right one. A falling loss proves nothing about a gradient.
+# All six losses fall by more than nine tenths, and it depends on the seed which formula ends lower. A falling loss therefore doesn't prove
+# that a gradient is correct.
+#
+# ## `backward`, argument by argument
+# A loss is a scalar. What does `backward` do if the result has two elements?
+
+# %% tags=["proof-vector-jacobian"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = torch.stack([x[0] * x[1], x[2].exp()])
+print(check.error(y.backward))
+rows = [torch.autograd.grad(y, x, each, retain_graph=True)[0] for each in torch.eye(2)]
+v, jacobian = torch.tensor([1.0, 10.0]), torch.stack(rows)
+y.backward(v, retain_graph=True)
+print("v @ J:", (v @ jacobian).round(decimals=1), "  x.grad:", x.grad.round(decimals=1))
+
+
+def product(v, x=x, y=y, jacobian=jacobian):
+    (gradient,) = torch.autograd.grad(y, x, torch.tensor(v), retain_graph=True)
+    return pictures.grids(("v", torch.tensor(v)), "@", ("J", jacobian), "=", ("v @ J", gradient))
+
+
+pictures.slider(product, start={"v": (1.0, 10.0)}, v=[(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 10.0), (0.0, 0.0)])
+
+# %% [markdown]
+# The **gradient argument** `v` says how much each element of `y` counts. `y.backward(v)` computes the derivative of $\sum_i v_i y_i$, which
+# is the **vector–Jacobian product** (VJP) $v^\top J$ with $J_{ij} = \partial y_i / \partial x_j$, and it never builds $J$. Each node of the
+# graph computes such a product: it receives $v$ for its result and returns $v^\top J$ for its input. That is what `grad` is in the
+# `backward` above.
+#
+# For $J$ itself, ask for one row at a time, as `rows` does. Each row needs the saved tensors again, so `retain_graph=True` keeps them.
+# `create_graph=True` goes further and records the backward pass, so that the gradient can be differentiated. That works because the
+# backward formulas are made of recorded operations.
+
+# %% tags=["proof-create-graph"]
+x = mytorch.tensor(2.0, requires_grad=True)
+derivatives = [x**3]
+for _ in range(3):
+    derivatives += mytorch.autograd.grad(derivatives[-1], x, create_graph=True)
+print(*derivatives, sep="\n")
+print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=True)[0])
+
+# %% [markdown]
+# These are $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties need such second derivatives.
+#
+# **Interview · Why does `backward` need an argument when the result isn't a scalar?**
+#
+# - *Thirty seconds:* Reverse mode computes a vector–Jacobian product, and the argument is the vector. It says how much each element of the
+#   result counts. For a scalar it is 1, so PyTorch fills it in.
+# - *Longer:* `y.backward(v)` computes the derivative of $\sum_i v_i y_i$.
+# - *They ask next:* What if you want the whole Jacobian? That takes one pass for each output, as in `rows`. `torch.func.jacrev` and
+#   `torch.autograd.functional.jacobian` do it for you.
+# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative". It gives the derivative of the sum.
+# - *Proof:* `proof-vector-jacobian`.
+#
+# **Interview · `retain_graph` or `create_graph`?**
+#
+# - *Thirty seconds:* `retain_graph` keeps the saved tensors, so that the same graph can run backward again. `create_graph` records the
+#   backward pass itself, so that I can differentiate the gradient, and by default it retains the graph as well.
+# - *Longer:* Gradient penalties, Hessian–vector products and meta-learning need `create_graph`.
+# - *They ask next:* Why does `backward(create_graph=True)` warn? The leaf and its `.grad` form a reference cycle, which can leak memory.
+#   `autograd.grad` doesn't create this cycle.
+# - *The trap:* Passing `retain_graph=True` to silence "backward a second time". Often a hidden state should have been detached.
+# - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
+#
+# ### Reverse mode and forward mode
+# One backward pass gives one row of the Jacobian. A loss has a single row, however many parameters there are, and for that reason networks
+# are trained in **reverse mode**. **Forward mode** gives one column a pass, the **Jacobian–vector product** (JVP) $J u$. You can also get it
+# from two passes in reverse mode: $v^\top J$ is linear in $v$, so differentiating it with respect to $v$ brings $J$ back.
+
+
+# %% tags=["proof-two-passes"]
+def function(x):
+    return torch.stack([x[0] * x[1], x[2].exp()])
+
+
+x = torch.tensor([1.0, 2.0, 0.0], requires_grad=True)
+u, dummy = torch.tensor([1.0, 0.0, 3.0]), torch.ones(2, requires_grad=True)
+(row,) = torch.autograd.grad(function(x), x, dummy, create_graph=True)
+(column,) = torch.autograd.grad(row, dummy, u)
+step = 1e-3 * u
+difference = (function(x + step) - function(x - step)) / 2e-3
+print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each, 2) for each in difference.tolist()])
+
+# %% [markdown]
+# **Interview · Reverse mode or forward mode?**
+#
+# - *Thirty seconds:* Reverse mode costs one pass per output, and forward mode costs one pass per input. A loss has one output and millions
+#   of inputs, so training uses reverse mode.
+# - *Longer:* Forward mode computes the derivative along with the function, so it doesn't have to save tensors. In PyTorch it is
+#   `torch.func.jvp`, and `jacfwd` and `jacrev` build whole Jacobians.
+# - *They ask next:* And a Hessian? Use forward over reverse, which gives one column for each input, and each column costs a small multiple
+#   of a gradient.
+# - *The trap:* Building $J$ in order to multiply it by a vector. Both products exist without it.
+# - *Proof:* `proof-two-passes`, `proof-vector-jacobian`.
+#
+# ### Per-sample gradients
+# Differentially private training and influence functions need the gradient of each sample's loss. A backward pass of the summed loss gives
+# only the sum, and a loop over the samples is slow. `is_grads_batched=True` takes a batch of vectors $v$, here the rows of the identity. For
+# a linear layer there is a shortcut: each gradient is the outer product of the gradient at the output and the input.
+
+# %% tags=["proof-per-sample"]
+samples, weight = torch.arange(6.0).reshape(3, 2), torch.tensor([[1.0, 1.0]], requires_grad=True)
+output = samples @ weight.t()
+each_loss = (output**2).sum(1)
+(each,) = torch.autograd.grad(each_loss, weight, torch.eye(3), is_grads_batched=True, retain_graph=True)
+at_output, total = torch.autograd.grad(each_loss.sum(), (output, weight))
+print("batched gradients:", each.squeeze(1).tolist(), " gradient of the sum:", total.tolist())
+outer = at_output * samples  # the layer has one output, so this is the outer product for each sample
+pictures.grids(("at the output", at_output), "×", ("inputs", samples), "=", ("a gradient for each sample", outer))
+
+# %% [markdown]
+# PyTorch runs such a batch in one vectorized pass, by `vmap`; minitorch has no `vmap` and runs the passes one after the other. In PyTorch
+# 2.13 the usual way is to write the loss of *one* sample as a function and to transform it:
+#
+# ```python
+# from torch.func import grad, vmap
+#
+# def loss(weight, sample):
+#     return ((weight @ sample) ** 2).sum()
+#
+# vmap(grad(loss), in_dims=(None, 0))(weight, samples)  # shape (3, 1, 2), the same values
+# ```
+#
+# **Interview · How do you compute per-sample gradients without a loop?**
+#
+# - *Thirty seconds:* I write the loss of one sample as a function of the parameters and apply `vmap(grad(loss), in_dims=(None, 0))`. `grad`
+#   makes it a function that returns the gradient, and `vmap` adds the batch dimension, so everything runs in one vectorized pass.
+# - *Longer:* For an `nn.Module`, `torch.func.functional_call` passes the parameters as an argument. For linear layers, the outer product of
+#   the output's gradient and the input gives the same, and libraries for differential privacy use hooks to do that.
+# - *They ask next:* What does it cost? The memory of one gradient for each sample. If only their norms are needed, the outer product doesn't
+#   have to be formed.
+# - *The trap:* Batch norm mixes the samples of a batch, so a sample's gradient depends on the rest of the batch.
+# - *Proof:* `proof-per-sample`; batch norm: [chapter 12](12_norm_dropout_and_modes.ipynb).
 #
 # ## A formula of your own
-# `forward` runs unrecorded, and `backward` gets the gradient of the result and returns one for each argument of `forward`.
-# `ctx` belongs to the node: `save_for_backward` keeps a tensor *with* its version, `ctx.x = x` without. What is the difference?
+# In an `autograd.Function`, `forward` runs without recording. `backward` receives $v$ and returns one VJP for each argument of `forward`.
+# `ctx` belongs to the node, and `save_for_backward` saves a tensor *with* its version, as nodes do. What happens if you store it as an
+# attribute instead?
+
 
 # %% tags=["proof-save-for-backward"]
+class Attribute(Tanh):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return Tanh.forward(ctx, x)
+
+
 h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
-node = Tanh.apply(h).grad_fn
+node = Attribute.apply(h).grad_fn
 h.mul_(10)
 print("x:", node.x.tolist())
 print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition(" by")[0])
@@ -70,17 +212,18 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 # %% [markdown]
 # **Interview · When do you write an `autograd.Function`, and what goes wrong?**
 #
-# - *Thirty seconds:* When autograd can't see the operation (a C++ kernel, a NumPy call), when its derivative should be
-#   another one, or when a formula is cheaper or more stable than the recorded steps.
-# - *Longer:* `backward` returns one gradient for each argument of `forward`, `None` where there is none.
-# - *They ask next:* How do you test it? `gradcheck`, and `gradgradcheck`, in float64.
-# - *The trap:* keeping a tensor as an attribute of `ctx`. Above, the formula would compute with `[10, 20]`.
-# - *Proof:* `proof-save-for-backward`, `proof-gradcheck`.
+# - *Thirty seconds:* I write one when autograd can't see the operation, such as a C++ kernel or a NumPy call, when the operation should
+#   have another derivative, or when a formula is cheaper or more stable than the recorded steps. The most frequent mistake is to store
+#   tensors on `ctx` instead of calling `save_for_backward`.
+# - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none.
+# - *They ask next:* How do you test it? With `gradcheck`, and with `gradgradcheck` if it should be differentiated twice, in float64.
+# - *The trap:* Storing a tensor as an attribute of `ctx`. Above, the formula would silently compute with `[10, 20]`.
+# - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
-# ### In today's PyTorch: a custom operation
-# A `Function` is known to autograd alone. `torch.library.custom_op` declares an operation that the whole dispatcher knows
-# ([chapter 02b](02b_dtypes_and_dispatch.ipynb)): with a schema, a kernel for each device, and a formula that you register.
-# `minitorch` has no `torch.library`, so this is PyTorch 2.13's own text, with what it prints:
+# ### Custom operations: `torch.library.custom_op`
+# Only autograd deals with a `Function`. `torch.library.custom_op` declares an operation for the whole dispatcher
+# ([chapter 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register.
+# `minitorch` has no `torch.library`, so this is code for PyTorch 2.13, with what it prints:
 #
 # ```python
 # @torch.library.custom_op("demo::cube", mutates_args=())
@@ -121,186 +264,87 @@ x = torch.tensor([2.0], requires_grad=True)
 Cube.apply(x).sum().backward()
 print("x.grad:", x.grad, "  node:", Cube.apply(x).grad_fn.name())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · `torch.library.custom_op` or `autograd.Function`?**
 #
-# - *Thirty seconds:* `custom_op` for a kernel that PyTorch can't see into, such as C++, Triton or NumPy code: it gets a schema and
-#   works with `torch.compile` and export as one opaque call. `Function` for a pair of forward and backward made of PyTorch's own
+# - *Thirty seconds:* I use `custom_op` for a kernel that PyTorch can't see into, such as C++, Triton or NumPy code. It gets a schema, and
+#   `torch.compile` and export treat it as one opaque call. I use `Function` for a forward and a backward that are made of PyTorch's own
 #   operations.
-# - *Longer:* Beside the kernel you register the formula with `register_autograd`, and with `register_fake` a function that gives
-#   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. Kernels in C++ and Triton are
-#   registered in the same way (`triton_op` lets the compiler look inside).
-# - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises.
-# - *The trap:* An operation that writes to an argument must name it in `mutates_args`. If it doesn't, the call goes through all
-#   the same, and only `opcheck` complains. *Proof:* `proof-cube`.
+# - *Longer:* Beside the kernel you register the backward formula with `register_autograd`, and with `register_fake` a function that returns
+#   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. Kernels in C++ and Triton are registered in the
+#   same way, and `triton_op` lets the compiler look inside.
+# - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises an error.
+# - *The trap:* An operation that writes to an argument must name it in `mutates_args`. If it doesn't, the call still goes through, and only
+#   `opcheck` complains.
+# - *Proof:* `proof-cube`.
 #
-# ## Nudging: the smallest test
-# To test a formula, move one number of the input a little to both sides, and divide the difference of the results by the distance:
+# ## Finite differences and `gradcheck`
+# To test a backward formula, move one element of the input a little to both sides, and divide the difference of the results by the
+# distance. This quotient is called a **central difference**:
 
 
 # %%
-def nudged(function, x, step=1e-6):
-    slopes = []
-    for place in range(len(x)):
+def central_differences(function, x, step=1e-6):
+    derivatives = []
+    for index in range(len(x)):
         up, down = x.clone(), x.clone()
-        up[place] += step
-        down[place] -= step
-        slopes.append((function(up).sum() - function(down).sum()).item() / (2 * step))
-    return slopes
+        up[index] += step
+        down[index] -= step
+        derivatives.append((function(up).sum() - function(down).sum()).item() / (2 * step))
+    return derivatives
 
 
-def formula(activation, x):
+def by_backward(activation, x):
     x = x.clone().requires_grad_()
     return torch.autograd.grad(activation(x).sum(), x)[0].tolist()
 
 
 inputs = torch.tensor([-1.0, 0.5], dtype=torch.float64)
-print("nudged  ", [f"{slope:.4f}" for slope in nudged(torch.tanh, inputs)])
+print("central differences", [f"{each:.4f}" for each in central_differences(torch.tanh, inputs)])
 for name, activation in variants.items():
-    print(f"{name:8}", [f"{slope:.4f}" for slope in formula(activation, inputs)])
+    print(f"{name:19}", [f"{each:.4f}" for each in by_backward(activation, inputs)])
 
 # %% [markdown]
-# The wrong formula is found at once, without any training. Now break the test in two ways. The results of a float32 function come
-# in steps that are coarse for a nudge of $10^{-6}$, and at a kink the two sides disagree:
+# The test finds the incorrect formula at once, without any training. It has two limits. float32 is too coarse for a step of $10^{-6}$, and
+# at a kink the two sides disagree:
 
 # %%
 spacing = torch.tensor(0.46).nextafter(torch.tensor(1.0)) - 0.46  # tanh(0.5) is 0.46
-print(f"float32: results are {spacing.item():.0e} apart, so slopes come in steps of {spacing.item() / 2e-6:.2f}")
+print(f"float32: results are {spacing.item():.0e} apart, so the quotient is a multiple of {spacing.item() / 2e-6:.2f}")
 kink = torch.zeros(1, dtype=torch.float64)
-print("relu at 0: nudged", nudged(torch.relu, kink)[0], " formula", formula(torch.relu, kink)[0])
+print("relu at 0: difference", central_differences(torch.relu, kink)[0], " backward", by_backward(torch.relu, kink)[0])
 
 # %% [markdown]
-# In float64 the steps are 500 million times finer, so that is where **gradcheck** works. It does the same for functions with several
-# inputs and results, and compares entry by entry:
+# In float64 the spacing is 500 million times finer, which makes it the dtype for **gradcheck**. `gradcheck` does the same for functions with
+# several inputs and outputs, and compares element by element:
 
 # %% tags=["proof-gradcheck"]
 inputs.requires_grad_()
+zero = torch.zeros(1, dtype=torch.float64, requires_grad=True)
 cases = {name: (activation, inputs) for name, activation in variants.items()}
 cases["1 - y² in float32"] = (Tanh.apply, inputs.detach().float().requires_grad_())
-cases["relu at 0"] = (torch.relu, torch.zeros(1, dtype=torch.float64, requires_grad=True))
+cases |= {"relu at 0": (torch.relu, zero), "abs at 0": (torch.abs, zero)}
 for name, case in cases.items():
     with warnings.catch_warnings(action="ignore"):  # gradcheck warns about float32
         error = check.error(torch.autograd.gradcheck, *case)
-    print(name, "passes" if error is None else "fails")
-print(error)
+    print(f"{name:18}", "passes" if error is None else "fails: " + str(error).partition(",")[0])
 
-# %% [markdown] tags=["short"]
-# Exercise 2 makes `mytorch` a gradcheck, and exercise 5 measures the best nudge.
+# %% [markdown]
+# `abs` at 0 passes although it has a kink there, because both sides cancel and PyTorch's formula gives 0 as well. So `gradcheck` can also
+# miss a kink. In exercise 2 you give `mytorch` a `gradcheck`, and in exercise 5 you measure the best step.
 #
 # **Interview · How do you know that a gradient is right?**
 #
-# - *Thirty seconds:* `gradcheck`: central differences against the backward pass, entry by entry, in float64.
-# - *Longer:* The function must be deterministic and smooth at that point.
-# - *They ask next:* Why not just train? Both curves at the top go down.
-# - *The trap:* testing ReLU at 0, where the quotient is 0.5 and PyTorch's formula gives 0.
-# - *Proof:* `proof-gradcheck`, `proof-milestone`.
+# - *Thirty seconds:* I run `gradcheck`, which compares the backward pass with central differences, element by element, in float64. The
+#   function must be deterministic and smooth around the inputs that I choose.
+# - *Longer:* For a backward that should be differentiated again, I also run `gradgradcheck`.
+# - *They ask next:* Why not just train? A falling loss doesn't prove it, because both formulas at the top learn.
+# - *The trap:* Testing ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
+# - *Proof:* `proof-gradcheck`, `proof-milestone`, `proof-wrong-learns`.
 #
-# ## `backward`, argument by argument
-# A loss is one number. What if the result has two?
-
-# %% tags=["proof-vector-jacobian"]
-x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = torch.stack([x[0] * x[1], x[2].exp()])
-print(check.error(y.backward))
-rows = [torch.autograd.grad(y, x, each, retain_graph=True)[0] for each in torch.eye(2)]
-v, jacobian = torch.tensor([1.0, 10.0]), torch.stack(rows)
-y.backward(v, retain_graph=True)
-print("v @ J:", (v @ jacobian).round(decimals=1), "  x.grad:", x.grad.round(decimals=1))
-
-
-def product(v, x=x, y=y, jacobian=jacobian):
-    (slopes,) = torch.autograd.grad(y, x, torch.tensor(v), retain_graph=True)
-    return pictures.grids(("v", torch.tensor(v)), "@", ("J", jacobian), "=", ("v @ J", slopes))
-
-
-pictures.slider(product, start={"v": (1.0, 10.0)}, v=[(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 10.0), (0.0, 0.0)])
-
-# %% [markdown]
-# The **gradient argument** `v` says how much each entry of `y` counts: `y.backward(v)` gives the derivative of
-# $\sum_i v_i y_i$, the **vector–Jacobian product** $v^\top J$ with $J_{ij} = \partial y_i / \partial x_j$, without
-# building $J$. For $J$ itself, ask for one row at a time, as `rows` does.
-#
-# Each row needs the saved values again, so `retain_graph=True` keeps them. `create_graph=True` does more: it records
-# the backward pass too, so that the gradient has a derivative. That works because the formulas are made of operations.
-
-# %% tags=["proof-create-graph"]
-x = mytorch.tensor(2.0, requires_grad=True)
-derivatives = [x**3]
-for _ in range(3):
-    derivatives += mytorch.autograd.grad(derivatives[-1], x, create_graph=True)
-print(*derivatives, sep="\n")
-print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=True)[0])
-
-# %% [markdown]
-# That is $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties need such second derivatives.
-#
-# **Interview · Why does `backward` need an argument when the result isn't a scalar?**
-#
-# - *Thirty seconds:* Reverse mode computes $v^\top J$, and you have to say what $v$ is. For a scalar it is 1.
-# - *Longer:* `y.backward(v)` gives the derivative of $\sum_i v_i y_i$.
-# - *They ask next:* What if you want the whole Jacobian? One pass for each output, as in `rows`, or
-#   `torch.autograd.functional.jacobian`.
-# - *The trap:* `torch.ones_like(y)` for "the derivative": that is the derivative of the sum.
-# - *Proof:* `proof-vector-jacobian`.
-#
-# **Interview · `retain_graph` or `create_graph`?**
-#
-# - *Thirty seconds:* `retain_graph` keeps the saved values, so that the same graph can run again. `create_graph`
-#   records the backward pass, so that you can differentiate the gradient; by default it retains too.
-# - *Longer:* Gradient penalties, Hessian–vector products and meta-learning need `create_graph`.
-# - *They ask next:* Why does `backward(create_graph=True)` warn? `.grad` and its leaf hold each other. `autograd.grad`
-#   makes no such cycle.
-# - *The trap:* `retain_graph=True` to silence "backward a second time". Often a hidden state should have been detached.
-# - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
-#
-# ### How many passes?
-# One backward pass gives one row of the Jacobian. A loss has one row, whatever the number of parameters, and that is why
-# networks are trained in **reverse mode**. **Forward mode** gives one column a pass: $J u$, the **Jacobian–vector product**. You
-# can get it from two passes of reverse mode, because $v^\top J$ is linear in $v$, so the second pass finds $J$ again:
-
-
-# %% tags=["proof-two-passes"]
-def function(x):
-    return torch.stack([x[0] * x[1], x[2].exp()])
-
-
-x = torch.tensor([1.0, 2.0, 0.0], requires_grad=True)
-u, dummy = torch.tensor([1.0, 0.0, 3.0]), torch.ones(2, requires_grad=True)
-(row,) = torch.autograd.grad(function(x), x, dummy, create_graph=True)
-(column,) = torch.autograd.grad(row, dummy, u)
-nudge = 1e-3 * u
-quotient = (function(x + nudge) - function(x - nudge)) / 2e-3
-print("J @ u by two passes:", column.tolist(), "  by nudging:", [round(each, 2) for each in quotient.tolist()])
-passes = {"reverse mode": [1, 10, 100, 1000], "forward mode": [1000] * 4}
-pictures.curves(
-    passes, [1, 10, 100, 1000], xlabel="results of a function of 1000 inputs", ylabel="passes for J", log="xy"
-)
-
-# %% [markdown]
-# **Interview · Reverse mode or forward mode?**
-#
-# - *Thirty seconds:* Reverse mode costs a pass for each result, forward mode a pass for each input. A loss has one result and
-#   millions of inputs, so reverse.
-# - *Longer:* Forward mode keeps no saved values, since it computes along with the function. In PyTorch it is
-#   `torch.func.jvp`; `jacfwd` and `jacrev` build whole Jacobians.
-# - *They ask next:* And a Hessian? Forward over reverse: one column for each input, and each costs a small multiple of a gradient.
-# - *The trap:* Building $J$ to multiply it by a vector. Both products exist without it. *Proof:* `proof-two-passes`.
-#
-# ### Myth · `.grad` is itself a `Variable`
-# That was true when there were two classes. Now `.grad` is `None` or a tensor, usually without a history.
-
-# %% tags=["proof-grad-of-grad"]
-for function, create_graph in ((torch.square, False), (torch.square, True), (torch.neg, True)):
-    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
-    with warnings.catch_warnings(record=True) as caught:
-        function(leaf).sum().backward(create_graph=create_graph)
-    print(f"{function.__name__:6} {create_graph!s:5}", leaf.grad.tolist(), leaf.grad.requires_grad)
-    print(*(str(each.message).partition(" between")[0] + "\n" for each in caught), end="")
-
-# %% [markdown]
 # ### Milestone: every formula of `mytorch`
-# Each operation of `mytorch` that has a derivative is called with small float64 matrices. `gradcheck` tests its
-# gradient, `gradgradcheck` the gradient of that.
+# The cell calls each operation of `mytorch` that has a derivative with small float64 matrices. `gradcheck` tests its gradient, and
+# `gradgradcheck` tests the gradient of the gradient.
 
 # %% tags=["proof-milestone"]
 from mytorch.autograd import examples, gradcheck, gradgradcheck
@@ -309,13 +353,13 @@ from mytorch.autograd.recording import DERIVATIVES
 matrices = examples.matrices()
 right = [name for name in DERIVATIVES if gradcheck(examples.example(name), matrices)]
 twice = [name for name in DERIVATIVES if gradgradcheck(examples.example(name), matrices)]
-print(f"{len(DERIVATIVES)} formulas: {len(right)} right, {len(twice)} right when differentiated again")
+print(f"{len(DERIVATIVES)} formulas: {len(right)} correct, {len(twice)} correct when differentiated again")
 
 # %% [markdown] given="mytorch.autograd.hooks:on_arrival"
 # ## Hooks: code that runs in the backward pass
-# A hook on a tensor is called with its gradient, once a pass, when the gradient is complete. What it returns replaces
-# the gradient, unless it is `None`. Before your engine runs a node, it calls each function on a list. The function below is what
-# hooks put on that list. (`checked` makes sure that a hook returned a tensor of the gradient's shape.)
+# PyTorch calls a hook on a tensor with the tensor's gradient, once a pass, when the gradient is complete. The hook's return value replaces
+# the gradient, unless it is `None`. Before your engine runs a node, it calls each function on a list, and the function below is what a hook
+# puts on that list. (`checked` makes sure that the hook returned a tensor of the gradient's shape.)
 
 # %% tags=["proof-hooks"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -328,67 +372,77 @@ h.retain_grad()
 print("the first hook saw", seen, " h.grad", h.grad.tolist(), " x.grad", x.grad.tolist())
 
 # %% [markdown]
-# `h` is used three times, yet the hook ran once, with the sum $2h + 1$. `retain_grad` keeps what the hooks made of that sum.
+# `h` is used three times, yet the hook ran once, with the sum $2h + 1$. `retain_grad` stores what the hooks made of that sum.
 #
-# A leaf has a second kind of hook, which runs when its `.grad` has been written. An optimizer can take its step right there,
-# and free the gradient before the next one is computed:
+# A leaf has a second kind of hook, which runs after the backward pass has accumulated into its `.grad`. An optimizer can take its step right
+# there and free the gradient before the next one is computed:
 
 
 # %% tags=["proof-step-in-backward"]
-def step(parameter):
-    with torch.no_grad():
-        parameter -= 0.1 * parameter.grad
-    parameter.grad = None
+def take_step(parameter):
+    if parameter.grad is not None:
+        with torch.no_grad():
+            parameter -= 0.1 * parameter.grad
+        parameter.grad = None
 
 
 w = torch.tensor([1.0, 2.0], requires_grad=True)
-w.register_post_accumulate_grad_hook(step)
+w.register_post_accumulate_grad_hook(take_step)
 (w * w).sum().backward()
 print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:", w.grad)
 
 # %% [markdown]
+# The guard matters, because PyTorch and `mytorch` also call this hook if no gradient arrived, for example after a `Function` that returned
+# `None`; then `.grad` is still `None`. (minitorch doesn't call the hook in that case.)
+#
 # **Interview · When does a tensor's hook run, and what can it change?**
 #
-# - *Thirty seconds:* In the backward pass, when the gradient of that tensor is complete. It may return another gradient, which then
-#   goes on through the graph.
-# - *Longer:* It sees the sum over all uses, once a pass. Several hooks run in the order of registration, each with what the one
-#   before returned. `register_post_accumulate_grad_hook` runs later, when a leaf's `.grad` is written; an optimizer can take
-#   its step there.
-# - *They ask next:* And a hook on a module? It sees inputs and outputs of a layer
-#   ([chapter 09](09_modules_and_parameters.ipynb)).
-# - *The trap:* changing the gradient in place. Others may hold the same tensor; return a new one. *Proof:* `proof-hooks`,
-#   `proof-step-in-backward`.
+# - *Thirty seconds:* It runs in the backward pass, as soon as the gradient of that tensor is complete. It sees the sum over all uses of the
+#   tensor, and it may return another gradient, which then goes on through the graph.
+# - *Longer:* Several hooks run in the order of registration, and each gets what the one before returned.
+#   `register_post_accumulate_grad_hook` runs later, after a leaf's `.grad` was updated, and an optimizer can take its step there.
+# - *They ask next:* And a hook on a module? It gets the inputs and outputs of a layer ([chapter 09](09_modules_and_parameters.ipynb)).
+# - *The trap:* Changing the gradient in place. Other tensors may share its memory, so return a new one.
+# - *Proof:* `proof-hooks`, `proof-step-in-backward`.
 #
-# ## Where does the `nan` come from?
-# The slope of a square root at 0 is infinite, and infinity times 0 is `nan`. **Anomaly mode** stops at the node that
-# made it, and prints where in the forward pass that node was recorded. It keeps a traceback for each node, which is
-# slow, so switch it on only for the search.
+# ## Where does the NaN come from?
+# The derivative of a square root at 0 is infinite, and infinity times 0 is NaN. **Anomaly mode** raises an error at the first node whose
+# backward returns NaN, and prints where the forward pass recorded that node. It keeps a traceback for each node, which is slow, so switch
+# it on only for the search. The third call below shows its limit.
 
 # %% tags=["proof-anomaly"]
 x = torch.tensor([0.0, 1.0], requires_grad=True)
 (x.sqrt() * 0).sum().backward()
 print("without:", x.grad)
-with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():  # it warns
+with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():  # it warns that it is slow
     print("with:   ", check.error((x.sqrt() * 0).sum().backward))
     print("an inf: ", torch.autograd.grad(x.sqrt().sum(), x)[0])
+    print("a log:  ", check.error(((x - 0.5).log() * torch.ones(2, requires_grad=True)).sum().backward))
+print("the log's result:", [round(each, 1) for each in (x - 0.5).log().tolist()])
 guarded = [torch.where(x > 0, x.sqrt(), x * 0), torch.where(x > 0, x, torch.ones(2)).sqrt() * (x > 0)]
 for name, result in zip(("where after the root: ", "where before the root:"), guarded, strict=True):
     print(name, torch.autograd.grad(result.sum(), x)[0].tolist())
 
 # %% [markdown]
+# The logarithm of a negative number made the last NaN in the *forward* pass, but anomaly mode blames the multiplication, which was merely
+# the first node that met it in the backward pass. This is the usual case in practice, so check the loss and the activations with `isnan`
+# first, and the data and the incoming gradient as well.
+#
 # **Interview · A gradient is `nan`. How do you find the operation?**
 #
-# - *Thirty seconds:* Run the step once under `torch.autograd.detect_anomaly()`. It raises at the first node whose backward returns
-#   nan, and shows where its forward was called.
-# - *Longer:* It looks for nan alone. The gradient of `x.sqrt().sum()` at 0 is an `inf`, and nothing is raised.
+# - *Thirty seconds:* First I check the forward pass with `isnan`, from the data to the loss. If it is clean, the NaN was born in the
+#   backward pass, and I run one step under `torch.autograd.detect_anomaly()`. It raises an error at the first node whose backward returns
+#   NaN, and shows where that node was recorded.
+# - *Longer:* It detects only NaN. The gradient of `x.sqrt().sum()` at 0 is infinite, and no error is raised.
 # - *They ask next:* What are the usual suspects? A square root, a logarithm or a division at 0, and `0 * inf`.
-# - *The trap:* `torch.where(x > 0, x.sqrt(), 0)` doesn't help: the branch that isn't taken gets a gradient of 0, and 0 times
-#   infinity is nan. Make the input safe before the square root. *Proof:* `proof-anomaly`.
-#
+# - *The trap:* `torch.where(x > 0, x.sqrt(), 0)` doesn't help: the branch that isn't taken gets a gradient of 0, and 0 times infinity is
+#   NaN. Make the input safe before the square root.
+# - *Proof:* `proof-anomaly`.
+
 # %% [markdown] given="mytorch.autograd.function:Function.apply"
 # ## The real one
-# `Function.apply` of `mytorch` makes a node, runs `forward` under `no_grad`, and gives the results a history. `Context`
-# is the class of `ctx`, and a `FunctionNode` calls `backward` when it runs.
+# `Function.apply` of `mytorch` makes a node, runs `forward` under `no_grad`, and gives the results a history. `Context` is the class of
+# `ctx`, and a `FunctionNode` calls `backward` when it runs.
 
 # %%
 import inspect
@@ -396,28 +450,28 @@ import inspect
 print(inspect.getsource(torch.autograd.Function.apply))
 
 # %% [markdown] tags=["short"]
-# This is minitorch's, and PyTorch's does the same. PyTorch had to add `setup_context`, a newer style in which
-# `forward` gets no `ctx`; keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that
-# `forward` wrote to. `_backward_cls` makes the node, and `grad_mode.asked` is `Mode.enabled`.
+# This is minitorch's version, and PyTorch's does the same. PyTorch had to add `setup_context`, a newer style in which `forward` gets no
+# `ctx`; keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that `forward` wrote to. `_backward_cls` makes
+# the node, and `grad_mode.asked` is `Mode.enabled`.
 #
 # ## Ten lines to remember
-# 1. `backward(v)` gives $v^\top J$. A scalar has $v = 1$.
-# 2. `retain_graph` keeps saved values; `create_graph` records the backward pass.
-# 3. Formulas are made of operations, so a gradient can be differentiated.
+# 1. `backward(v)` computes the vector–Jacobian product $v^\top J$. For a scalar, $v = 1$.
+# 2. `retain_graph` keeps saved tensors, and `create_graph` records the backward pass.
+# 3. Backward formulas are made of recorded operations, so a gradient can be differentiated.
 # 4. After a backward pass, `.grad` has a history only if you asked with `create_graph=True`, and even then not always.
-# 5. A `Function` saves tensors with `save_for_backward`, never as attributes.
-# 6. `backward` of a `Function` returns one gradient for each argument.
-# 7. A falling loss proves nothing about a formula.
-# 8. gradcheck: central differences, float64, away from kinks.
-# 9. A hook sees the complete gradient once a pass, and may replace it.
-# 10. Anomaly mode names the node that made the nan.
+# 5. A `Function` saves tensors with `save_for_backward`, because attributes of `ctx` have no version check.
+# 6. `backward` of a `Function` returns one gradient for each argument of `forward`.
+# 7. A falling loss doesn't prove that a formula is correct.
+# 8. `gradcheck` compares with central differences, in float64 and away from kinks.
+# 9. A hook gets the complete gradient once a pass, and may replace it.
+# 10. Check the forward pass for NaN first; anomaly mode finds a NaN that is born in the backward pass.
 #
 # ## Rapid fire
 # - *Must a hook return something?* No, `None` keeps the gradient.
-# - *After one `backward()`, does `.grad` require grad?* No; with `create_graph=True` it may.
+# - *After one `backward()`, does `.grad` require grad?* No, but with `create_graph=True` it may.
 # - *Does `create_graph` retain the graph?* Yes, by default.
-# - *How many backward passes does a Jacobian with 5 results take?* Five, one for each row.
-# - *May `backward` of a `Function` return `None`?* Yes. It means that no gradient goes to that argument, and no error says so.
+# - *How many backward passes does a Jacobian with 5 outputs take?* Five, one for each row; `vmap` can batch them.
+# - *May `backward` of a `Function` return `None`?* Yes, and then no gradient goes to that argument, without an error.
 
 # %% tags=["proof-rapid-fire"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -427,7 +481,63 @@ print("x.grad:", x.grad.tolist(), "  requires grad:", x.grad.requires_grad)
 
 # %% [markdown]
 # ## You try
-# [Seven exercises](../exercises/07b_vector_jacobian_products.ipynb), 17 points: predict a vector–Jacobian product; give `mytorch` its gradcheck and its hooks; write a rounding that
-# lets gradients through; multiply a Hessian by a vector; repair a penalty that has no effect; measure the best step of a
-# difference quotient. [Chapter 08](08_static_and_dynamic_graphs.ipynb) looks at the graph as a whole: what can you do with it if
-# you know it before it runs?
+# [Seven exercises](../exercises/07b_vector_jacobian_products.ipynb), 17 points: predict a vector–Jacobian product; give `mytorch` its
+# gradcheck and its hooks; write a rounding that lets gradients through; multiply a Hessian by a vector; fix a penalty that has no effect;
+# and measure the best step of a central difference. [Chapter 08](08_static_and_dynamic_graphs.ipynb) looks at the graph as a whole and asks
+# what you can do with it before it runs.
+#
+# ## If you have time
+# ### `once_differentiable` and `mark_dirty`
+# A `backward` that leaves PyTorch, for example for NumPy, isn't recorded. Then a second derivative lacks a term, and nothing says so.
+# `once_differentiable` makes `backward` raise an error instead. The function below is $x^3 \cdot x$ at $x = 2$, whose second derivative is 48. The last
+# class writes into its input, which it must declare with `mark_dirty`, so that the input gets the new history.
+
+
+# %% tags=["proof-once-differentiable"]
+def cube_backward(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad * torch.from_numpy(3 * x.detach().numpy() ** 2)
+
+
+class NumpyCube(Cube):
+    backward = staticmethod(cube_backward)
+
+
+class OnceCube(Cube):
+    backward = staticmethod(torch.autograd.function.once_differentiable(cube_backward))
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+for cube in (Cube, NumpyCube, OnceCube):
+    x = torch.tensor([2.0], requires_grad=True)
+    (first,) = torch.autograd.grad((cube.apply(x) * x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x, retain_graph=True)
+    error = check.error(first.sum().backward)
+    print(f"{cube.__name__:9} by grad {second.item()}, by backward", x.grad.item() if error is None else error)
+h = torch.ones(2, requires_grad=True) * 1
+print("same tensor:", Double.apply(h) is h, " its node:", h.grad_fn.name())
+
+# %% [markdown]
+# The decorator doesn't catch every case: `autograd.grad` runs only the nodes that lead to `x`, so it goes around the node that raises, and
+# returns 12.
+#
+# ### Myth · `.grad` is itself a `Variable`
+# That was true when there were two classes. Today `.grad` is `None` or a tensor, usually without a history.
+
+# %% tags=["proof-grad-of-grad"]
+for function, create_graph in ((torch.square, False), (torch.square, True), (torch.neg, True)):
+    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+    with warnings.catch_warnings(record=True) as caught:
+        function(leaf).sum().backward(create_graph=create_graph)
+    print(f"{function.__name__:6} create_graph {create_graph!s:5}", leaf.grad.tolist(), leaf.grad.requires_grad)
+    print(*(str(each.message).partition(" between")[0] + "\n" for each in caught), end="")
