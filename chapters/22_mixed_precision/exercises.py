@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Mixed precision
-# Seven exercises, 19 points, about 90 minutes. Four of them add to your library: once you have solved them, its
+# Seven exercises, 19 points, about 80 minutes. Four of them add to your library: once you have solved them, its
 # operations choose their precision by your code. They run inside files of `mytorch`: what a task or a docstring mentions
 # is there; import anything else in the cell.
 
@@ -68,11 +68,11 @@ prediction = ["bfloat16", "bfloat16", "float32", "float32", "bfloat16", "bfloat1
 
 
 # %% [markdown] exercise="sixteen_autocast" kind="core" points="2 1 1" part="mytorch.amp.autocast_mode:cast_as_listed | mytorch.amp.autocast_mode:cast | mytorch.amp.autocast_mode:autocast.__enter__ mytorch.amp.autocast_mode:autocast.__exit__"
-# ### Exercise 2 · The first place of the stack
-# Write the layer that casts, the cast itself, and the block that puts the layer into the stack. What is there:
-# `State`, of which each thread has its own, and whose `on` says where autocast is on (`{"cpu": bfloat16}`), the table `LISTS`, and `may_be_cast(x)`, which is true for
-# floating-point tensors that aren't float64 and are on a device where autocast is on. `replace(args, change)` gives the
-# arguments with `change(each)` in the place of each, also inside lists and tuples.
+# ### Exercise 2 · The autocast layer
+# Write the layer that casts, the cast itself, and the block that puts the layer into the stack. These names are
+# provided: `State`, of which each thread has its own, and whose `on` says where autocast is on (`{"cpu": bfloat16}`), the table `LISTS`, and
+# `may_be_cast(x)`, which is true for floating-point tensors that aren't float64 and are on a device where autocast is on. `replace(args, change)`
+# returns the arguments with `change(each)` instead of each, also inside lists and tuples.
 
 
 # %% docstrings="sixteen_autocast"
@@ -420,14 +420,14 @@ def __exit__(self, *error):
 
 # %% [markdown] exercise="sixteen_scaler" kind="core" points="2 1 1" part="mytorch.amp.grad_scaler:GradScaler.unscale_ mytorch.amp.grad_scaler:GradScaler.step mytorch.amp.grad_scaler:GradScaler.update"
 # ### Exercise 3 · Unscale, step, update
-# The scaler keeps its factor in `self.factor`. For each optimizer it remembers in `self.finite`, under the optimizer's `id`,
-# whether each gradient was finite, and in the set `self.stepped` the ids of those whose step was made or left out. `update`
+# The scaler keeps its scale in `self.factor`. For each optimizer it remembers in `self.finite`, under the optimizer's `id`,
+# whether each gradient was finite, and in the set `self.stepped` the ids of those whose step was made or skipped. `update`
 # ends a round. If `self.enabled` is false, `unscale_` and `update` do nothing, and `step` only calls the optimizer's.
 
 
 # %% docstrings="sixteen_scaler"
 def unscale_():
-    """Divide the gradients of an optimizer's parameters by the factor, in place, and remember which are finite.
+    """Divide the gradients of an optimizer's parameters by the scale, in place, and remember which are finite.
 
     `self.finite[id(optimizer)]` becomes a list with a bool for each parameter that has a gradient, in all
     groups: whether all its numbers are finite. Multiply by `1 / self.factor`. Nothing is recorded.
@@ -441,10 +441,10 @@ def unscale_():
 
 
 def step():
-    """Make the optimizer's step, on gradients divided by the factor, if all of them are finite.
+    """Make the optimizer's step, on gradients divided by the scale, if all of them are finite.
 
     Unscale them if that wasn't done in this round. Further arguments go to `optimizer.step`, whose result
-    is returned; None if the step is left out.
+    is returned; None if the step is skipped.
 
     Raises:
         RuntimeError: "Closure use is not currently supported if GradScaler is enabled.", for `closure=...`
@@ -454,11 +454,11 @@ def step():
 
 
 def update():
-    """End the round: adapt the factor, and forget what the round has found.
+    """End the round: adapt the scale, and forget what the round has found.
 
-    If any optimizer found a gradient that isn't finite, multiply the factor by `backoff_factor`, and start
+    If any optimizer found a gradient that isn't finite, multiply the scale by `backoff_factor`, and start
     to count `good_steps` from 0. Otherwise count one, and when there are `growth_interval`, multiply the
-    factor by `growth_factor` and start to count again. With `new_scale`, only set the factor to it.
+    scale by `growth_factor` and start to count again. With `new_scale`, only set the scale to it.
 
     Raises:
         AssertionError: "No inf checks were recorded prior to update."
@@ -578,7 +578,7 @@ check.show(
         "unscaled twice": calls("unscale_", "unscale_"),
         "unscaled after the step": calls("step", "unscale_"),
         "two steps": calls("step", "step"),
-        "two steps, the first left out": calls("step", "step", factor=infinite)[0],
+        "two steps, the first skipped": calls("step", "step", factor=infinite)[0],
         "no gradients": calls("step", gradients=False)[0],
         "update without a step": calls("update")[0],
         "float16 gradients": calls("unscale_", kind=half),
@@ -621,7 +621,7 @@ def unscale_(self, optimizer):
 
 # %% mutant="sixteen_scaler"
 # Asks about the sum
-# The sum of finite numbers can overflow: then a good step is left out. Ask about each number: `isfinite().all()`.
+# The sum of finite numbers can overflow: then a good step is skipped. Ask about each number: `isfinite().all()`.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -640,7 +640,7 @@ def unscale_(self, optimizer):
 
 # %% mutant="sixteen_scaler"
 # Only the first group
-# Parameters of the other groups keep gradients that are `factor` times too large.
+# Parameters of the other groups keep gradients that are too large by the scale.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -685,7 +685,7 @@ def step(self, optimizer, *args, **kwargs):
 
 # %% mutant="sixteen_scaler"
 # Steps with infinite gradients
-# One such step makes the parameters infinite, and then nan for ever. The step has to be left out.
+# One such step makes the parameters infinite, and then nan for ever. The step has to be skipped.
 def step(self, optimizer, *args, **kwargs):
     if not self.enabled:
         return optimizer.step(*args, **kwargs)
@@ -721,8 +721,8 @@ def step(self, optimizer, *args, **kwargs):
 
 
 # %% mutant="sixteen_scaler"
-# Forgets a step that it left out
-# The round has had its step, made or left out: a second one has to be refused.
+# Forgets a step that it skipped
+# The round has had its step, made or skipped: a second one has to be refused.
 def step(self, optimizer, *args, **kwargs):
     if not self.enabled:
         return optimizer.step(*args, **kwargs)
@@ -741,8 +741,8 @@ def step(self, optimizer, *args, **kwargs):
 
 
 # %% mutant="sixteen_scaler"
-# Counts anew from a factor set by hand
-# With `new_scale` only the factor changes. The good steps that were counted stay.
+# Counts anew from a scale set by hand
+# With `new_scale` only the scale changes. The good steps that were counted stay.
 def update(self, new_scale=None):
     if not self.enabled:
         return
@@ -782,7 +782,7 @@ def update(self, new_scale=None):
 
 # %% mutant="sixteen_scaler"
 # Grows one step late
-# After `growth_interval` good steps the factor grows, not after one more.
+# After `growth_interval` good steps the scale grows, not after one more.
 def update(self, new_scale=None):
     if not self.enabled:
         return
@@ -915,9 +915,9 @@ def give_weights(self):
 # %% [markdown] exercise="sixteen_rounding" kind="core" points="1 1 1" part="mytorch.amp.rounding:cut mytorch.amp.rounding:nearest mytorch.amp.rounding:stochastic_round"
 # ### Exercise 5 · bfloat16 by its bits
 # A bfloat16 is the upper half of a float32. To drop the lower 16 bits rounds towards 0. To round in another way, *add* something to
-# the bits first: if the lower half overflows, the upper half is one more, which is the next bfloat16, even across a power of two.
+# the bits first: if the lower half overflows, the upper half grows by one, which gives the next bfloat16, even across a power of two.
 #
-# What has to be added, so that more than half a gap rounds up and less rounds down? Exactly half a gap goes to the neighbour
+# What has to be added, so that more than half the spacing rounds up and less rounds down? Exactly half goes to the neighbour
 # whose last bit is 0. And what has to be added, so that a number a quarter of the way up rounds up in one case out of four?
 
 
@@ -932,6 +932,9 @@ def cut():
 
 def nearest():
     """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does, by way of `cut`.
+
+    The numbers may be infinite, but none is NaN: a real conversion tests for NaN first, because the addition can carry
+    a NaN over into another number.
 
     `x.array` is the array of a tensor; `from_array` makes a tensor of an array.
     """
@@ -958,11 +961,11 @@ def numbers(x):
 
 
 def chances(x, count=4000):
-    """Of many copies of a number, rounded at random: how far the mean is from it, in gaps, and the values."""
+    """Of many copies of a number, rounded at random: how far the mean is from it, in spacings, and the values."""
     mytorch.manual_seed(check.seed())
     rounded = numbers(rounding.stochastic_round(mytorch.full((count,), x)))
     found = sorted(set(rounded.tolist()))
-    return {"off by less than 0.05 gaps": abs(rounded.mean() - x) < 0.05 / 128, "values": found}
+    return {"off by less than 0.05 of the spacing": abs(rounded.mean() - x) < 0.05 / 128, "values": found}
 
 
 def rare(steps):
@@ -978,7 +981,7 @@ def walk(steps=100):
     for _ in range(steps):
         weights = rounding.stochastic_round(weights - 0.001).float()
         if weights.numel() != 2000:
-            return f"{weights.numel()} numbers in place of 2000"
+            return f"{weights.numel()} numbers instead of 2000"
     return round(weights.mean().item(), 2)
 
 
@@ -1002,11 +1005,11 @@ check.show(
         "nearest": numbers(rounding.nearest(tensor(values))),
         "nearest, from the middle": numbers(rounding.nearest(tensor(middle))),
         "nearest, special": numbers(rounding.nearest(tensor(special))),
-        "at random, a quarter of a gap above 1": chances(1 + 1 / 512),
-        "at random, nine tenths of a gap above 1": chances(1 + 0.9 / 128),
+        "at random, a quarter of the spacing above 1": chances(1 + 1 / 512),
+        "at random, nine tenths of the spacing above 1": chances(1 + 0.9 / 128),
         "at random, exactly 1.5": chances(1.5),
         "at random, the least above 1: some up, some down": rare(1),
-        "at random, all but the least of a gap above 1: some up, some down": rare(2**16 - 1),
+        "at random, nearly the whole spacing above 1: some up, some down": rare(2**16 - 1),
         "at random, type and shape": [
             rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
             tuple(rounding.stochastic_round(mytorch.ones(2, 3)).shape),
@@ -1018,10 +1021,10 @@ check.show(
 )
 
 # %% [markdown] hint="sixteen_rounding"
-# The mask that keeps the upper half is `np.uint32(0xFFFF0000)`. Try your functions on 1 + 1/256, which is exactly half a gap above 1.
+# The mask that keeps the upper half is `np.uint32(0xFFFF0000)`. Try your functions on 1 + 1/256, which is exactly half the spacing above 1.
 
 # %% [markdown] hint="sixteen_rounding"
-# If you add 0x7FFF, then half a gap, 0x8000, becomes 0xFFFF and is dropped. If you add one more, it overflows. Which of the two is
+# If you add 0x7FFF, then half the spacing, 0x8000, becomes 0xFFFF and is dropped. If you add one more, it overflows. Which of the two is
 # right depends on the last bit that stays.
 
 # %% [markdown] hint="sixteen_rounding"
@@ -1046,14 +1049,14 @@ def cut(array, extra):
 
 # %% mutant="sixteen_rounding"
 # The middle always goes up
-# From exactly half a gap PyTorch goes to the even neighbour. Always up, a long sum would drift.
+# From exactly half the spacing PyTorch goes to the even neighbour. Always up, a long sum would drift.
 def nearest(x):
     return from_array(cut(x.array, np.uint32(0x8000)))
 
 
 # %% mutant="sixteen_rounding"
 # The middle always goes down
-# From exactly half a gap PyTorch goes to the even neighbour, which is the upper one for half of the numbers.
+# From exactly half the spacing PyTorch goes to the even neighbour, which is the upper one for half of the numbers.
 def nearest(x):
     return from_array(cut(x.array, np.uint32(0x7FFF)))
 
@@ -1092,7 +1095,7 @@ def stochastic_round(x):
 
 # %% mutant="sixteen_rounding"
 # Up or down with equal chances
-# A quarter of a gap has to go up in one case out of four. This is right on average from the middle alone.
+# A quarter of the spacing has to go up in one case out of four. This is right on average from the middle alone.
 def stochastic_round(x):
     extra = randint(0, 2, x.shape, device=x.device) * 0xFFFF
     return from_array(cut(x.array, extra.array.astype(np.uint32)))
@@ -1101,15 +1104,15 @@ def stochastic_round(x):
 # %% [markdown] exercise="sixteen_repair_clip" kind="repair" points=3
 # ### Exercise 6 · It trains, but hardly moves
 # `update(micro_batches, model, optimizer, scaler, max_norm)` makes one update from several micro-batches, in float16. The gradient of
-# their mean loss has a norm of 5, `max_norm` is 1, and `lr` is 1, so the weights should move by 1. They move by 0.00003:
+# their mean loss has a norm of 5, `max_norm` is 1, and `lr` is 1, so SGD should move the weights by 1. It moves them by 0.00003:
 #
 # ```text
 # norm that was logged   327680
 # weights moved by       0.00003
 # ```
 #
-# Without clipping everything is right. Repair `update`: it should log the true norm, and make the step that float32 would
-# make, also when the scaler has to leave it out. A bad batch must not raise.
+# (Adam would move them by its usual step and hide the fault.) Without clipping the updates are correct. Fix `update`: it should log the true
+# norm and make the step that float32 would make. On a bad batch the scaler should still skip the step, and nothing should raise an error.
 
 
 # %% solution="sixteen_repair_clip"
@@ -1156,7 +1159,7 @@ def trained(batches, max_norm, init_scale=2.0**10):
     scaler = torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=2)
     norms = [update(each, model, optimizer, scaler, max_norm) for each in batches]
     finite = [round(norm, 1) if np.isfinite(norm) else "not finite" for norm in norms]
-    return {"norms": finite, "weights": model.weight, "factor": scaler.get_scale()}
+    return {"norms": finite, "weights": model.weight, "scale": scaler.get_scale()}
 
 
 check.show(
@@ -1175,7 +1178,7 @@ check.show(
 # 327,680 is 5 times a number that you know. Who multiplied the gradients by it, and who divides?
 
 # %% [markdown] hint="sixteen_repair_clip"
-# `scaler.step` divides the gradients by the factor, unless that has been done. When does the clipping look at them?
+# `scaler.step` divides the gradients by the scale, unless that has been done. When does the clipping look at them?
 
 # %% [markdown] hint="sixteen_repair_clip"
 # Call `scaler.unscale_(optimizer)` once, after the loop over the micro-batches and before the clipping.
@@ -1183,7 +1186,7 @@ check.show(
 
 # %% mutant="sixteen_repair_clip"
 # Scales the limit
-# `max_norm` times the factor clips right, but the logged norm still carries the factor.
+# `max_norm` times the scale clips correctly, but the logged norm still carries the scale.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1215,7 +1218,7 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% mutant="sixteen_repair_clip"
 # Divides by hand
-# The gradients are divided once by hand and once by `step`, so that the step is `factor` times too small.
+# The gradients are divided once by hand and once by `step`, so that the step is too small by the scale.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1247,8 +1250,8 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 
 # %% [markdown] exercise="sixteen_measure_factor" kind="measure" points=2
-# ### Exercise 7 · The factor at which infinity begins
-# `gradients(factor)` runs a network in float16, with its loss multiplied by `factor`, and returns its scaled gradients. Find by
+# ### Exercise 7 · The scale at which gradients become infinite
+# `gradients(scale)` runs a network in float16, with its loss multiplied by `scale`, and returns its scaled gradients. Find by
 # experiment the largest power of two, from $2^{-10}$ to $2^{40}$, at which all of them are finite, and the *smallest* one at which the
 # share of zeros is at most 1 %. The window between them is where a `GradScaler` has to be. You may call `gradients` at most 30
 # times. The three networks differ in the size of their loss and in their depth: compare the windows.
@@ -1256,17 +1259,17 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% setup=true
 def network(depth, size, seed):
-    """A function gradients(factor): those of a network with sigmoids, whose loss is multiplied by `size` and by `factor`."""
+    """A function gradients(scale): those of a network with sigmoids, whose loss is multiplied by `size` and by `scale`."""
     torch.manual_seed(seed)
     layers = [layer for _ in range(depth) for layer in (nn.Linear(16, 16), nn.Sigmoid())]
     model, x = nn.Sequential(*layers, nn.Linear(16, 4)), torch.randn(32, 16)
     target = torch.randint(0, 4, (32,))
 
-    def gradients(factor):
+    def gradients(scale):
         model.zero_grad()
         with torch.autocast("cpu", dtype=torch.float16):
             loss = nn.functional.cross_entropy(model(x), target)
-        (loss * (size * factor)).backward()
+        (loss * (size * scale)).backward()
         return torch.cat([each.grad.ravel() for each in model.parameters()])
 
     return gradients
@@ -1274,7 +1277,7 @@ def network(depth, size, seed):
 
 # %% solution="sixteen_measure_factor"
 def window(gradients) -> tuple[float, float]:
-    """The smallest factor with at most 1 % zeros, and the largest without an infinite gradient."""
+    """The smallest scale with at most 1 % zeros, and the largest without an infinite gradient."""
     ### BEGIN SOLUTION
     low, high = -10, 40
     while high - low > 1:  # `low` is finite, `high` is not
@@ -1301,7 +1304,7 @@ cases = {"3 layers": (3, 1.0), "3 layers, a loss a thousand times as small": (3,
 shown = {}
 for name, (depth, size) in cases.items():
     gradients, calls = network(depth, size, seed), []
-    found = window(lambda factor, gradients=gradients, calls=calls: (calls.append(factor), gradients(factor))[1])
+    found = window(lambda scale, gradients=gradients, calls=calls: (calls.append(scale), gradients(scale))[1])
     shown[name] = [int(np.log2(each)) for each in found]
     shown[f"{name}: at most 30 calls"] = len(calls) <= 30
 check.show(shown, text="The window, as powers of two.")
@@ -1319,7 +1322,7 @@ check.show(shown, text="The window, as powers of two.")
 
 # %% mutant="sixteen_measure_factor"
 # One too many
-# This is the first factor with an infinite gradient. The largest without one is half of it.
+# This is the first scale with an infinite gradient. The largest without one is half of it.
 def window(gradients):
     zeros = next(k for k in range(-10, 41) if (gradients(2.0**k) == 0).float().mean() <= 0.01)
     return 2.0**zeros, next(2.0**k for k in range(zeros, 41) if not gradients(2.0**k).isfinite().all())
@@ -1327,7 +1330,7 @@ def window(gradients):
 
 # %% mutant="sixteen_measure_factor"
 # No zeros at all
-# Some gradients are zero whatever the factor is, or nearly so. The task allows 1 %.
+# Some gradients are zero whatever the scale is, or nearly so. The task allows 1 %.
 def window(gradients):
     finite = [k for k in range(0, 30, 1) if gradients(2.0**k).isfinite().all()]
     return 2.0 ** finite[0], 2.0 ** finite[-1]

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Mixed precision
-# After this chapter your own library trains in 16 bits: `autocast` chooses a precision for each operation, a
-# `GradScaler` keeps small gradients alive, and float32 master weights collect small steps. You'll be able to say what
-# each of the three is for, and when you don't need it.
+# After this chapter your own library trains in 16 bits. `autocast` chooses a precision for each operation, float32 master weights collect
+# small steps, and a `GradScaler` keeps small float16 gradients from becoming zero. You will be able to say what each of the three is for,
+# and why training in bfloat16 doesn't need the last one.
 
 # %% hidden=true
 from course import lesson
@@ -11,12 +11,12 @@ mytorch = lesson.mytorch(22)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Right gradients, and nothing moves
-# A weight starts at 1, and its gradient is 1 in every step. After 100 steps with a learning rate of 0.001 it should be at
-# 0.9. Try it in three types:
+# A weight starts at 1, and its gradient is 1 in every step. After 100 steps with a learning rate of 0.001 it should be at 0.9. Try it in
+# three types, with two optimizers:
 
 # %% tags=["proof-stuck"]
 import minitorch as torch
-from course import pictures
+from course import check, pictures
 
 
 def path(optimizer, dtype):
@@ -34,31 +34,34 @@ for dtype in types:
     print(f"{dtype!s:14}", {name: f"{path(name, dtype)[-1]:.3f}" for name in ("SGD", "Adam")})
 
 # %% [markdown] tags=["short"]
-# In bfloat16 the weight is still at 1. No gradient is wrong and no step was skipped. The step is shorter than half the
-# distance to the next bfloat16, so each subtraction rounds back to where it started.
+# In bfloat16 the weight is still at 1, although every gradient is correct and every step was made. The step of 0.001 is shorter than half
+# the distance to the next bfloat16 number, so each subtraction is rounded back to where it started.
 #
 # ## What 16 bits can hold
-# A floating-point number has a sign, an exponent for its range, and a fraction for its precision. With 16 bits you can buy
-# one or the other:
+# A floating-point number consists of a sign, an exponent, which sets its range, and a **mantissa**, which sets its precision. A format with
+# 16 bits has to trade range against precision, and the two common formats trade differently:
 
 # %% tags=["proof-formats"]
 import numpy as np
 
-sizes, gaps = 2.0 ** np.arange(-30, 31), {}
+sizes, spacings = 2.0 ** np.arange(-30, 31), {}
 for dtype in types:
     about = torch.finfo(dtype)
-    print(f"{dtype!s:14} fraction {-np.log2(about.eps):2.0f} bits, next after 1: 1 + {about.eps:.1e}, ", end="")
+    print(f"{dtype!s:14} mantissa {-np.log2(about.eps):2.0f} bits, next after 1: 1 + {about.eps:.1e}, ", end="")
     print(f"largest {about.max:.1e}, smallest normal {about.smallest_normal:.1e}")
-    gaps[str(dtype)[6:]] = np.where(sizes <= about.max, about.eps * np.maximum(sizes, about.smallest_normal), np.nan)
-pictures.curves(gaps, sizes, xlabel="size of a number", ylabel="gap to the next one", log="xy")
+    normal = np.maximum(sizes, about.smallest_normal)
+    spacings[str(dtype)[6:]] = np.where(sizes <= about.max, about.eps * normal, np.nan)
+pictures.curves(spacings, sizes, xlabel="size of a number", ylabel="spacing to the next number", log="xy")
 
 # %% [markdown] tags=["short"]
-# Gaps grow with the numbers. float16 ends at 65,504 on the right. On the left its gaps stop shrinking at 6 · 10⁻⁸, and
-# anything below half of that rounds to 0. bfloat16 goes as far as float32 on both sides, with gaps 65,536 times as wide.
-# The next bfloat16 below 1 is 0.9961, so a step of 0.001 goes less than half of the way.
+# The spacing of neighbouring numbers, also called an *ulp* (unit in the last place), grows with the numbers. float16 ends at 65,504. At the
+# lower end its spacing stops shrinking at 6 · 10⁻⁸, which is its smallest *subnormal* number, and everything below half of that is rounded
+# to 0. bfloat16 has the range of float32, but its spacing is 65,536 times as wide. The next bfloat16 below 1 is 0.9961, and a step of 0.001
+# covers less than half of that distance.
 #
 # ### The smallest model: cut a float32 in half
-# bfloat16 is the upper half of a float32. So here is a conversion in one line of arithmetic on bits:
+# A bfloat16 consists of the upper 16 bits of a float32, so one line of bit arithmetic converts between them. The last of these inputs is a
+# NaN:
 
 
 # %% tags=["proof-bits"]
@@ -66,28 +69,31 @@ def truncate(x):
     return (np.float32(x).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-for x in (1.0, 0.999, 3.1415927):
+for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
     bits = f"{np.float32(x).view(np.uint32):032b}"
     print(f"{x:<10} {bits[0]} {bits[1:9]} {bits[9:16]} | {bits[16:]} cut {truncate(x):.4f}", end="  ")
     print(f"PyTorch {torch.tensor(x).bfloat16().item():.4f}")
 
 # %% [markdown]
-# 1 and π come out right, and 0.999 doesn't: cutting moves towards 0, PyTorch rounds to the nearest. In exercise 5 you
-# write that rounding, and a second one that rounds at random so that it is right on average.
+# 1 and π agree with PyTorch. 0.999 doesn't, because cutting rounds towards 0 while PyTorch rounds to the nearest number. The NaN becomes an
+# infinity, because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first. In exercise 5 you write
+# PyTorch's rounding of all other numbers, and a second one that rounds at random so that it is right on average.
 #
 # **Interview · float16 or bfloat16?**
 #
-# - *Thirty seconds:* bfloat16 where the hardware has it: it has float32's range, so gradients neither overflow nor vanish
-#   and loss scaling isn't needed. float16 has three more bits of precision and a narrow range.
-# - *Longer:* 5 exponent and 10 fraction bits against 8 and 7. GPUs before Ampere have no bfloat16 tensor cores.
-# - *They ask next:* Where does bfloat16 hurt? In small updates to large numbers: weights, running means, long sums.
-# - *The trap:* "Both have 16 bits, so they are equally precise."
+# - *Thirty seconds:* I use bfloat16 where the hardware supports it. It has the range of float32, so gradients neither overflow nor vanish, and
+#   I don't need loss scaling. float16 has three more bits of precision but a narrow range, so it needs a scaler for training.
+# - *Longer:* float16 has 5 exponent and 10 mantissa bits, and bfloat16 has 8 and 7. NVIDIA GPUs have bfloat16 tensor cores from Ampere on, so
+#   float16 is still what you use on a V100 or T4.
+# - *They ask next:* Where does bfloat16 hurt? It hurts wherever something small is added to something large: in weights, running means and long
+#   sums.
+# - *The trap:* "Both have 16 bits, so they are equally precise." Their spacings differ by a factor of eight.
 # - *Proof:* `proof-formats`, `proof-stuck`.
 #
-# ## Where small steps add up
-# Keep the bfloat16 weight for computing, and beside it a float32 copy. The optimizer moves the copy, and the weight becomes
-# the rounded copy. Such copies are called **master weights**. Rounding at random helps in another way: a step of a quarter of a
-# gap then moves the weight in one step out of four.
+# ## Master weights and stochastic rounding
+# How can the weight move? Keep a float32 copy beside the bfloat16 weight, which computes the forward and backward pass. The optimizer updates
+# the copy, and the weight gets its rounded value. Such copies are called **master weights**. *Stochastic rounding* helps in another way: a
+# step of a quarter of the spacing then moves the weight by a whole spacing in one step out of four.
 
 
 # %% tags=["proof-master"]
@@ -106,19 +112,134 @@ for _ in range(100):
 print(f"master weights {weight.item():.2f}, mean of 10,000 weights at random {chances.mean().item():.3f}")
 pictures.curves(lines, xlabel="step", ylabel="weight")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · Why keep master weights in float32?**
 #
-# - *Thirty seconds:* A step is often a thousandth of the weight or less. In 16 bits that is below half a gap, and the
-#   weight never moves. In float32 the steps add up until they show in the rounded weight.
-# - *Longer:* With autocast nothing extra is needed, because the model's own weights stay in float32 and the 16-bit copies
-#   are made on the fly.
-# - *They ask next:* What do they cost? Four bytes a parameter, on top of the two of the 16-bit weight.
-# - *The trap:* "Adam's steps are normalized, so it doesn't need them." It got stuck as well.
+# - *Thirty seconds:* An optimizer's step is often a thousandth of the weight or less. In bfloat16 that is below half the spacing, so the weight
+#   never moves. In float32 the steps add up until they show in the rounded weight.
+# - *Longer:* With autocast you need nothing extra, because the model's own weights stay in float32 and the 16-bit copies are made on the fly.
+# - *They ask next:* What do they cost? They cost four bytes for each parameter, on top of the two of the 16-bit weight. Stochastic rounding does
+#   without them, at the price of noise in the weights.
+# - *The trap:* "Adam's steps are normalized, so it doesn't need them." The first cell shows that Adam gets stuck as well.
 # - *Proof:* `proof-stuck`, `proof-master`.
 #
-# ## float16 everywhere?
-# float16 moved the weight to 0.902, so why not put the whole model into it?
+# ## Gradient accumulation and reduction in float32
+# Weights aren't the only sums in training. Gradients are added up over micro-batches and over GPUs. Here 1,024 backward passes each add 0.01 to
+# the gradient of a weight, which should end at 10.24:
+
+# %% tags=["proof-gradient-sums"]
+for dtype in (torch.bfloat16, torch.float32):
+    weight = torch.zeros(1, dtype=dtype, requires_grad=True)
+    for _ in range(1024):
+        (weight * 0.01).sum().backward()
+    print(f"{dtype!s:14} sum of the gradients {weight.grad.item():.2f}")
+
+# %% [markdown] tags=["short"]
+# The bfloat16 gradient stops at 4, where the spacing to the next number is 0.03 and an addition of 0.01 is rounded away. Master weights don't
+# help, because the optimizer only gets the sum after it has stopped growing. Therefore large training runs keep bfloat16 weights, but accumulate
+# their gradients and reduce them across GPUs in float32.
+#
+# **Interview · You train in bfloat16. What stays in float32?**
+#
+# - *Thirty seconds:* Everything that is a long sum stays in float32: the master weights and the optimizer's state, gradients that are
+#   accumulated or reduced over many GPUs, and losses and statistics inside the network. A sum in bfloat16 stops growing as soon as the next
+#   term is below half the spacing.
+# - *Longer:* FSDP has `MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)`, and Megatron keeps a float32 buffer of
+#   gradients. In matrix multiplications the hardware usually accumulates in float32, but
+#   `torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction`, which is on by default, lets partial sums be reduced in 16 bits.
+# - *They ask next:* What does `reduce_dtype=torch.float32` cost? The reduction sends four bytes for each gradient instead of two.
+# - *The trap:* "bfloat16 has float32's range, so it can replace float32." It has the range but not the precision.
+# - *Proof:* `proof-gradient-sums`, `proof-stuck`.
+#
+# ## autocast: a precision for each operation
+# Matrix multiplications gain the most from 16 bits, while losses and long sums need float32. So a list decides which operation runs in
+# which precision:
+
+
+# %% tags=["proof-toy"]
+def toy(op, *tensors):
+    target = {"matmul": torch.bfloat16, "mse_loss": torch.float32}.get(op.__name__)
+    return op(*(each.to(target) for each in tensors)) if target else op(*tensors)
+
+
+x, weight = torch.randn(8, 4), torch.randn(4, 3, requires_grad=True)
+out = toy(torch.matmul, x, weight)
+loss = toy(torch.nn.functional.mse_loss, out, torch.zeros(8, 3))
+loss.backward()
+print(out.dtype, loss.dtype, "gradient:", weight.grad.dtype)
+
+# %% [markdown]
+# The gradient of a float32 weight is float32, because the cast is part of the graph and its backward pass casts back.
+#
+# ### Break it
+# You have to call the toy by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher has a layer above all others for
+# this, which sees every call. In `mytorch` it is the first layer of the stack, which was empty until now:
+
+# %%
+stack = {"autocast": "casts tensors", "trace": "logs steps", "record": "adds a node", "device": "one device?"}
+pictures.layers(stack, call="x @ w", path=["autocast", "record", "device"], result="bfloat16")
+
+# %% [markdown] given="mytorch.amp.autocast_mode:LISTS mytorch.amp.autocast_mode:widest"
+# ### In `mytorch`: the autocast layer
+# You write the layer itself, the context manager that installs it, and the cast, which keeps a copy of each weight until the outermost block
+# ends. Each thread has its own state. A function such as `linear` counts as one operation here, although it is made of two. The lists are
+# provided; PyTorch's own are longer:
+
+# %% tags=["proof-dtypes"]
+torch.cuda.simulate(1)
+calls = {name: lambda f, h, name=name: getattr(h, name)() for name in ("sum", "exp", "prod")}
+calls |= {
+    "matmul": lambda f, h: h @ h,
+    "softmax": lambda f, h: h.softmax(-1),
+    "h + float32": lambda f, h: h + h.float(),
+}
+calls["layer_norm"] = lambda f, h: f.layer_norm(h, (4,))
+calls["mse_loss"] = lambda f, h: f.mse_loss(h, h)
+
+
+def type_of(call, library, device):
+    with library.autocast(device):
+        h = library.ones(4, 4).to(device) @ library.ones(4, 4).to(device)
+        return str(call(library.nn.functional, h).dtype)[6:]
+
+
+print(f"{'':12}{'mytorch, CPU':14}{'CPU':10}CUDA")
+for name, call in calls.items():
+    columns = [type_of(call, *each) for each in ((mytorch, "cpu"), (torch, "cpu"), (torch, "cuda"))]
+    print(f"{name:12}{columns[0]:14}{columns[1]:10}{columns[2]}")
+bce = check.error(type_of, lambda f, h: f.binary_cross_entropy(h.sigmoid(), h.sigmoid()), torch, "cuda")
+print("binary_cross_entropy on CUDA:", str(bce).splitlines()[0])
+
+# %% [markdown]
+# The CPU and CUDA have different lists: `softmax`, `sum`, `exp` and `layer_norm` return bfloat16 on the CPU but float32 on CUDA. An operation
+# in neither list, such as `+`, promotes its inputs as usual. `binary_cross_entropy` raises an error on CUDA, because its gradient at a
+# probability near 0 or 1 may not fit into float16. Use `binary_cross_entropy_with_logits`, which is computed in float32.
+#
+# The cache shows in the graph, where two uses of one weight lead back to a single cast:
+
+# %% tags=["proof-cache"]
+weight, x = mytorch.randn(4, 4).requires_grad_(), mytorch.randn(2, 4)
+with mytorch.autocast("cpu"):
+    out = x @ weight @ weight
+first, second = [node for node, _ in out.grad_fn.next_functions]
+print("casts of the weight:", len({first.next_functions[1][0], second}))
+pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions], label=lambda n: n.name())
+
+# %% [markdown]
+# **Interview · What does autocast do, and what doesn't it do?**
+#
+# - *Thirty seconds:* Inside the block it casts the inputs of listed operations: matrix multiplications run in 16 bits and losses in float32. It
+#   changes neither the weights nor the type of their gradients, and nothing outside the block.
+# - *Longer:* It is a layer of the dispatcher, and it caches the casts of weights until the outermost block ends. A custom `autograd.Function` should
+#   use `torch.amp.custom_fwd` and `custom_bwd`, so that its backward pass runs in the autocast state of its forward pass.
+# - *They ask next:* Which dtype does a weight's gradient have? It has the weight's own, float32. And why does `BCELoss` raise an error on CUDA?
+#   Its gradient may not fit into float16, so PyTorch refers you to `BCEWithLogitsLoss`.
+# - *The trap:* Calling `.half()` on the model as well. Then the weights have 16 bits, and `unscale_` refuses their float16 gradients. After
+#   `.bfloat16()` nothing complains, but small steps are lost.
+# - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
+#
+# ## float16: loss scaling
+# In the first cell float16 moved the weight to 0.902. So why not put the whole model into float16?
 #
 # ### Myth · "Call `.half()` on everything"
 
@@ -129,11 +250,11 @@ print("their squares:          ", [f"{each:.1e}" for each in (x * x).tolist()])
 print("70,000 ones, added up:  ", torch.ones(70000).half().sum().item())
 
 # %% [markdown]
-# A gradient of 10⁻⁸ is 0, a square overflows from 256 on, and a long sum ends at infinity. Weights also move in whole gaps
-# or not at all. So `.half()` on everything is for inference.
+# A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights move by whole spacings or not at all. So
+# `.half()` on everything is for inference.
 #
-# How many gradients are that small? Take a network with eight layers of sigmoids, and look at its gradients in
-# float32. The slider multiplies them all:
+# How many gradients are that small? The next cell computes the gradients of a network with eight sigmoid layers in float32. The slider multiplies
+# all of them by a power of two:
 
 # %% tags=["proof-histogram"]
 torch.manual_seed(0)
@@ -162,23 +283,22 @@ print(f"as they are in bfloat16: {lost(0, torch.bfloat16)}")
 pictures.slider(draw, start={"power": 0}, power=[0, 8, 16, 24, 32])
 
 # %% [markdown] tags=["short"]
-# ## Scale the loss
-# The chain rule multiplies. If the loss is multiplied by 65,536, so is every gradient in the graph, and the backward pass
-# runs where float16 has numbers. Divide afterwards, in float32, and the step is the right one. The factor has to be large
-# enough against underflow, and small enough against overflow, and the right one changes during training. So a `GradScaler`
-# tries: an infinite gradient halves it, many good steps double it.
+# ### Scale the loss
+# By the chain rule, a loss that is multiplied by 65,536 has gradients that are 65,536 times as large, so the backward pass runs in the range that
+# float16 covers. The gradients are divided by the same number in float32 before the step, which makes the step correct again. The **scale** has
+# to be large enough to prevent underflow and small enough to prevent overflow, and the suitable range changes during training. Therefore a
+# `GradScaler` searches for it: it halves the scale after an infinite gradient and doubles it after many good steps.
 
 # %% [markdown] given="mytorch.amp.grad_scaler:GradScaler.scale"
-# ### In `mytorch`
-# Three methods do the work, and you write them: `unscale_` divides the gradients and notes which are finite, `step` makes
-# the optimizer's step or leaves it out, `update` adapts the factor. Given is the first line of the loop:
+# ### In `mytorch`: the GradScaler
+# You write the three methods that do the work. `unscale_` divides the gradients and remembers which are finite, `step` makes the optimizer's step
+# or skips it, and `update` adapts the scale, which `mytorch` keeps in `self.factor`. The method that scales the loss is provided:
 
 # %% [markdown]
-# Now let it meet an infinite gradient in steps 3, 8 and 9, with a scheduler beside it that should halve the rate after
-# every fifth step:
+# Now let the gradient be infinite in steps 3, 8 and 9, with a scheduler that should halve the learning rate after every fifth step:
 
 # %% tags=["proof-overflow"]
-weight, factors = mytorch.ones(1, requires_grad=True), []
+weight, scales = mytorch.ones(1, requires_grad=True), []
 optimizer = mytorch.optim.SGD([weight], lr=1.0)
 scheduler = mytorch.optim.lr_scheduler.StepLR(optimizer, 5, gamma=0.5)
 scaler = mytorch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
@@ -189,173 +309,73 @@ for step in range(1, 13):
     scaler.step(optimizer)
     scaler.update()
     scheduler.step()
-    factors.append(scaler.get_scale())
-    print(f"step {step:2}  lr {rate:.2f}  moved by {before - weight.item():.4f}  next factor {factors[-1]:.0f}")
-pictures.curves({"factor": factors}, range(1, 13), xlabel="step", ylabel="factor")
+    scales.append(scaler.get_scale())
+    print(f"step {step:2}  lr {rate:.2f}  moved by {before - weight.item():.4f}  next scale {scales[-1]:.0f}")
+pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 
 # %% [markdown]
-# **Interview · Overflow in steps 3, 8 and 9: what happened to the weights, the factor, the rate and the scheduler?**
+# **Interview · Overflow in steps 3, 8 and 9: what happened to the weights, the scale, the rate and the scheduler?**
 #
-# - *Thirty seconds:* The optimizer left three steps out and the weights stayed. The factor was halved each time. The
-#   scheduler knows nothing of it and counted 12 steps, while the optimizer made 9.
-# - *Longer:* A good step counts towards doubling; an overflow starts that count again.
-# - *They ask next:* How do you keep the scheduler in step? Compare `get_scale()` before and after `update()`: if it fell,
-#   the step was skipped.
-# - *The trap:* Taking a few skipped steps at the start for a bug. The scaler is searching for its factor.
+# - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it halved the
+#   scale. The scheduler doesn't notice: it counted 12 steps while the optimizer made 9.
+# - *Longer:* Each good step counts towards doubling the scale, and an overflow resets that count.
+# - *They ask next:* How do you keep the scheduler in step? Compare `get_scale()` before and after `update()`, because a lower scale means that the
+#   step was skipped. And on many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip together. With
+#   sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler` does for FSDP.
+# - *The trap:* Mistaking a few skipped steps at the start for a bug. The scaler is still searching for its scale.
 # - *Proof:* `proof-overflow`.
 #
 # **Interview · Why scale the loss, and why not with bfloat16?**
 #
-# - *Thirty seconds:* float16 turns gradients below about 3 · 10⁻⁸ into 0. A factor on the loss lifts all of them, and is
-#   divided out in float32 before the step. bfloat16 has float32's range, so there is nothing to lift.
-# - *Longer:* A power of two changes the exponent alone, so scaling doesn't round unless a number leaves the range.
-# - *They ask next:* Why is the factor dynamic? Gradients shrink during training, and an overflow is easy to see.
-# - *The trap:* Scaling gradients instead of the loss. By then they are 0.
+# - *Thirty seconds:* float16 rounds gradients below about 3 · 10⁻⁸ to 0. Scaling the loss scales every gradient, and the scale is divided out in
+#   float32 before the step. bfloat16 has float32's range, so nothing underflows and there is nothing to scale.
+# - *Longer:* A power of two changes only the exponent, so scaling doesn't round unless a number leaves the range.
+# - *They ask next:* Why is the scale dynamic? Gradients shrink during training, and an overflow is easy to detect.
+# - *The trap:* Scaling the gradients instead of the loss. By then they are 0.
 # - *Proof:* `proof-histogram`, `proof-milestone`.
 #
 # ### Myth · "bf16 needs a GradScaler"
-# The histogram's last line shows bfloat16 without any factor: nothing was lost. What bfloat16 lacks is precision, and a factor
-# doesn't add any.
+# The last line that the histogram's cell prints is bfloat16 without any scale, and it lost nothing. bfloat16 lacks precision, which scaling can't add.
 #
-# ### Clipping
-# Between `backward` and `step` the gradients are 65,536 times too large. Clip them there:
+# ### Gradient clipping with a scaler
+# Between `backward` and `step` the gradients still carry the scale. What happens if you clip them there? The cell clips to a norm of 1, with a
+# gradient that should be left alone and one that should be clipped:
+
 
 # %% tags=["proof-clip"]
-for first in (False, True):
+def clipped_step(kind, gradient, unscale_first):
     weights = torch.zeros(2, requires_grad=True)
-    optimizer, scaler = torch.optim.SGD([weights], lr=1.0), torch.amp.GradScaler("cpu")
-    scaler.scale((weights * torch.tensor([3.0, 4.0])).sum()).backward()
-    if first:
+    optimizer, scaler = getattr(torch.optim, kind)([weights], lr=1.0), torch.amp.GradScaler("cpu")
+    scaler.scale((weights * torch.tensor(gradient)).sum()).backward()
+    if unscale_first:
         scaler.unscale_(optimizer)
-    norm = torch.nn.utils.clip_grad_norm_([weights], max_norm=1.0)
+    logged = torch.nn.utils.clip_grad_norm_([weights], max_norm=1.0).item()
     scaler.step(optimizer)
-    print(f"norm {norm.item():.0f}, step {', '.join(f'{-each:.1g}' for each in weights.tolist())}")
+    return logged, weights.grad.norm().item(), weights.norm().item()
 
-# %% [markdown] tags=["short"]
+
+for first in (False, True):
+    for gradient in ([0.3, 0.4], [3.0, 4.0]):
+        (logged, left, by_sgd), (_, _, by_adam) = (clipped_step(kind, gradient, first) for kind in ("SGD", "Adam"))
+        print(f"{'unscaled' if first else 'scaled':8} norm {logged:g}, clipped {left:.1g}; ", end="")
+        print(f"SGD moves by {by_sgd:.1g}, Adam by {by_adam:.1f}")
+
+# %% [markdown]
 # **Interview · How do you clip gradients with a scaler?**
 #
-# - *Thirty seconds:* `scale(loss).backward()`, then `unscale_(optimizer)`, then clip, `step`, `update`. `step` notices that the
-#   gradients are unscaled already.
-# - *Longer:* Clipped before, the norm is compared with `max_norm` while it carries the factor, and what remains is divided
-#   by the factor again.
-# - *They ask next:* And with accumulation? Scale each micro-batch; unscale, clip, step and update once at the end.
-# - *The trap:* The loss still falls, very slowly, so nothing looks broken.
+# - *Thirty seconds:* I call `scale(loss).backward()`, then `unscale_(optimizer)`, then I clip, then `step` and `update`. `step` notices that the
+#   gradients have already been unscaled.
+# - *Longer:* If you clip first, the norm still carries the scale when it is compared with `max_norm`, so nearly every gradient is clipped, and
+#   what remains is divided by the scale again.
+# - *They ask next:* And with gradient accumulation? Scale each micro-batch, and unscale, clip, step and update once at the end.
+# - *The trap:* Nothing looks broken. With SGD the loss falls very slowly. Adam doesn't depend on the gradients' scale, so its loss falls as usual,
+#   but every gradient is brought to the same norm, `max_norm` means nothing, and the logged norm is 65,536 times too large.
 # - *Proof:* `proof-clip`.
 #
-# ## autocast: a precision for each operation
-# Products gain most from 16 bits, and hardware adds them up in float32 inside. Losses and long sums want float32. So let a
-# list decide:
-
-
-# %% tags=["proof-toy"]
-def toy(op, *tensors):
-    target = {"matmul": torch.bfloat16, "mse_loss": torch.float32}.get(op.__name__)
-    return op(*(each.to(target) for each in tensors)) if target else op(*tensors)
-
-
-x, weight = torch.randn(8, 4), torch.randn(4, 3, requires_grad=True)
-out = toy(torch.matmul, x, weight)
-loss = toy(torch.nn.functional.mse_loss, out, torch.zeros(8, 3))
-loss.backward()
-print(out.dtype, loss.dtype, "gradient:", weight.grad.dtype)
-
-# %% [markdown]
-# The gradient of a float32 weight is float32, because the cast is part of the graph, and its backward casts back.
-#
-# ### Break it
-# The toy has to be called by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher has a place above all
-# others for this. In `mytorch` it is the first place of the stack, empty until now:
-
-# %%
-stack = {"autocast": "casts the tensors", "trace": "notes steps", "record": "leaves a node", "device": "one device?"}
-pictures.layers(stack, call="x @ w", path=["autocast", "record", "device"], result="bfloat16")
-
-# %% [markdown] given="mytorch.amp.autocast_mode:LISTS mytorch.amp.autocast_mode:widest"
-# You write the layer, the block that puts it there, and the cast, which keeps a weight's copy until the outermost block
-# ends. Each thread has switches of its own. Given are the lists. A function such as `linear` is seen as one operation, although it is made of two:
-
-# %% tags=["proof-dtypes"]
-torch.cuda.simulate(1)
-calls = {name: lambda f, h, name=name: getattr(h, name)() for name in ("sum", "exp", "prod")}
-calls |= {
-    "matmul": lambda f, h: h @ h,
-    "softmax": lambda f, h: h.softmax(-1),
-    "h + float32": lambda f, h: h + h.float(),
-}
-calls["layer_norm"] = lambda f, h: f.layer_norm(h, (4,))
-calls["mse_loss"] = lambda f, h: f.mse_loss(h, h)
-
-
-def type_of(call, library, device):
-    with library.autocast(device):
-        h = library.ones(4, 4).to(device) @ library.ones(4, 4).to(device)
-        return str(call(library.nn.functional, h).dtype)[6:]
-
-
-print(f"{'':12}{'mytorch, CPU':14}{'CPU':10}CUDA")
-for name, call in calls.items():
-    columns = [type_of(call, *each) for each in ((mytorch, "cpu"), (torch, "cpu"), (torch, "cuda"))]
-    print(f"{name:12}{columns[0]:14}{columns[1]:10}{columns[2]}")
-
-# %% [markdown]
-# The two lists differ: `softmax`, `sum`, `exp` and `layer_norm` stay in bfloat16 on the CPU and become float32 on CUDA. An
-# operation that is in neither list, such as `+`, promotes as always.
-#
-# The cache shows in the graph. Two uses of one weight lead back to one cast:
-
-# %% tags=["proof-cache"]
-weight, x = mytorch.randn(4, 4).requires_grad_(), mytorch.randn(2, 4)
-with mytorch.autocast("cpu"):
-    out = x @ weight @ weight
-first, second = [node for node, _ in out.grad_fn.next_functions]
-print("casts of the weight:", len({first.next_functions[1][0], second}))
-pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions], label=lambda n: n.name())
-
-# %% [markdown]
-# **Interview · What does autocast do, and what doesn't it do?**
-#
-# - *Thirty seconds:* Inside the block it casts the inputs of listed operations, products to 16 bits and losses to float32.
-#   It changes no weight, no gradient's type and nothing outside the block.
-# - *Longer:* It is a layer of the dispatcher. It caches the casts of weights until the outermost block ends.
-# - *They ask next:* Which dtype does a weight's gradient have? The weight's own, float32.
-# - *The trap:* Calling `.half()` on the model as well. Then the weights are 16 bits, and `unscale_` refuses their gradients.
-# - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
-#
-# ### Myth · "autocast halves memory"
-
-
-# %% tags=["proof-memory"]
-model = mytorch.nn.Linear(100, 100, bias=False)
-optimizer = mytorch.optim.Adam(model.parameters())
-with mytorch.autocast("cpu"):
-    out = model(mytorch.randn(50, 100))
-out.sum().backward()
-optimizer.step()
-held = [("activation", out), ("weight", model.weight), ("gradient", model.weight.grad)]
-for name, x in held + list(optimizer.state[model.weight].items()):
-    print(f"{name}: {x.numel()} numbers of {x.element_size()} bytes")
-
-# %% [markdown]
-# Activations of products are halved. Weights, gradients and the optimizer's state stay in float32, and the 16-bit copies
-# come on top.
-#
-# ### Myth · "backward belongs inside autocast"
-# The backward pass casts by itself what the forward pass cast. Inside the block it also casts what forward left in float32:
-
-# %% tags=["proof-backward-inside"]
-mytorch.manual_seed(0)
-(x, y, weight), found = [mytorch.randn(64, 64).requires_grad_() for _ in range(3)], []
-for inside in (False, True):
-    loss = ((x @ weight) * y).sum()  # forward in float32
-    with mytorch.autocast("cpu", enabled=inside):
-        found += mytorch.autograd.grad(loss, weight)
-print(f"gradients differ by {((found[1] - found[0]).abs().max() / found[0].abs().max()).item():.1%} of the largest")
-
-# %% [markdown]
-# ## Milestone: float16 learns when it is scaled
-# Segmentation classifies pixels, and its loss is a mean over all pixels of a batch: 64 images of 1,024 by 1,024 are
-# 67 million, so each pixel's gradient is divided by that. Here a small network classifies digits under the same conditions:
-# their loss is divided as if they were a few of 67 million pixels, and the learning rate makes up for it.
+# ## Milestone: float16 learns when its loss is scaled
+# Segmentation takes the mean of the loss over all pixels, and 64 images of 1,024 by 1,024 pixels are $2^{26}$ of them, so each pixel's gradient is
+# divided by that number. A small network on digits gets equally small gradients if you multiply its loss by a tiny `share`. The learning rate is
+# divided by `share`, so that in exact arithmetic the training stays the same. Each precision trains on three seeds:
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -363,8 +383,8 @@ from sklearn.datasets import load_digits
 digits, share = load_digits(), 100 / 2**26
 
 
-def train(library, dtype, scaled=False):
-    library.manual_seed(0)
+def train(library, dtype, scaled=False, seed=0):
+    library.manual_seed(seed)
     nn, x, y = library.nn, library.tensor((digits.data / 16).tolist()), library.tensor(digits.target.tolist())
     model, losses = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), []
     optimizer = library.optim.SGD(model.parameters(), lr=0.5 / share)
@@ -381,19 +401,25 @@ def train(library, dtype, scaled=False):
     return losses
 
 
-runs = {"float16": train(mytorch, mytorch.float16), "float16, scaled": train(mytorch, mytorch.float16, True)}
-runs |= {name: train(mytorch, getattr(mytorch, name)) for name in ("bfloat16", "float32")}
-for name, losses in (runs | {"minitorch, scaled": train(torch, torch.float16, True)}).items():
-    print(f"{name:17} loss {losses[0]:.1f} to {np.median(losses[-30:]):.1f}")
-about = "Without a factor the loss stays at 2.3; with one, float16 falls as float32 and bfloat16 do."
-pictures.curves(runs, xlabel="step", ylabel="loss (nats)", alt=about)
+settings = {name: (mytorch, getattr(mytorch, name)) for name in ("float16", "bfloat16", "float32")}
+settings["float16, scaled"] = (mytorch, mytorch.float16, True)
+settings["minitorch, scaled"] = (torch, torch.float16, True)
+runs = {name: [train(*setting, seed=seed) for seed in range(3)] for name, setting in settings.items()}
+for name, losses in runs.items():
+    ends = [np.median(each[-30:]) for each in losses]
+    low, high = np.floor(2 * min(ends)) / 2, np.ceil(2 * max(ends)) / 2
+    print(f"{name:17} loss {losses[0][0]:.1f}, at the end between {low} and {high}")
+about = "Without a scale the loss stays at 2.3; with one it falls below 0.5."
+shown = {name: runs[name][0] for name in ("float16", "float16, scaled")}
+pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 
 # %% [markdown]
-# Three of the curves lie on top of each other: scaled, float16 learns as float32 and bfloat16 do.
+# On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
 #
-# ## Fewer bits still
-# **TF32** is a mode of NVIDIA's tensor cores: inputs of a product are float32, of which only 10 fraction bits are used. **FP8**
-# has two formats, named by their bits: E4M3 and E5M2.
+# ## Fewer bits: TF32, FP8 and FP4
+# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are used.
+# **FP8** has two formats, which are named by their exponent and mantissa bits, E4M3 and E5M2. **FP4** is E2M1. So few bits need a scale of
+# their own for each tensor, or for each small block of it. What becomes of the histogram's gradients in either case?
 
 # %% tags=["proof-TF32"]
 a, b = np.random.default_rng(0).normal(size=(2, 256, 256)).astype(np.float32)
@@ -405,33 +431,47 @@ print("precision of matmul:", torch.get_float32_matmul_precision(), "· TF32 in 
 # %% tags=["proof-FP8"]
 import ml_dtypes
 
-for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
-    shown = [f"{each:.3g}" for each in np.array([1.1, 300.0, 1e-4]).astype(dtype).tolist()]
-    print(
-        f"{np.dtype(dtype)}: largest {float(ml_dtypes.finfo(dtype).max):.0f}; 1.1, 300 and 0.0001 are {', '.join(shown)}"
-    )
+
+def quantized(values, dtype, block):
+    rows = values.reshape(-1, block)
+    largest = np.abs(rows).max(1, keepdims=True)
+    scale = 2.0 ** np.ceil(np.log2(largest / float(ml_dtypes.finfo(dtype).max)))
+    return ((rows / scale).astype(dtype).astype(float) * scale).ravel()
+
+
+values = gradients.numpy()[:33920]  # 1,060 blocks of 32
+for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn):
+    zero = [f"{np.mean(quantized(values, dtype, block) == 0):.0%}" for block in (len(values), 32)]
+    largest, (about,) = float(ml_dtypes.finfo(dtype).max), np.array([1.1]).astype(dtype).tolist()
+    print(f"{np.dtype(dtype)!s:14} largest {largest:5.0f}, 1.1 is {about:.3g}; ", end="")
+    print(f"lost gradients: {zero[0]:>3} with one scale, {zero[1]:>2} with a scale for each 32")
 
 # %% [markdown]
+# With one scale for all, E4M3 loses many gradients and E5M2 hardly any. With a scale for each block of 32 the more precise E4M3 loses none, and
+# even four bits keep nearly all. In reality each layer has a tensor of its own, so its gradients differ less in size than here.
+#
 # **Interview · What is TF32, and is it on?**
 #
-# - *Thirty seconds:* float32's range with float16's precision, inside tensor cores. Inputs, outputs and memory stay float32. It
-#   is off for matrix products ("highest") and on for cuDNN's convolutions.
-# - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in products. The sum is still float32.
-# - *They ask next:* How large is the error? Some 10⁻⁴ relative, against 10⁻⁷.
+# - *Thirty seconds:* TF32 has float32's range and float16's precision, inside tensor cores only; inputs, outputs and memory stay float32. By
+#   default it is off for matrix multiplications, where the setting is called "highest", and on for cuDNN's convolutions.
+# - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer setting
+#   is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use one of the two, because PyTorch raises an error when they are mixed.
+# - *They ask next:* How large is the error? It is some 10⁻⁴ relative to the result, against 10⁻⁷ in float32.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
 # - *Proof:* `proof-TF32`.
 #
 # **Interview · FP8: E4M3 or E5M2, and where?**
 #
-# - *Thirty seconds:* E4M3, more precise, for weights and activations; E5M2, with more range, for gradients.
-# - *Longer:* Either range is so narrow that each tensor has a scale of its own, found from its recent largest values. Master
-#   weights and sums stay in higher precision.
-# - *They ask next:* What does E4M3 give up for its range? Infinity: only nan is left.
-# - *The trap:* One loss factor for all tensors, as with float16.
+# - *Thirty seconds:* E4M3 is more precise and E5M2 has more range. The recipes of 2022 used E4M3 for weights and activations and E5M2 for gradients,
+#   with one scale for each tensor. Newer ones use E4M3 for all three, because a scale for each small block takes care of the range.
+# - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that is a power
+#   of two, and in NVFP4 16 elements share one in E4M3. Master weights and sums stay in higher precision.
+# - *They ask next:* What does E4M3 give up for its range? It has no infinity, only NaN.
+# - *The trap:* One loss scale for all tensors, as with float16.
 # - *Proof:* `proof-FP8`.
 #
 # ## The real one
-# minitorch's counterpart of `cast`, with PyTorch's conditions:
+# This is minitorch's counterpart of `cast`, with PyTorch's conditions:
 
 # %%
 import inspect
@@ -441,16 +481,16 @@ from minitorch.dispatch import autocast
 print(inspect.getsource(autocast._cached))
 
 # %% [markdown] tags=["short"]
-# It asks in addition whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it
-# off), and whether the weight is a view (`_base`). Its key lacks the dtype, as PyTorch's does: an inner block with another
-# lower precision gets the outer block's copy, and a product of both types raises.
+# It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the weight is
+# a view (`_base`). Its key lacks the dtype, as PyTorch's does. Therefore an inner block with another lower precision gets the copy of the outer
+# block, and a matrix multiplication of both types raises an error.
 #
 # ## Rapid fire
-# 1. The largest float16? 65,504.
-# 2. `float16 + bfloat16`? float32.
-# 3. Which integers are exact in float16? All up to 2,048.
-# 4. The scale of a `GradScaler` that isn't enabled? 1.
-# 5. A float64 tensor under autocast? Stays float64.
+# 1. What is the largest float16? It is 65,504.
+# 2. Which dtype has `float16 + bfloat16`? It is float32.
+# 3. Which integers are exact in float16? All of them up to 2,048 are.
+# 4. What is the scale of a `GradScaler` that isn't enabled? It is 1.
+# 5. What does autocast do to a float64 tensor? It stays float64.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.finfo(torch.float16).max)
@@ -461,18 +501,51 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. float16: precise, narrow. bfloat16: coarse, as wide as float32.
-# 2. A step below half a gap is no step. Master weights collect it.
-# 3. float16 gradients below 3 · 10⁻⁸ are 0: scale the loss.
-# 4. An infinite gradient skips the step and halves the factor.
-# 5. The scheduler doesn't notice skipped steps.
-# 6. `backward`, `unscale_`, clip, `step`, `update`.
-# 7. autocast casts inputs of listed operations. Weights and gradients stay float32.
-# 8. CPU and CUDA have different lists.
-# 9. Forward and loss inside autocast, backward outside.
-# 10. bfloat16 needs no scaler.
+# 1. float16 is precise but narrow, while bfloat16 is coarse and has the range of float32.
+# 2. A step below half the spacing is lost, unless float32 master weights collect it.
+# 3. Accumulate and reduce gradients in float32, because a bfloat16 sum stops growing.
+# 4. autocast casts the inputs of listed operations, while weights and their gradients stay float32.
+# 5. Forward pass and loss belong inside autocast, and the backward pass [outside](proof-backward-inside).
+# 6. The CPU and CUDA have different lists.
+# 7. float16 gradients below 3 · 10⁻⁸ become 0, so scale the loss. bfloat16 needs no scaler.
+# 8. An infinite gradient skips the step and halves the scale, and the scheduler doesn't notice.
+# 9. Call `backward`, `unscale_`, clip, `step`, `update`, in that order.
+# 10. FP8 and FP4 need a scale for each small block.
 #
 # ## You try
-# [The exercises](../exercises/22_mixed_precision.ipynb): predict types; write the autocast layer, the scaler, master weights and
-# two ways to round; repair a training step that hardly moves; and measure the factor at which infinity begins.
+# [The exercises](../exercises/22_mixed_precision.ipynb): predict dtypes; write the autocast layer, the scaler, master weights and two ways to round;
+# fix a training step that hardly moves; and measure the scale at which gradients become infinite.
 # [Chapter 22b](22b_memory.ipynb), about where the memory of a training step goes, is next.
+
+# %% [markdown]
+# ## If you have time
+# ### Myth · "autocast halves memory"
+
+
+# %% tags=["proof-memory"]
+model = mytorch.nn.Linear(100, 100, bias=False)
+optimizer = mytorch.optim.Adam(model.parameters())
+with mytorch.autocast("cpu"):
+    out = model(mytorch.randn(50, 100))
+out.sum().backward()
+optimizer.step()
+held = [("activation", out), ("weight", model.weight), ("gradient", model.weight.grad)]
+for name, x in held + list(optimizer.state[model.weight].items()):
+    print(f"{name}: {x.numel()} elements of {x.element_size()} bytes")
+
+# %% [markdown]
+# Only the activations of matrix multiplications and of what follows them in 16 bits are halved. Weights, gradients and the optimizer's state stay in
+# float32, and the 16-bit copies of the weights come on top.
+#
+# ### Myth · "backward belongs inside autocast"
+# The backward pass already repeats the casts of the forward pass. Inside the block, autocast also casts what the forward pass computed in
+# float32:
+
+# %% tags=["proof-backward-inside"]
+mytorch.manual_seed(0)
+(x, y, weight), found = [mytorch.randn(64, 64).requires_grad_() for _ in range(3)], []
+for inside in (False, True):
+    loss = ((x @ weight) * y).sum()  # forward in float32
+    with mytorch.autocast("cpu", enabled=inside):
+        found += mytorch.autograd.grad(loss, weight)
+print(f"gradients differ by {((found[1] - found[0]).abs().max() / found[0].abs().max()).item():.1%} of the largest")

@@ -18,7 +18,7 @@ def cut(array: Any, extra: Any) -> Any:
 
 
 def nearest(x: Tensor) -> Tensor:
-    """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does: to the nearest, from the middle to the even one."""
+    """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does (NaN aside): to the nearest, ties to even."""
     is_odd = x.array.view(np.uint32) >> 16 & 1  # the last bit that stays
     return from_array(cut(x.array, is_odd + np.uint32(0x7FFF)))
 
