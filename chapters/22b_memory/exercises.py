@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Where the memory goes
-# Six exercises, 16 points, about 80 minutes. Three of them add to your library: once you have solved them, it trains in less
+# Six exercises, 16 points, about 70 minutes. Three of them add to your library: once you have solved them, it trains in less
 # memory, attends tile by tile, and keeps weights in 8 bits. They run inside files of `mytorch`: what a task or a docstring
-# mentions is there; import anything else in the cell.
+# mentions is there; import anything else in the cell, for instance with `from mytorch import arange`.
 
 # %% setup=true
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Where the memory goes
-# After this chapter your own library trains a network in a quarter of the memory, attends to thousands of positions
-# without a matrix of scores, and keeps weights in 8 bits. You'll be able to say where each byte of a training step is,
-# what it would cost to do without it, and whether a GPU waits for its arithmetic or for its memory.
+# After this chapter your own library trains a network in a quarter of the memory, computes attention over thousands of positions without
+# storing the matrix of scores, and keeps weights in 8 bits. You will be able to say where each byte of a training step is, what it costs to
+# do without it, and whether a GPU waits for its arithmetic or for its memory.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch("22b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## The same gradients in less than half of the memory
-# Twelve blocks run forward and backward on a simulated GPU, which counts the bytes of its tensors. Then they do it again,
-# each block inside `checkpoint`. How far apart are the two peaks, and the two gradients?
+# Twelve blocks run forward and backward on a simulated GPU, which counts the bytes of its tensors. Then they do it again, each block inside
+# `checkpoint`. How far apart are the two peaks, and the two gradients?
 
 # %% tags=["proof-surprise"]
 import minitorch as torch
@@ -40,11 +40,11 @@ peak_again, again = step(torch, lambda block, h: checkpoint(block, h, use_reentr
 print(f"peak {peak} MB, with checkpoints {peak_again} MB; gradients that differ:", (plain != again).sum().item())
 
 # %% [markdown] tags=["short"]
-# The gradients are the same bit for bit, and the peak is less than half. That can't be free, and you'll count what it costs.
-# First you need to know what fills the memory.
+# The gradients are equal bit for bit, although the peak is less than half as high. That can't be free, and you will count what it costs. But
+# first you need to know what fills the memory.
 #
-# ## Four things fill it
-# Put a model on the GPU, run a step with Adam, and look at the counter after each line:
+# ## Four things that fill the memory
+# Put a model on the GPU, run a step with Adam, and read the counter after each line:
 
 # %% tags=["proof-sixteen"]
 import numpy as np
@@ -64,29 +64,30 @@ for rows in (8, 64, 512):
     print(f"activations of {rows:3} rows: {(used() - before) >> 10:5} KB")
 
 # %% [markdown]
-# Weights, gradients and Adam's two averages are 16 bytes a parameter, whatever the batch. **Activations**, the
-# intermediate results that the backward pass will need, grow with the batch instead.
+# Weights, gradients and Adam's two averages take 16 bytes for each parameter, whatever the batch size is. **Activations**, which are the
+# intermediate results that the backward pass needs, grow with the batch instead.
 #
 # **Interview · How much memory does training 7B parameters with AdamW take?**
 #
-# - *Thirty seconds:* 16 bytes a parameter: 4 for the weight, 4 for the gradient, 8 for Adam's two averages. That is
-#   112 GB before the first activation, so one GPU of 80 GB isn't enough.
-# - *Longer:* In mixed precision it is often 16 again: 2 for a bfloat16 weight, 2 for its gradient, 4 for the master weight
-#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam.
-# - *They ask next:* And inference in bfloat16? 2 bytes, 14 GB, and a cache of keys and values that grows with the text.
-# - *The trap:* Forgetting the activations. With a long context they are the largest part.
+# - *Thirty seconds:* It takes 16 bytes for each parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB
+#   before the first activation, so one GPU with 80 GB isn't enough.
+# - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
+#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4.
+# - *They ask next:* And inference in bfloat16? It takes 2 bytes, or 14 GB, plus a [cache of keys and values](proof-estimates) that grows with
+#   the text.
+# - *The trap:* Forgetting the activations, which are the largest part when the context is long.
 # - *Proof:* `proof-sixteen`.
 
 # %% [markdown] given="mytorch.utils.instruments:instrument mytorch.utils.instruments:flops"
 # ## Three instruments
-# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**: one more layer of the
-# dispatcher, below all others, which sees each kernel that runs. So it sees the backward pass and the optimizer, too. While no
-# instrument is on, its place is empty and costs nothing. Here is `instrument` again, and a new one:
+# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**: one more layer of the dispatcher, below all others,
+# which sees each kernel that runs, including those of the backward pass and the optimizer. As long as no instrument is active, its place is
+# empty and costs nothing. Here is `instrument` again, together with a new one:
 
 # %% [markdown]
-# `count_flops` adds up the floating-point operations of matrix products, as PyTorch's `FlopCounterMode` does.
-# `count_bytes` is the one from chapter 08, and `clock` adds up seconds. An instrument of your own is one function.
-# This one notes how much memory is in use after each kernel:
+# `count_flops` adds up the floating-point operations of matrix multiplications, as PyTorch's `FlopCounterMode` does. `count_bytes` is the one from
+# chapter 08, and `clock` adds up seconds. An instrument of your own is a single function, and the one below records how much memory is in use
+# after each kernel:
 
 
 # %% tags=["proof-mountain"]
@@ -108,10 +109,11 @@ mountain, _ = measured(lambda block, h: block(h))
 pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# The forward pass climbs, since each block leaves behind what its backward will need. The backward pass takes it away
-# again, in the opposite order. The peak is where the two meet.
+# The forward pass climbs, since each block leaves behind what its backward pass will need. The backward pass frees it again in the opposite
+# order, so the activations peak where the two meet. (The small rise at the end is `cat`, with which `step` collects the gradients for the
+# comparison.) The highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
 #
-# Training isn't all that runs. Here is a validation loop that keeps its losses, with a graph and without:
+# Memory isn't only used in training. Here is a validation loop that keeps its losses, with a graph and without:
 
 # %% tags=["proof-OOM"]
 for mode in (mytorch.enable_grad(), mytorch.no_grad()):
@@ -123,20 +125,49 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
     print(type(mode).__name__, "held after 1, 2, 3 batches:", [each - held[0] >> 20 for each in held[1:]], "MB")
     del losses
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · Out of memory in step 1, in step 1,000, in validation: where do you look in each case?**
 #
-# - *Thirty seconds:* Step 1: the batch is too large. Step 2 is the same case, because Adam makes its state at the end of
-#   step 1. Step 1,000: a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs.
-#   Validation: `no_grad` is missing, or its batch is larger.
-# - *Longer:* Print `max_memory_allocated()` for each step. A line that climbs is a leak, a single spike is an input.
-# - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph. Use `loss.item()` or `loss.detach()`.
-# - *The trap:* `empty_cache()`. It gives back memory that no tensor uses, and PyTorch tries that itself before it raises.
+# - *Thirty seconds:* In step 1 the batch is too large, and step 2 is the same case, because Adam creates its state at the end of step 1. In step 1,000
+#   I look for a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs. In validation `no_grad` is
+#   missing or the batch is larger.
+# - *Longer:* Print `max_memory_allocated()` for each step: a line that climbs is a leak, while a single spike is an input. To see which line of code
+#   allocated what, call `torch.cuda.memory._record_memory_history()`, write a **memory snapshot** with `_dump_snapshot`, and open it on
+#   pytorch.org/memory_viz.
+# - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph alive, so use `loss.item()` or `loss.detach()`.
+# - *The trap:* Calling `empty_cache()`. It returns memory that no tensor uses, and PyTorch tries that itself before it raises an error.
 # - *Proof:* `proof-OOM`, `proof-sixteen`.
 #
-# ## Keep less, compute again
-# The smallest model of checkpointing needs no library. Run the first half without a graph, go on with a graph from its
-# result, and when its gradient is there, run the first half again, with a graph this time:
+# ## Activations, logits and the KV cache of a language model
+# For a layer of a GPT with dropout, in 16 bits, a widely used estimate of the activations is $34 s b h + 5 a s^2 b$ bytes, where $s$ is the length,
+# $b$ the batch size, $h$ the width and $a$ the number of heads. Here it is for one sequence of 4,096 tokens and a model with the
+# sizes of a Llama of 8 billion parameters, together with two other large tensors:
+
+# %% tags=["proof-estimates"]
+length, width, heads, layers, vocabulary, kv_heads, head = 4096, 4096, 32, 32, 128_256, 8, 128
+layer, matrices = 34 * length * width / 1e9, 5 * heads * length**2 / 1e9
+print(f"activations of a layer: {layer:.1f} GB, and {matrices:.1f} GB for attention's matrices")
+print(f"logits in float32: {4 * length * vocabulary / 1e9:.1f} GB, and their gradient as much again")
+per_token = 2 * layers * kv_heads * head * 2  # keys and values, in 16 bits
+print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e9:.1f} GB for {length} tokens")
+
+# %% [markdown] tags=["short"]
+# Attention's matrices dominate, unless a tiled kernel never stores them. The logits are as large as the other activations of several layers,
+# so with a vocabulary of 128,000 the loss is often the peak, and some libraries compute it in chunks of tokens.
+#
+# **Interview · How large are the logits and the KV cache of a language model?**
+#
+# - *Thirty seconds:* The logits have batch × length × vocabulary elements, which makes 2 GB in float32 for 4,096 tokens and a vocabulary of 128,000, and
+#   their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements for each token.
+# - *Longer:* For 32 layers with 8 KV heads of 128 in bfloat16 that is 131 KB for a token, so 0.5 GB for each sequence of 4,096 tokens.
+# - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits. Fewer KV heads (GQA), fewer bits or a sliding
+#   window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
+# - *The trap:* Counting parameters alone, although both tensors grow with the length and with the number of sequences.
+# - *Proof:* `proof-estimates`.
+#
+# ## Activation checkpointing: keep less, compute again
+# The smallest model of checkpointing needs no library. Run the first half without a graph and continue with a graph from its result. When the
+# gradient of that result is known, run the first half again, this time with a graph:
 
 
 # %% tags=["proof-by-hand"]
@@ -158,9 +189,9 @@ for p in (0.0, 0.5):
 
 # %% [markdown]
 # ### Break it
-# With dropout the gradient is wrong, and no error says so. The second run drew another mask, so its gradient belongs to a network that
-# never ran. A checkpoint has to remember the state of the generator, put it back for the second run, and afterwards go on
-# as if nothing had been drawn. For the same reason it remembers where autocast was on.
+# With dropout the gradient is incorrect, and no error says so. The second run drew another mask, so its gradient belongs to a network that never
+# ran. Therefore a checkpoint has to store the state of the generator, restore it for the second run, and afterwards continue as if nothing had been
+# drawn. For the same reason it stores where autocast was on.
 #
 # You write it in exercise 2, as a `Function` with two static methods. Then this runs:
 #
@@ -170,15 +201,15 @@ for p in (0.0, 0.5):
 checkpointed = mytorch.utils.checkpoint.checkpoint
 mountain, gradients = measured(lambda block, h: block(h), p=0.5)
 sawtooth, again = measured(checkpointed, p=0.5)
-print("numbers in the gradients that differ:", (gradients != again).sum().item())
+print("elements of the gradients that differ:", (gradients != again).sum().item())
 pictures.curves({"plain": mountain, "checkpoints": sawtooth}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# Forward, the line climbs by one input for each block. Backward it has twelve teeth: a block runs again, is used, and is gone.
-# Products cost four thirds: one forward in addition to a forward and a backward of twice the work.
+# In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth, because each block runs again, is used, and is
+# freed. Matrix multiplications cost four thirds: the second forward pass comes on top of a forward pass and a backward pass of twice the work.
 #
 # ### Myth · "The larger the part in a checkpoint, the more you save"
-# Take a chain of 36 layers that leave behind one unit each, in k segments with a checkpoint at the start of each. Move k:
+# Take a chain of 36 layers, each of which leaves behind one unit, and divide it into k segments with a checkpoint at the start of each. Move k:
 
 
 # %% tags=["proof-segments"]
@@ -198,19 +229,43 @@ print("peak by number of segments:", {k: max(trail(k)) for k in (1, 2, 4, 6, 9, 
 pictures.slider(draw, start={"k": 6}, k=[1, 2, 3, 4, 6, 9, 12, 18, 36])
 
 # %% [markdown]
-# One checkpoint around everything saves nothing: when it runs again, everything is there. k segments hold k inputs and n / k
-# layers, and k + n / k is smallest at k = √n.
+# One checkpoint around everything saves nothing, because everything is in memory when it runs again. With k segments, k inputs and the n / k layers
+# of one segment are held, and k + n / k is minimized by k = √n.
+#
+# ### Early stop: the newer checkpoint costs less
+# PyTorch has two kinds of `checkpoint`, and its documentation recommends `use_reentrant=False`. Yours resembles the older kind, `use_reentrant=True`,
+# which runs a backward pass inside the backward pass. The hooks below show which layers of a block run, first forward and then again:
+
+# %% tags=["proof-early-stop"]
+block, ran = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 4)), []
+for place, layer in enumerate(block):
+    layer.register_forward_hook(lambda module, args, result, place=place: ran.append(place))
+for reentrant in (True, False):
+    checkpoint(block, torch.ones(2, 4, requires_grad=True), use_reentrant=reentrant).sum().backward()
+    print(f"use_reentrant={reentrant!s:5} completed layers", ran)
+    ran.clear()
+for name, result in {
+    "yours": checkpointed(mytorch.nn.Linear(2, 2), mytorch.ones(1, 2)),
+    "use_reentrant=False": checkpoint(torch.nn.Linear(2, 2), torch.ones(1, 2), use_reentrant=False),
+}.items():
+    print(f"{name}, with an input that requires no gradient: result.requires_grad is {result.requires_grad}")
+
+# %% [markdown]
+# The newer kind keeps each node in the graph and replaces the saved tensors by placeholders. The first one that the backward pass unpacks triggers
+# the recomputation, which stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
+# 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind. The older kind also leaves a node behind only if one of its
+# *arguments* requires a gradient; PyTorch warns if none does, and also if you leave `use_reentrant` out.
 #
 # **Interview · What do you checkpoint, and what does it cost?**
 #
-# - *Thirty seconds:* Each block of a transformer. Its input is kept, the rest is computed again in backward: one more
-#   forward pass, a third more work, for a fraction of the activations.
-# - *Longer:* With n equal layers, √n segments hold about 2√n. Blocks that are cheap to compute and large to keep come first;
-#   "selective" checkpointing keeps the products and repeats the elementwise rest.
-# - *They ask next:* What goes wrong in the second run? Random numbers, batch norm's running statistics (updated twice),
-#   anything else that isn't a function of the input.
+# - *Thirty seconds:* I checkpoint each block of a transformer. Its input is kept, and the rest is computed again in the backward pass. That costs up to
+#   one more forward pass, a third more work, and less with `use_reentrant=False`, which stops early.
+# - *Longer:* With n equal layers, √n segments hold about 2√n. *Selective* checkpointing keeps the matrix multiplications and repeats the elementwise
+#   rest, which is cheap to compute but large to keep; in PyTorch you pass `create_selective_checkpoint_contexts` as `context_fn`.
+# - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Batch norm's running
+#   statistics are updated twice, and so is anything else that isn't a function of the input.
 # - *The trap:* One checkpoint around the whole model.
-# - *Proof:* `proof-milestone`, `proof-segments`, `proof-by-hand`.
+# - *Proof:* `proof-milestone`, `proof-segments`, `proof-early-stop`, `proof-by-hand`.
 
 # %% tags=["proof-accumulate"]
 for run in (lambda block, h: block(h), checkpointed):
@@ -220,17 +275,16 @@ for run in (lambda block, h: block(h), checkpointed):
 # %% [markdown]
 # **Interview · Gradient accumulation or checkpointing?**
 #
-# - *Thirty seconds:* Accumulation first: it divides the activations by the number of micro-batches and repeats no work.
-#   Checkpointing when one sample is already too large, or when smaller batches leave the GPU idle.
-# - *Longer:* Accumulation runs more and smaller kernels. Both together are common.
-# - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches; a mean over tokens needs weights.
-# - *The trap:* Either helps with activations alone. The 16 bytes a parameter stay.
+# - *Thirty seconds:* I try accumulation first, because it divides the activations by the number of micro-batches and repeats no work. Checkpointing
+#   helps when a single sample is already too large, or when smaller batches would leave the GPU idle.
+# - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
+# - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
+# - *The trap:* Expecting too much of them. Both reduce only the activations, while the 16 bytes for each parameter stay.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
-# Attention's scores are a matrix of length by length, and softmax needs a whole row at once, or so it seems. Here is a
-# softmax-weighted mean in one pass. It keeps three numbers: the largest score so far, the sum of exp(score − largest), and
-# the values weighted the same way:
+# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. Here is a softmax-weighted mean in one pass. It
+# keeps three numbers: the largest score so far, the sum of exp(score − largest), and the values weighted in the same way:
 
 
 # %% tags=["proof-online"]
@@ -250,11 +304,11 @@ scores, values = torch.tensor([1.0, 1000.0, 998.0, -5.0]), torch.tensor([10.0, 2
 print(f"one pass {online(scores.tolist(), values.tolist()):.3f}, softmax {(scores.softmax(0) @ values).item():.3f}")
 
 # %% [markdown]
-# Whenever a larger score comes, what was summed so far is multiplied by exp(old − new), and shrinks. Nothing overflows.
+# Whenever a larger score arrives, the sums so far are multiplied by exp(old − new), which is less than 1, so nothing overflows.
 #
-# The same works for a tile of keys instead of one. In exercise 3 you write `attend`, which gives (m, l, o) for the keys of
-# one tile, `merge`, which joins two such triples into one, and `tiled_attention` around both. `merge` is associative, so tiles may come in any
-# grouping, and from anywhere:
+# The same works for a tile of keys instead of a single key. In exercise 3 you write `attend`, which returns (m, l, o) for the keys of one tile,
+# `merge`, which joins two such triples, and `tiled_attention` around both. Because `merge` is associative, the tiles may be merged in any
+# grouping, wherever they were computed:
 
 # %% tags=["proof-tiles"]
 whole, attention, merge = nn.functional.scaled_dot_product_attention, nn.attention, nn.attention.merge
@@ -273,9 +327,8 @@ print("MB at length 2,048:", {name: round(line[-1]) for name, line in peaks.item
 pictures.curves(peaks, lengths, xlabel="length", ylabel="peak (MB)", log="xy")
 
 # %% [markdown]
-# Twice the length takes four times the memory with the matrix, and twice with tiles. **Ring attention** is the same `merge` over
-# several GPUs: each keeps its queries, while keys and values travel around the ring of
-# [chapter 23](23_multi_gpu.ipynb).
+# Twice the length takes four times the memory with the matrix, but only twice with tiles. **Ring attention** is the same `merge` over several GPUs:
+# each keeps its queries, while keys and values travel around the ring of [chapter 23](23_multi_gpu.ipynb).
 #
 # Tiles save memory. Do they save time as well?
 
@@ -294,43 +347,53 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
     millions = [f"{each.total() / 1e6:4.0f}" for each in (flops, moved, slow)]
     print("{} million operations, {} MB moved, of which{} MB of large tensors:".format(*millions), name)
 
-# %% [markdown] tags=["short"]
-# The products are the same. As single operations, tiles move more bytes, because each small result is written and read
-# again. But a tile of scores fits into the fast memory of a GPU's processors. **FlashAttention** is one kernel that leaves it
-# there, so only queries, keys, values and the output count: a quarter of the bytes.
+# %% [markdown]
+# Both compute the same matrix multiplications. As separate operations, tiles move more bytes, because each small result is written and read again.
+# But a tile of scores fits into the fast memory of a GPU's processors. **FlashAttention** is one kernel that leaves it there, so only queries,
+# keys, values and the output have to be moved, which is a quarter of the bytes here.
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
-# - *Thirty seconds:* Attention waits for memory, not for arithmetic. FlashAttention never writes the matrix of scores to the GPU's main
-#   memory. The extra work, rescaling forward and computing the scores again backward, costs less than the traffic that it saves.
-# - *Longer:* It is exact: softmax is computed tile by tile from a running maximum and a running sum. Memory grows with the length, not
-#   with its square.
-# - *They ask next:* What does it keep for backward? The output, and m + log l for each row; a tile's weights follow from these.
+# - *Thirty seconds:* Attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main memory. It
+#   rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
+# - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum. Its memory grows with the length instead of
+#   the square of the length.
+# - *They ask next:* What does it keep for the backward pass? It keeps the output, and m + log l for each row, from which a tile's weights follow.
 # - *The trap:* "It is an approximation", or "it needs fewer operations".
 # - *Proof:* `proof-flash`, `proof-tiles`, `proof-online`.
 #
 # ## The roofline
-# An operation can't be faster than its arithmetic, nor than its bytes. What decides is the **arithmetic intensity**,
-# operations per byte. An H100 (SXM) computes 67 · 10¹² float32 operations and moves 3.35 · 10¹² bytes a second, so it wants 20
-# operations for each byte. Multiply different numbers of rows by one weight of 1024 × 1024:
+# An operation can be faster neither than its arithmetic allows nor than its bytes allow. Which of the two limits it depends on its **arithmetic
+# intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes a second. It computes 67 · 10¹² float32 operations a second without tensor cores, and
+# 989 · 10¹² in bfloat16 with them. So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16.
+# Multiply different numbers of rows by one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are
+# those of the previous cell, in float32.)
+
 
 # %% tags=["proof-roofline"]
-for rows in (1, 4, 512):
+def intensity_of(rows, dtype):
     with count_flops() as flops, count_bytes() as moved:
-        mytorch.ones(rows, 1024) @ mytorch.ones(1024, 1024)
-    intensity[f"rows: {rows}"] = flops.total() / moved.total()
-for name, each in sorted(intensity.items(), key=lambda item: item[1]):
-    print(f"{name:10} {each:5.1f} operations per byte: at most {min(67, each * 3.35):4.1f} TFLOP/s")
-roof = {"H100": ([0.25, 20, 500], [0.25 * 3.35, 67, 67])}
-pictures.curves(roof, xlabel="operations per byte", ylabel="at most (TFLOP/s)", log="xy", marks=intensity)
+        mytorch.ones(rows, 1024, dtype=dtype) @ mytorch.ones(1024, 1024, dtype=dtype)
+    return flops.total() / moved.total()
+
+
+for peak, dtype in ((67, mytorch.float32), (989, mytorch.bfloat16)):
+    for rows in (1, 512, 2048):
+        each = intensity_of(rows, dtype)
+        limit = min(peak, each * 3.35)
+        print(f"{dtype!s:14} {rows:4} rows: {each:5.1f} FLOP/byte, at most {limit:5.1f} of {peak} TFLOP/s")
+roofs = {"float32": ([0.25, 20, 1000], [0.25 * 3.35, 67, 67])}
+roofs["bfloat16, tensor cores"] = ([0.25, 295, 1000], [0.25 * 3.35, 989, 989])
+marks = intensity | {f"rows: {rows}": intensity_of(rows, mytorch.bfloat16) for rows in (1, 512)}
+pictures.curves(roofs, xlabel="arithmetic intensity (FLOP/byte)", ylabel="at most (TFLOP/s)", log="xy", marks=marks)
 
 # %% [markdown]
-# With one row, as when a language model writes one token, 39 of 40 arithmetic units wait for the weight. With 512 rows, the
-# weight is read once for all of them and the roof is reached.
+# With one row, as when a language model generates one token, the arithmetic units nearly always wait for the weight. With 512 rows each weight that
+# is loaded is reused 512 times. That is enough in float32. The tensor cores reach their peak only with the 2,048 rows, although bfloat16 halves the bytes.
 #
 # ### 6ND
-# The arithmetic of a whole training step has a rule of thumb: 6 operations for each parameter and each token, 2 forward
-# and 4 backward. Count it on two blocks of a transformer:
+# The arithmetic of a whole training step has a rule of thumb: 6 operations for each parameter and each token, of which the forward pass takes 2 and the
+# backward pass 4. Count it on two blocks of a transformer:
 
 # %% tags=["proof-6ND"]
 for width, length in ((64, 64), (128, 64), (256, 32)):
@@ -345,17 +408,18 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 # %% [markdown]
 # **Interview · How many FLOPs does a training step take?**
 #
-# - *Thirty seconds:* 6ND for N parameters and D tokens. A weight meets each token in one multiplication and one addition
-#   forward, and twice that backward: for the gradient of the input and for its own.
-# - *Longer:* Attention's scores add 12 · layers · width · length a token, as much as the weights' products at a length of 6 times the width. Embeddings
-#   are looked up, not multiplied.
-# - *They ask next:* And with checkpoints? 8ND. Inference? 2ND.
-# - *The trap:* Utilization: 6ND per second, divided by the peak of the *same* precision, without a sparsity factor.
+# - *Thirty seconds:* It takes 6ND for N parameters and D tokens. In the forward pass each weight meets each token in one multiplication and one
+#   addition. The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
+# - *Longer:* Attention's scores add 12 · layers · width · length for each token, which equals the work of the weights at a length of 6 times the width.
+#   Embeddings are looked up, not multiplied.
+# - *They ask next:* And with checkpoints? It is at most 8ND, and less with early stop. Inference takes 2ND. What is MFU? *Model FLOPs utilization*
+#   is 6ND per second divided by the GPU's peak, and recomputation doesn't count.
+# - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
-# ## Eight bits
-# A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share one?
-# Here 64 outputs do, and one of them has larger weights than the others:
+# ## Quantization to eight bits
+# A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share a scale? Here 64 outputs do, and one
+# of them has larger weights than the others:
 
 # %% tags=["proof-outlier"]
 from mytorch.nn.quantization import fake_quantize, quantize
@@ -371,70 +435,23 @@ print("error of the other 63 outputs:", {name: [f"{each:.1%}" for each in line] 
 pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row", ylabel="relative error", log="xy")
 
 # %% [markdown]
-# One outlier stretches the scale of all. With a scale for each row, it keeps its damage to itself.
+# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row.
 #
 # **Interview · int8: what are scale and zero point, why per channel, what of outliers?**
 #
-# - *Thirty seconds:* x ≈ (q − zero point) · scale. The zero point is usually 0 for weights, which are roughly symmetric, and shifts the range for
-#   activations such as ReLU's. A scale for each output row costs four bytes a row and confines outliers.
-# - *Longer:* Outliers in *activations* sit in a few columns, which all rows share. Ways out: keep these columns in 16 bits, or move their scale
-#   into the weight.
-# - *They ask next:* What becomes faster? Decoding, which reads each weight once a token: a quarter of float32's bytes.
+# - *Thirty seconds:* Scale and zero point approximate a number x by (q − zero point) · scale. The zero point is usually 0 for weights, which are roughly symmetric, and it shifts
+#   the range for activations such as ReLU's. A scale for each output row costs four bytes a row and confines outliers.
+# - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or move
+#   their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ
+#   scales the channels that matter most.
+# - *They ask next:* What becomes faster? Decoding does, because it reads each weight once for every token, and that is a quarter of float32's bytes.
 # - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
-# ### Training for few bits
-# Rounding after training is fine in 8 bits. In 2 bits, weights of −1, 0 and 1 times a scale, the network should learn to live with it. So
-# round in the forward pass. The derivative of rounding is 0 almost everywhere, and nothing would learn. `fake_quantize`, in your
-# library a `Function`, takes it to be 1 within the range:
-
-# %% tags=["proof-round"]
-for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7)):
-    w = mytorch.tensor([0.375, 5.0], requires_grad=True)
-    function(w).sum().backward()
-    print(w.tolist(), "become", function(w).tolist(), "with gradients", w.grad.tolist())
-
-# %% [markdown]
-# `fake_quantize` passed the gradient of 0.375 on. 5.0 was clamped to 3.5, the end of the range, so moving it a little changes nothing.
-# Now train a linear layer on digits:
-
-# %% tags=["proof-straight-through"]
-from sklearn.datasets import load_digits
-
-inputs, labels = (mytorch.tensor(each.tolist()) for each in load_digits(return_X_y=True))
-
-
-def two_bits(weight):
-    return fake_quantize(weight, 1.5 * weight.detach().abs().mean().item(), 0, -1, 1)
-
-
-runs = {"rounded after training": lambda weight: weight, "rounded while training": two_bits}
-for name, change in runs.items():
-    mytorch.manual_seed(1)
-    layer, runs[name] = nn.Linear(64, 10, bias=False), []
-    for _ in range(200):
-        layer.zero_grad()
-        nn.functional.cross_entropy(inputs / 16 @ change(layer.weight).T, labels).backward()
-        mytorch.optim.SGD(layer.parameters(), lr=1.0).step()
-        runs[name].append(nn.functional.cross_entropy(inputs / 16 @ two_bits(layer.weight).T, labels).item())
-    print(f"{name}: loss in 2 bits {runs[name][-1]:.1f}")
-pictures.curves(runs, xlabel="step", ylabel="loss in 2 bits (nats)")
-
-# %% [markdown]
-# **Interview · PTQ or QAT, and what is the gradient of `round`?**
-#
-# - *Thirty seconds:* Post-training quantization rounds a trained model, with a few batches to find the scales: enough for 8
-#   bits, often for 4. Quantization-aware training rounds in each forward pass: for fewer bits, at the price of training.
-# - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the
-#   number was clamped.
-# - *They ask next:* Which weights does the optimizer move? The ones in full precision.
-# - *The trap:* `x.round()` in the forward pass: it trains without an error, and the weights before it get gradients of 0.
-# - *Proof:* `proof-straight-through`, `proof-round`.
-#
-# ## Free, and still no room
-# PyTorch asks the driver for large pieces of memory and cuts blocks from them. What is freed stays with PyTorch
-# (*reserved*), so that the next tensor needn't wait. Here is a model of it: twelve cells, and
-# tensors that must be in one piece. −1 means nowhere:
+# ## The caching allocator and fragmentation
+# PyTorch requests large segments of memory from the driver and cuts blocks from them. When a tensor is freed, its **caching allocator** keeps the block
+# (*reserved*), so that the next tensor doesn't have to wait for the driver. Here is a model of it: twelve cells, and tensors that need
+# contiguous memory. −1 means that there is no room:
 
 
 # %% tags=["proof-fragments"]
@@ -444,24 +461,15 @@ print(f"{row.count('.')} of {len(row)} cells are free; two go to {row.find('..')
 # %% [markdown]
 # **Interview · Allocated or reserved, and what is fragmentation?**
 #
-# - *Thirty seconds:* Allocated is what tensors occupy, reserved what PyTorch holds from the driver. A large gap between the two,
-#   with an out-of-memory error, is fragmentation: free, but not in one piece.
-# - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets pieces grow.
+# - *Thirty seconds:* *Allocated* is what tensors occupy, and *reserved* is what the caching allocator holds from the driver. A large difference between
+#   the two, together with an out-of-memory error, points to fragmentation: there is enough free memory, but not in one piece.
+# - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the gaps.
 # - *They ask next:* Why does `nvidia-smi` show more? It shows what is reserved, and the CUDA context.
-# - *The trap:* `empty_cache()` in each step: slower, and a block that is partly used stays.
+# - *The trap:* Calling `empty_cache()` in each step. It is slower, and a segment that is partly used stays.
 # - *Proof:* `proof-fragments`.
 #
 # ## The real one
-# PyTorch has two kinds of `checkpoint`. Yours is like the older, `use_reentrant=True`: one node that runs a backward pass inside the backward
-# pass. Such a node is left behind only if an *argument* requires a gradient:
-
-# %% tags=["proof-reentrant"]
-print("yours:", checkpointed(mytorch.nn.Linear(2, 2), mytorch.ones(1, 2)).requires_grad, end=", ")
-print("use_reentrant=False:", checkpoint(torch.nn.Linear(2, 2), torch.ones(1, 2), use_reentrant=False).requires_grad)
-
-# %% [markdown]
-# The newer one keeps each node in the graph. Only the tensors that the nodes saved are replaced by numbers, and the first one
-# that is asked for has all of them computed again. Both restore what the second run depends on. minitorch's:
+# Both kinds of `checkpoint` restore what the second run depends on. This is minitorch's function for it:
 
 # %%
 import inspect
@@ -469,13 +477,13 @@ import inspect
 print(inspect.getsource(inspect.getmodule(checkpoint)._restored))
 
 # %% [markdown] tags=["short"]
-# Beyond yours, it knows that each GPU has a generator of its own, and `preserve_rng_state=False` skips the generators.
+# Unlike yours, it treats each GPU's generator separately, and `preserve_rng_state=False` skips the generators.
 #
 # ## Rapid fire
-# 1. Adam's state, in bytes a parameter? 8.
-# 2. Operations of a product of (m, k) and (k, n)? 2mkn.
-# 3. Checkpointing 100 equal layers: how many segments take the least memory? 10.
-# 4. How many scales for a (4096, 1024) weight, one for each output? 4,096.
+# 1. How many bytes a parameter does Adam's state take? It takes 8.
+# 2. How many operations does a product of (m, k) and (k, n) take? It takes 2mkn.
+# 3. You checkpoint 100 equal layers. How many segments take the least memory? Ten do.
+# 4. How many scales does a (4096, 1024) weight have, with one for each output? It has 4,096.
 # 5. Does the weight of an int8 layer train? No, it is a buffer.
 
 # %% tags=["proof-rapid-fire"]
@@ -487,17 +495,74 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. 16 bytes a parameter with Adam; activations on top, and they grow with the batch.
-# 2. The peak is at the end of the forward pass.
-# 3. A checkpoint keeps inputs, and pays with a second forward pass.
+# 1. Adam in float32 takes 16 bytes for each parameter; activations come on top and grow with the batch.
+# 2. Activations peak at the end of the forward pass.
+# 3. A checkpoint keeps inputs, and pays with up to one more forward pass.
 # 4. The second run needs the same random numbers.
-# 5. √n segments. One around everything saves nothing.
-# 6. Online softmax: largest score, sum, weighted values. Triples merge.
-# 7. FlashAttention saves traffic, not operations.
-# 8. Intensity below the ridge: memory decides.
-# 9. A training step is 6ND.
-# 10. A scale for each row confines outliers; `round` needs a straight-through gradient.
+# 5. √n segments take the least memory, while one around everything saves nothing.
+# 6. Online softmax keeps the largest score, the sum and the weighted values, and such triples can be merged.
+# 7. FlashAttention saves memory traffic, not operations.
+# 8. Below the ridge (20 FLOP/byte in float32, 295 in bfloat16 on an H100), memory is the limit.
+# 9. A training step takes 6ND operations.
+# 10. A scale for each row confines outliers, and training through `round` needs a [straight-through gradient](proof-round).
 #
 # ## You try
-# [The exercises](../exercises/22b_memory.ipynb): predict bytes; write `checkpoint`, online softmax with its merge, and int8 weights;
-# repair a checkpoint with dropout; and measure the best number of segments. [Chapter 23](23_multi_gpu.ipynb), about several GPUs, is next.
+# [The exercises](../exercises/22b_memory.ipynb): predict bytes; write `checkpoint`, online softmax with its merge, and int8 weights; fix a
+# checkpoint with dropout; and measure the best number of segments. [Chapter 23](23_multi_gpu.ipynb), about several GPUs, is next.
+
+# %% [markdown]
+# ## If you have time
+# ### Quantization-aware training
+# Rounding after training is fine in 8 bits. With 2 bits a weight can only be −1, 0 or 1 times a scale, and the network has to be trained for that. So
+# the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, which is a `Function` in
+# your library, takes the derivative to be 1 within the range:
+
+# %% tags=["proof-round"]
+for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7)):
+    w = mytorch.tensor([0.375, 5.0], requires_grad=True)
+    function(w).sum().backward()
+    print(w.tolist(), "become", function(w).tolist(), "with gradients", w.grad.tolist())
+
+# %% [markdown]
+# `fake_quantize` passes the gradient of 0.375 through. 5.0 is clamped to 3.5, the end of the range, so a small change of it changes nothing. Now train
+# a linear layer on digits, with three seeds:
+
+# %% tags=["proof-straight-through"]
+from sklearn.datasets import load_digits
+
+inputs, labels = (mytorch.tensor(each.tolist()) for each in load_digits(return_X_y=True))
+
+
+def two_bits(weight):
+    return fake_quantize(weight, 1.5 * weight.detach().abs().mean().item(), 0, -1, 1)
+
+
+def train(change, seed):
+    mytorch.manual_seed(seed)
+    layer, losses = nn.Linear(64, 10, bias=False), []
+    for _ in range(200):
+        layer.zero_grad()
+        nn.functional.cross_entropy(inputs / 16 @ change(layer.weight).T, labels).backward()
+        mytorch.optim.SGD(layer.parameters(), lr=1.0).step()
+        losses.append(nn.functional.cross_entropy(inputs / 16 @ two_bits(layer.weight).T, labels).item())
+    return losses
+
+
+changes = {"rounded after training": lambda weight: weight, "rounded while training": two_bits}
+runs = {name: [train(change, seed) for seed in range(3)] for name, change in changes.items()}
+for name, losses in runs.items():
+    ends = [np.median(each[-50:]) for each in losses]
+    low, high = np.floor(2 * min(ends)) / 2, np.ceil(2 * max(ends)) / 2
+    print(f"{name}: loss in 2 bits between {low} and {high}")
+lines = {name: losses[0] for name, losses in runs.items()}
+pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
+
+# %% [markdown]
+# **Interview · PTQ or QAT, and what is the gradient of `round`?**
+#
+# - *Thirty seconds:* Post-training quantization rounds a trained model and needs a few batches to find the scales, which is enough for 8 bits and often
+#   for 4. Quantization-aware training rounds in each forward pass, which works with fewer bits at the price of training.
+# - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
+# - *They ask next:* Which weights does the optimizer update? It updates those in full precision.
+# - *The trap:* `x.round()` in the forward pass. It trains without an error, but the weights before it get gradients of 0.
+# - *Proof:* `proof-straight-through`, `proof-round`.
