@@ -17,6 +17,7 @@ from course.authoring.cells import defined, free, imported, replacement_name
 from course.authoring.parts import defines, short
 from course.authoring.statements import Definition
 from course.chapters import Key
+from course.parsed import parsed
 
 if TYPE_CHECKING:
     from course.authoring.source import Cell, Exercise, Mutant
@@ -191,7 +192,7 @@ class Core(Kind):
 
     def _specify(self, exercise: Exercise, docstrings: str) -> None:
         known = {short(part) for part in self.parts}
-        for node in ast.parse(docstrings).body:
+        for node in parsed(docstrings).body:
             fits = isinstance(node, Definition) and node.name in known and len(node.body) == 1
             (exercise.docstrings or exercise.task).expect(
                 fits and ast.get_docstring(node),  # type: ignore[arg-type]

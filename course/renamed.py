@@ -11,6 +11,7 @@ from typing import Any
 from course.authoring.cells import plain
 from course.authoring.renaming import rename
 from course.files import Course, write_atomically
+from course.parsed import parsed
 
 NotebookNode = Any
 _OURS = "minitorch"  # as in authoring/notebook.py, which a learner's kernel need not load
@@ -56,7 +57,7 @@ def updated(text: str, exercise: str) -> str:
     wherever they are.
     """
     try:
-        tree = ast.parse(plain(text))
+        tree = parsed(plain(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
         return text
     own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}

@@ -6,6 +6,8 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from course.parsed import parsed
+
 SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n.*?^([ \t]*)### END SOLUTION$", re.MULTILINE | re.DOTALL)
 DECORATORS = re.compile(r"^### BEGIN SOLUTION\n(?:from .*\n)*(?:@.*\n)+### END SOLUTION\n", re.MULTILINE)
 """A solution block of which nothing stands in the learner's cell."""
@@ -37,7 +39,7 @@ def has_code(text: str, stub: str) -> bool:
 def defined(text: str) -> set[str]:
     """The names that a cell defines at its top level."""
     names: set[str] = set()
-    for node in ast.parse(plain(text)).body:
+    for node in parsed(plain(text)).body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
@@ -50,7 +52,7 @@ def defined(text: str) -> set[str]:
 
 def free(text: str) -> set[str]:
     """The names that a cell uses and defines nowhere, builtins aside."""
-    nodes = list(ast.walk(ast.parse(plain(text))))
+    nodes = list(ast.walk(parsed(plain(text))))
     used = {node.id for node in nodes if isinstance(node, ast.Name) and not _stores(node)}
     return used - {name for node in nodes for name in _bound(node)} - set(dir(builtins)) - {"display", "get_ipython"}
 
@@ -78,7 +80,7 @@ def used_at_definition(node: ast.AST) -> Iterator[str]:
 
 def imported(text: str) -> set[str]:
     """The packages that a cell imports, by the first word of their names."""
-    nodes = list(ast.walk(ast.parse(plain(text))))
+    nodes = list(ast.walk(parsed(plain(text))))
     modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
     return {module.partition(".")[0] for module in modules}
@@ -95,7 +97,7 @@ def plain(text: str) -> str:
     """The cell as Python, in the same lines: what IPython alone understands is what it does in Python, or `pass`."""
     text = re.sub(r"\r\n?", "\n", text)
     try:
-        ast.parse(text)
+        parsed(text)
     except SyntaxError:
         from course.authoring.ipython import as_python  # a cell of Python needs no IPython
 
@@ -108,7 +110,7 @@ def plain(text: str) -> str:
 def syntax_error(text: str) -> str:
     """Why a cell is no Python, with the line; empty if it is."""
     try:
-        ast.parse(plain(text))
+        parsed(plain(text))
     except SyntaxError as error:
         line = (text.split("\n")[(error.lineno or 1) - 1 :] or [""])[0].strip()
         return f"SyntaxError: {error.msg} (line {error.lineno}: `{line[:80]}`)"

@@ -11,6 +11,7 @@ from course.authoring import parts
 from course.authoring.cells import cut, defined, used_at_definition
 from course.authoring.statements import Definition
 from course.chapters import Key
+from course.parsed import parsed
 
 CUT = "# YOUR CODE HERE"
 _RAISE = "raise NotImplementedError()"
@@ -26,7 +27,7 @@ def solution(files: Mapping[str, str], chosen: list[str], shared: set[str], docs
         docstrings: definitions whose docstrings say what the parts must do; they take the place of the package's.
     """
     texts = {part: _specified(parts.text_of(files, part, decorators=False), docstrings) for part in chosen}
-    with_stubs = not all(isinstance(ast.parse(text).body[0], Definition) for text in texts.values())
+    with_stubs = not all(isinstance(parsed(text).body[0], Definition) for text in texts.values())
     cells = [_decorated(files, part, shared) + _with_markers(text, with_stubs) for part, text in texts.items()]
     return "\n\n\n".join([*imports(files, texts, shared), *cells])
 
@@ -44,8 +45,8 @@ def completed(files: Mapping[str, str], chosen: list[str], text: str, shared: se
 
 def _specified(text: str, docstrings: str) -> str:
     """A part's text with the docstring of the definition of its name among `docstrings`."""
-    node = ast.parse(text).body[0]
-    found = [each for each in ast.parse(docstrings).body if getattr(each, "name", "") == getattr(node, "name", None)]
+    node = parsed(text).body[0]
+    found = [each for each in parsed(docstrings).body if getattr(each, "name", "") == getattr(node, "name", None)]
     if not found or not isinstance(node, Definition):
         return text
     lines, own = text.split("\n"), ast.get_docstring(node, clean=False) is not None
@@ -76,7 +77,7 @@ def imports(files: Mapping[str, str], texts: Mapping[str, str], shared: set[str]
     for part, text in texts.items():
         needed = {
             name
-            for statement in ast.parse(text).body
+            for statement in parsed(text).body
             for name in used_at_definition(statement)
             if name not in own | shared and not hasattr(builtins, name)
         }
@@ -90,7 +91,7 @@ def absent(files: Mapping[str, str], part: str) -> str:
     """A file's text in which a part only raises: what a grader's kernel sees in the place of the part under test."""
     name, path = parts.file_of(files, part), part.partition(":")[2]
     text = parts.text_of(files, part, decorators=False)
-    node = ast.parse(text).body[0]
+    node = parsed(text).body[0]
     if isinstance(node, Definition):
         return parts.replaced(files[name], path, cut(_with_markers(text, False)))
     function, _, first = path.partition(".")  # of a call such as `derivative("mul", ...)`
@@ -142,7 +143,7 @@ def quoted(files: Mapping[str, str], chosen: list[str], taken: Mapping[str, str]
 
 def _with_markers(text: str, with_stub: bool) -> str:
     """A part's text with markers around the bodies of its functions, or around all of it."""
-    node = ast.parse(text).body[0]
+    node = parsed(text).body[0]
     lines = text.split("\n")
     functions = list(_functions(node))
     if not functions:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from course.authoring import parts
 from course.files import Course
+from course.parsed import parsed
 
 SEEN = "tests/mytorch/seen.json"
 """By definition, the tests that fail without it: `pytest -p course.authoring.stubs --find tests/mytorch` makes it."""
@@ -25,7 +26,7 @@ def seen(course: Course) -> dict[str, list[str]]:
 
 def _has_code(text: str) -> bool:
     """Whether a part defines a function, by `def` or `lambda`; one that only raises, or has nothing to say, is none."""
-    node = ast.parse(text).body[0]
+    node = parsed(text).body[0]
     if isinstance(node, ast.FunctionDef):
         return not all(map(_is_abstract, node.body))
     return any(isinstance(each, ast.Lambda) for each in ast.walk(node)) and not _is_table(node)

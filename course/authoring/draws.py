@@ -33,6 +33,7 @@ from course.grading.kit import Kits
 from course.grading.reference import Reference
 from course.grading.runner import Task
 from course.grading.warm import Pool
+from course.parsed import parsed
 from course.sandbox.outside import Limits
 
 _DRAWS = re.compile(r"\bcheck\.(rng|seed)\(")
@@ -155,7 +156,7 @@ def _said(task: Task, seeds: Sequence[int], pool: Pool) -> list[Said]:
 
 def _at_the_load(check: str) -> tuple[str, str]:
     """A core exercise's check up to the call that loads the package, and what follows."""
-    end = next(each.end_lineno for each in ast.parse(check).body if isinstance(each, ast.Assign))
+    end = next(each.end_lineno for each in parsed(check).body if isinstance(each, ast.Assign))
     lines = check.split("\n")
     return "\n".join(lines[:end]), "\n".join(lines[end:])
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from course.authoring.cells import defined, used_at_definition
 from course.authoring.renaming import rename
 from course.authoring.statements import Definition, last_line, named, used_by
+from course.parsed import parsed
 
 
 class PartError(LookupError):
@@ -30,7 +31,7 @@ def fitted(cell: str, text: str, own: set[str]) -> str:
         PartError: a helper is called like something in the file, and so is an argument, or the like.
     """
     cell = _with_imports_by_name(cell)
-    tree, file = ast.parse(cell), taken(text)
+    tree, file = parsed(cell), taken(text)
     kept = _needed(tree.body, own) | {each.name for each in tree.body if isinstance(each, Definition)}
     clashing = {
         name
@@ -45,17 +46,17 @@ def fitted(cell: str, text: str, own: set[str]) -> str:
     known = file.keys() | _names(tree)
     renames = {name: next(new for n in itertools.count(1) if (new := name + "_" * n) not in known) for name in clashing}
     cell = _with_aliases(cell, tree, renames)
-    return rename(cell, ast.parse(cell), renames)
+    return rename(cell, parsed(cell), renames)
 
 
 def taken(text: str) -> dict[str, str]:
     """The names that a file defines or finds among the builtins, and of those that it imports from where."""
-    return dict.fromkeys(dir(builtins), "") | _bindings(ast.parse(text).body)
+    return dict.fromkeys(dir(builtins), "") | _bindings(parsed(text).body)
 
 
 def _with_imports_by_name(cell: str) -> str:
     """The cell with what it uses of each star import in its place, and an import of `get_ipython` if it calls it."""
-    tree = ast.parse(cell)
+    tree = parsed(cell)
     used = _names(tree)
     stars = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.names[0].name == "*"]
     texts: dict[ast.stmt, str] = {}

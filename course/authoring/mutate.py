@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from course.authoring.cells import SOLUTION, plain, solved
+from course.parsed import parsed
 
 _COPIES = {"clone", "detach", "contiguous", "copy", "list", "dict", "deepcopy"}
 _WRITES = {"add", "sub", "mul", "div", "neg", "exp", "log", "clamp", "copy", "fill", "zero", "requires_grad", "detach"}
@@ -64,7 +65,7 @@ def mutants(solution: str) -> Iterator[Mutant]:
         range(answer.count("\n", 0, block.start()) + 1, answer.count("\n", 0, block.end()) + 2)
         for block in SOLUTION.finditer(answer)
     ]
-    tree = ast.parse(answer)
+    tree = parsed(answer)
     seen = {ast.dump(tree)}
     decorators = {each for node in ast.walk(tree) for each in getattr(node, "decorator_list", [])}
     for node in _nodes(tree):
@@ -73,7 +74,7 @@ def mutants(solution: str) -> Iterator[Mutant]:
         for new in ["(lambda each: each)"] if node in decorators else _changes(node):
             text = _replaced(answer, node, new)
             try:
-                shape = ast.dump(ast.parse(text))
+                shape = ast.dump(parsed(text))
             except SyntaxError:
                 continue
             if shape not in seen:

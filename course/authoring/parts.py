@@ -27,6 +27,7 @@ from course.authoring.statements import (
     named,
     used_by,
 )
+from course.parsed import parsed
 
 ANSWERS = ("no_grad", "enable_grad", "set_grad_enabled")
 """Decorators that change what a function does: they are part of the answer. The others say what the function is."""
@@ -87,7 +88,7 @@ def find(text: str, path: str) -> Place:
 @functools.lru_cache(64)
 def _statements(text: str) -> list[ast.stmt]:
     """A file has many parts: it is parsed once for them all. Nobody changes what is given."""
-    return ast.parse(text).body
+    return parsed(text).body
 
 
 def has(files: Mapping[str, str], part: str) -> bool:
@@ -137,7 +138,7 @@ def held(text: str) -> set[str]:
 def _body(text: str) -> list[ast.stmt]:
     """The statements of a learner's cell, which may hold anything: none if it is no Python."""
     try:
-        return ast.parse(plain(text)).body
+        return parsed(plain(text)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
@@ -172,7 +173,7 @@ def same(text: str, other: str, part: str) -> bool:
 
     def lines(cell: str) -> list[list[str]]:
         code = plain(cell)
-        found = [each for each in ast.parse(code).body if named(each) == short(part)]
+        found = [each for each in parsed(code).body if named(each) == short(part)]
         return [code.split("\n")[first_line(each) - 1 : last_line(each)] for each in found]
 
     return lines(text) == lines(other)
@@ -181,7 +182,7 @@ def same(text: str, other: str, part: str) -> bool:
 def with_new_stubs(cell: str, before: str, stub: str) -> str:
     """A learner's answer, and below it the stubs of parts that its exercise did not ask for before."""
     lines, new = plain(stub).split("\n"), held(stub) - held(before) - held(cell)
-    added = [each for each in ast.parse(plain(stub)).body if named(each) in new]
+    added = [each for each in parsed(plain(stub)).body if named(each) in new]
     pieces = ["\n".join(lines[first_line(each) - 1 : last_line(each)]) for each in added]
     return "\n\n\n".join([cell.rstrip(), *pieces]) if pieces else cell
 
@@ -189,7 +190,7 @@ def with_new_stubs(cell: str, before: str, stub: str) -> str:
 def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
     """A learner's cell, and before it the imports of the setup cells that it uses and none of these files has."""
     try:
-        tree = ast.parse(plain(cell))
+        tree = parsed(plain(cell))
         missing = lookups(compile(tree, "", "exec", __future__.annotations.compiler_flag)).difference(
             *map(defined, files)
         )
@@ -198,7 +199,7 @@ def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
     lines = [
         ast.unparse(statement)
         for text in setup
-        for statement in ast.parse(plain(text)).body
+        for statement in parsed(plain(text)).body
         if isinstance(statement, ast.Import | ast.ImportFrom)
         and defined(ast.unparse(statement)) & missing - defined(cell)
     ]
@@ -232,7 +233,7 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     """
     last = {short(f":{path}"): path for path in paths}
     cell = fitting.fitted(plain(cell), text, {*last, *elsewhere})
-    statements = ast.parse(cell).body
+    statements = parsed(cell).body
     lines, own = text.split("\n"), cell.split("\n")
     chosen = {last[name]: statement for statement in statements if (name := named(statement)) in last}
     if absent := [path for path in paths if path not in chosen]:

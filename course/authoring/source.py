@@ -13,6 +13,7 @@ from course.authoring.cells import DECORATORS, SOLUTION, STUB, cut, defined, fre
 from course.authoring.parts import PartError, short
 from course.chapters import Key, key
 from course.kinds import KINDS, Kind, Share
+from course.parsed import parsed
 
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
 _OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant")
@@ -260,16 +261,15 @@ def _validate(exercise: Exercise) -> None:
     exercise.solution.expect(blocks[1] in (0, blocks[0]), "{} solution blocks but {} stub blocks".format(*blocks))
     for cell in (exercise.solution, exercise.check):
         try:
-            ast.parse(plain(cell.text))
+            parsed(plain(cell.text))
         except SyntaxError as error:
             raise cell.error(f"line {error.lineno} of the cell: {error.msg}") from error
     try:
-        ast.parse(plain(cut(text)))
+        parsed(plain(cut(text)))
     except SyntaxError as error:
         raise exercise.solution.error(f"line {error.lineno} of the cell with its stub: {error.msg}") from error
     shows = sum(
-        isinstance(node, ast.Attribute) and node.attr == "show"
-        for node in ast.walk(ast.parse(plain(exercise.check.text)))
+        isinstance(node, ast.Attribute) and node.attr == "show" for node in ast.walk(parsed(plain(exercise.check.text)))
     )
     exercise.check.expect(shows == 1, f"a check calls check.show once, not {shows} times")
     for what, found, least in (

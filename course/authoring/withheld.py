@@ -14,6 +14,7 @@ from course.authoring.assemble import Files, as_of, assemble, load
 from course.authoring.core_exercises import absent
 from course.files import Course
 from course.learner import practice
+from course.parsed import parsed
 
 FILE = "withheld.json"
 _YOURS = "is yours to write: exercise"
@@ -117,11 +118,13 @@ def _returning_what_raises(files: Files, part: str, why: str) -> str:
 
 def _stubbed(files: Files, part: str, body: str, why: str) -> str:
     name, path = parts.file_of(files, part), part.partition(":")[2]
-    node = ast.parse(parts.text_of(files, part, decorators=False)).body[0]
+    node = parsed(parts.text_of(files, part, decorators=False)).body[0]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # derivative("mul", x=lambda ...)
+        raises = parsed(_throwing(why)).body[0]
+        assert isinstance(raises, ast.Expr)
         for keyword in node.value.keywords:
             if isinstance(keyword.value, ast.Lambda):
-                keyword.value.body = ast.parse(_throwing(why), mode="eval").body
+                keyword.value.body = raises.value
         return parts.replaced(files[name], path, ast.unparse(node))
     return absent(files, part).replace("raise NotImplementedError()", body)
 

@@ -24,7 +24,7 @@ Read = tuple[Result, Submission | None]
 """The result of a submission, which is "rejected" until it is graded, and the submission if there is one."""
 
 _FILES = (
-    *("__init__", "files", "renamed"),
+    *("__init__", "files", "parsed", "renamed"),
     *(f"authoring/{name}" for name in ("cells", "fitting", "ipython", "parts", "renaming", "statements")),
     *("grading/credit", "grading/merge", "grading/submission"),
 )

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from course.files import CODE
+from course.parsed import parsed
 
 Places = list[tuple[str, int]]  # file, first line
 
@@ -45,7 +46,7 @@ def locate_all(targets: list[str], path: list[str]) -> dict[str, Places]:
 def without(text: str, lines: list[int], target: str) -> str:
     """A file's text in which the functions that start in these lines only raise."""
     rows = text.encode().split(b"\n")
-    for node in _from_the_end(ast.parse(text), set(lines)):
+    for node in _from_the_end(parsed(text), set(lines)):
         raising = f"raise RuntimeError({f'{target} is yours to write: it is not in this package'!r})"
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         first, last = body[1 if len(body) > 1 and ast.get_docstring(node, clean=False) else 0], body[-1]

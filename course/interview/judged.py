@@ -18,6 +18,7 @@ from course.grading.grade import grade, practise
 from course.grading.report import Item, Report
 from course.interview import faults
 from course.learner.practice import Exercise
+from course.parsed import parsed
 
 SECONDS = 120
 """After this a mended program is stopped."""
@@ -128,7 +129,7 @@ def _tests(source: str) -> str:
     """The imports and the tests of a program's text."""
     wanted: list[Any] = [
         node
-        for node in ast.parse(source).body
+        for node in parsed(source).body
         if (isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__")
         or (isinstance(node, ast.FunctionDef) and node.name.startswith("test_"))
     ]

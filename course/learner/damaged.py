@@ -4,7 +4,6 @@ What is set aside lies in `my/backups`. So no damaged file stops a command, a ce
 an answer, and nothing is lost.
 """
 
-import ast
 import functools
 import json
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from course.authoring.cells import plain
 from course.files import Course, backup
+from course.parsed import parsed
 
 
 def set_aside(course: Course, exercises: Collection[str]) -> None:
@@ -59,7 +59,7 @@ def _code_trouble(text: str) -> str:
     if not text.strip():
         return "is empty"
     try:
-        ast.parse(plain(text))
+        parsed(plain(text))
     except (SyntaxError, ValueError) as error:
         return f"is no Python ({error})"
     return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from course.chapters import PATTERN
 from course.files import CODE
+from course.parsed import parsed
 
 _ROW = re.compile(rf"\| *({PATTERN}) *\| *`([\w/.]+)` *\| *([^|]*?) *\| *([^|]*?) *\|")
 _WHOLE = "all of it"
@@ -30,7 +31,7 @@ class Step:
             LookupError: the file has no such definition.
         """
         source = self.path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        tree = parsed(source)
         if not self.parts:
             yield 1, len(source.splitlines())
         for part in self.parts:

@@ -14,6 +14,7 @@ from typing import Any
 from course.authoring import parts
 from course.authoring.assemble import Files
 from course.authoring.cells import defined, plain
+from course.parsed import parsed
 
 
 class Names(dict[str, Any]):
@@ -49,7 +50,7 @@ def provider(name: str, setup: Iterable[str]) -> str:
     imports = [
         ast.unparse(statement)
         for text in setup
-        for statement in ast.parse(plain(text)).body
+        for statement in parsed(plain(text)).body
         if isinstance(statement, ast.Import | ast.ImportFrom)
     ]
     if found := [line for line in imports if name in defined(line)]:

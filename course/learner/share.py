@@ -13,6 +13,7 @@ from course.authoring import definitions, parts
 from course.authoring.assemble import assemble, read, section_of
 from course.files import Course
 from course.learner import package, written
+from course.parsed import parsed
 
 KINDS = ("graded", "free")
 """What a definition is: asked for by an exercise, or written with `course write`. All else are imports and tables."""
@@ -75,7 +76,7 @@ def of(course: Course) -> Share:
 def code_lines(text: str) -> int:
     """Lines that are neither blank, nor a comment, a docstring or an import."""
     left_out: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         is_text = (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from course.authoring.assemble import read
+from course.parsed import parsed
 
 NAMESPACES = (
     "minitorch",
@@ -170,7 +171,7 @@ def mytorch_pages(reference: Path, asked: dict[str, str]) -> dict[str, str]:
         name = ".".join(("mytorch", *Path(str(path)).with_suffix("").parts)).removesuffix(".__init__")
         entries = list(_definitions(name, str(source), asked))
         if entries:
-            about = text(ast.get_docstring(ast.parse(str(source))))
+            about = text(ast.get_docstring(parsed(str(source))))
             pages[name] = "\n\n".join([f"# {name}", about, *entries]) + "\n"
     return pages
 
@@ -178,7 +179,7 @@ def mytorch_pages(reference: Path, asked: dict[str, str]) -> dict[str, str]:
 def _definitions(module: str, source: str, asked: dict[str, str]) -> Iterator[str]:
     headings = [(place, match) for place, line in enumerate(source.splitlines(), 1) if (match := _CHAPTER.match(line))]
     shown: list[str] = []
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         if written := _definition(module, node, asked):
             above = [f"## {match[1]} · {match[2]}" for place, match in headings if place < node.lineno][-1:]
             yield from above if above != shown else []
