@@ -16,10 +16,10 @@ import minitorch as torch
 import minitorch.nn.functional as F
 from minitorch import nn
 from minitorch.dispatch import apply
+from minitorch.jit import TracerWarning
 from minitorch.models import GPT, GPTConfig, LeNet, resnet18
 from minitorch.onnx import protobuf
 from minitorch.onnx.errors import UnsupportedOperatorError
-from minitorch.static.errors import TracerWarning
 
 needs_onnx = pytest.mark.needs("onnxruntime")
 BATCH = ({0: "batch"},)

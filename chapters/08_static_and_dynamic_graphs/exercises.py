@@ -13,7 +13,7 @@ from course import check
 
 # %% setup=true
 import minitorch as torch
-from minitorch import static as tf
+from course import tensorflow1 as tf
 
 # %% [markdown] exercise="static_predict_trace" kind="predict" points=1
 # ### Exercise 1 · What does the trace answer?
@@ -346,9 +346,9 @@ def run(graph, *inputs):
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def run(graph, *inputs):
-    from minitorch import static
+    from course import tensorflow1
 
-    return static.Session().run(graph.output, dict(zip(graph.inputs, inputs, strict=True)))
+    return tensorflow1.Session().run(graph.output, dict(zip(graph.inputs, inputs, strict=True)))
 
 
 # %% [markdown] exercise="static_fold_and_share" kind="core" points="1 2" part="mytorch.graph:fold_constants mytorch.graph:share_equal"
@@ -529,9 +529,9 @@ def share_equal(graph):
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def fold_constants(graph):
-    from minitorch import static
+    from course import tensorflow1
 
-    return static.fold_constants(graph.output)
+    return tensorflow1.fold_constants(graph.output)
 
 
 # %% [markdown] exercise="static_drop_unused" kind="core" points=3 part="mytorch.graph:drop_unused"
@@ -679,9 +679,9 @@ def drop_unused(graph):
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def drop_unused(graph):
-    from minitorch import static
+    from course import tensorflow1
 
-    return static.prune(graph.output)
+    return tensorflow1.prune(graph.output)
 
 
 # %% [markdown] exercise="static_guards" kind="core" points="1 2" part="mytorch.graph:Recorder.read mytorch.graph:Compiled.__call__"

@@ -6,14 +6,14 @@
 
 # %% [markdown] tags=["short"]
 # ## Tracing and data-dependent control flow
-# `minitorch.static` has a `trace` that calls a function once and keeps a graph of the operations that ran. PyTorch's oldest
+# `course.tensorflow1` has a `trace` that calls a function once and keeps a graph of the operations that ran. PyTorch's oldest
 # tracer, `torch.jit.trace`, worked the same way; PyTorch 2.13 deprecates it in favour of `torch.compile` and `torch.export`.
 
 # %% tags=["proof-lost-if"]
 import warnings
 
 import minitorch as torch
-from minitorch import static as tf
+from course import tensorflow1 as tf
 
 
 def brake(speed):
@@ -115,7 +115,7 @@ print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition("
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
 #
 # ## TensorFlow 1: nodes and edges
-# `minitorch.static` is a small TensorFlow 1, where every program first described a graph. A **placeholder** stands for an
+# `course.tensorflow1` is a small TensorFlow 1, where every program first described a graph. A **placeholder** stands for an
 # input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. This graph describes a line, and its
 # squared distance from `y`:
 

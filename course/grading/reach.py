@@ -29,7 +29,7 @@ UNITS = {
     "minitorch.nn.utils": 4,
     "minitorch.onnx": 2,
     "minitorch.optim": 3,
-    "minitorch.static": 2,
+    "course.tensorflow1": 2,
     "minitorch.utils": 3,
     "minitorch.viz": 2,
     "mytorch": 1,

@@ -12,13 +12,17 @@ from typing import Any, Final, NoReturn, TypeVar
 from minitorch.nn.modules.module import Module
 
 __all__ = [
-    "Final", "ScriptModule", "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing", "load", "save",
-    "script", "script_if_tracing", "script_method", "trace", "unused",
+    "Final", "ScriptModule", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing",
+    "load", "save", "script", "script_if_tracing", "script_method", "trace", "unused",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _said = False
+
+
+class TracerWarning(Warning):
+    """What a tracer recorded holds for the example alone."""
 
 
 class ScriptModule(Module):

@@ -12,8 +12,8 @@ from typing import Any
 from minitorch.dispatch.apply import watched
 from minitorch.dispatch.op import Op
 from minitorch.dtypes import dtype
+from minitorch.jit import TracerWarning
 from minitorch.onnx.errors import OnnxExporterError
-from minitorch.static.errors import TracerWarning
 from minitorch.tensor import Tensor
 
 

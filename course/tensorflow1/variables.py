@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import minitorch as torch
-from minitorch.static.graph import Graph, Operation, Tensor, get_default_graph
-from minitorch.static.operations import constant, convert, group
+from course.tensorflow1.graph import Graph, Operation, Tensor, get_default_graph
+from course.tensorflow1.operations import constant, convert, group
 
 Initializer = Callable[[tuple[int, ...]], Tensor]
 AUTO_REUSE = "AUTO_REUSE"
@@ -139,6 +139,7 @@ def get_variable(
     full = f"{scope.name}/{name}" if scope.name else name
     wanted = None if shape is None else tuple(shape)
     if full in graph.shared:
+        variable: Variable
         variable, found, found_dtype = graph.shared[full]
         if not scope.reuse:
             raise ValueError(

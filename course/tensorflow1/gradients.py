@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitorch.static.derivatives import GRADIENTS
-from minitorch.static.graph import Operation, Tensor, get_default_graph, in_order
-from minitorch.static.operations import add_n, convert, group, ones_like
-from minitorch.static.variables import Variable, trainable_variables
+from course.tensorflow1.derivatives import GRADIENTS
+from course.tensorflow1.graph import Operation, Tensor, get_default_graph, in_order
+from course.tensorflow1.operations import add_n, convert, group, ones_like
+from course.tensorflow1.variables import Variable, trainable_variables
 
 WITHOUT = {"Const", "Placeholder", "VariableV2", "StopGradient", "ZerosLike", "OnesLike"}
 WITHOUT |= {"Greater", "Less", "GreaterEqual", "LessEqual", "RandomUniform", "RandomStandardNormal", "LoopVariable"}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.static.graph import Graph, Operation, Tensor, get_default_graph
-from minitorch.static.operations import convert
+from course.tensorflow1.graph import Graph, Operation, Tensor, get_default_graph
+from course.tensorflow1.operations import convert
 
 
 class Body:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import minitorch as torch
-from minitorch.static.errors import FailedPreconditionError, InvalidArgumentError
-from minitorch.static.graph import Graph, Operation, Tensor, get_default_graph, in_order
-from minitorch.static.kernels import run_kernel
+from course.tensorflow1.errors import FailedPreconditionError, InvalidArgumentError
+from course.tensorflow1.graph import Graph, Operation, Tensor, get_default_graph, in_order
+from course.tensorflow1.kernels import run_kernel
 from minitorch.utils._pytree import tree_flatten, tree_unflatten
 
 Values = dict[Tensor, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from minitorch.static.graph import Operation, Tensor
-from minitorch.static.operations import (
+from course.tensorflow1.graph import Operation, Tensor
+from course.tensorflow1.operations import (
     build,
     cos,
     divide,

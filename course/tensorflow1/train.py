@@ -1,5 +1,5 @@
 """Optimizers of static graphs, as `tf.train` has them."""
 
-from minitorch.static.gradients import GradientDescentOptimizer
+from course.tensorflow1.gradients import GradientDescentOptimizer
 
 __all__ = ["GradientDescentOptimizer"]

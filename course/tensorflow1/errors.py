@@ -20,7 +20,3 @@ class FailedPreconditionError(OpError):
 
 class OperatorNotAllowedInGraphError(TypeError):
     """Python asked a symbolic tensor for its value."""
-
-
-class TracerWarning(UserWarning):
-    """What was recorded holds for the example alone."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import minitorch as torch
-from minitorch.static.errors import InvalidArgumentError
-from minitorch.static.graph import Operation
+from course.tensorflow1.errors import InvalidArgumentError
+from course.tensorflow1.graph import Operation
 
 STATEFUL = {"Placeholder", "VariableV2", "RandomUniform", "RandomStandardNormal", "Assign", "AssignAdd", "AssignSub"}
 STATEFUL |= {"ApplyGradientDescent", "NoOp", "Cond", "While", "LoopVariable"}

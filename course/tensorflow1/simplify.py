@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import minitorch as torch
-from minitorch.static.graph import Graph, Operation, Tensor, in_order
-from minitorch.static.kernels import is_pure, run_kernel
+from course.tensorflow1.graph import Graph, Operation, Tensor, in_order
+from course.tensorflow1.kernels import is_pure, run_kernel
 
 
 def prune(fetches: Any) -> Graph:

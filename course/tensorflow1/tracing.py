@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.static.graph import Graph, Tensor
-from minitorch.static.operations import convert
-from minitorch.static.session import Session
+from course.tensorflow1.graph import Graph, Tensor
+from course.tensorflow1.operations import convert
+from course.tensorflow1.session import Session
 
 
 class Traced:

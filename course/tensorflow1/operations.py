@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import minitorch as torch
-from minitorch.static.errors import OperatorNotAllowedInGraphError, TracerWarning
-from minitorch.static.graph import Graph, Operation, Tensor, get_default_graph
-from minitorch.static.kernels import is_pure, run_kernel
+from course.tensorflow1.errors import OperatorNotAllowedInGraphError
+from course.tensorflow1.graph import Graph, Operation, Tensor, get_default_graph
+from course.tensorflow1.kernels import is_pure, run_kernel
 
 Symbolic = Callable[..., Tensor]
 
@@ -161,7 +161,7 @@ def _ask(what: str, answer: Callable[[Any], Any]) -> Callable[[Tensor], Any]:
         if not x.graph.is_traced or x.example is None:
             raise OperatorNotAllowedInGraphError(f"{what} is not allowed: it has a value only while a session runs.")
         text = f"{what} might cause the trace to be incorrect: the graph keeps what holds for the example."
-        warnings.warn(text, TracerWarning, stacklevel=2)
+        warnings.warn(text, torch.jit.TracerWarning, stacklevel=2)
         return answer(x.example)
 
     return method

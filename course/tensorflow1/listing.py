@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.static.graph import Graph, Operation
+from course.tensorflow1.graph import Graph, Operation
 from minitorch.viz import Mermaid
 
 _STYLES = {"Const": "saved", "Placeholder": "leaf", "VariableV2": "module", "Cond": "result", "While": "result"}
