@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Global settings
-# After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for
-# character as PyTorch does. You'll know which calls read a default and when, and why one element can change how all the
-# others print.
+# After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for character as
+# PyTorch does. You will be able to say which calls read a default and when they read it, which settings reach another thread, and which
+# global switches matter when you train.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,7 @@ mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you'
 
 # %% [markdown] tags=["short"]
 # ## One tensor, three faces
-# The program below makes a tensor once and never touches it again. What will the three lines show? Decide before you
-# run it.
+# The program below creates a tensor once and never touches it again. Decide what the three lines will show before you run the cell.
 
 # %% tags=["proof-three-faces"]
 import minitorch as torch
@@ -23,20 +22,20 @@ torch.set_default_dtype(torch.float64)
 print(x)
 torch.set_printoptions(sci_mode=False)
 print(x)
-print("dtype", x.dtype, "numbers", x.tolist())
+print("dtype", x.dtype, "values", x.tolist())
 torch.set_default_dtype(torch.float32)
 torch.set_printoptions(profile="default")  # as in a fresh PyTorch
 
 # %% [markdown] tags=["short"]
-# The numbers and the dtype stayed the same, but what `print` says about them changed twice. First a suffix appeared, because a
-# floating-point dtype is printed only if it isn't the default. Then the second number became 0.0003, because fixed
-# notation shows four digits after the point.
+# The values and the dtype stayed the same, yet the printed form changed twice. First a suffix appeared, because `print` names a
+# floating-point dtype only if it isn't the default. Then the second value became 0.0003, because fixed notation shows four digits
+# after the decimal point.
 #
-# Nothing in the two calls mentions `x`. So `print` must look somewhere else. Where?
+# Neither of the two calls mentions `x`, so `print` must look somewhere else, but where?
 #
 # ## The smallest model
-# A setting is a value in one object that the whole program shares. Functions that create or print something look there
-# *when they are called*.
+# A setting is a value in an object that the whole program shares. Functions that create or print a tensor look it up *at the moment they
+# are called*.
 
 
 # %%
@@ -60,9 +59,9 @@ after = make()
 print(show(before), show(after), show(make(dtype="float32")))
 
 # %% [markdown]
-# That explains the surprise. `before` keeps the type that it was made with, but its printed form depends on what the state
-# is *now*. An argument that you pass wins over the state. The picture shows where `torch.tensor(0.5)` looks for a type: at the
-# argument, at its data, which would have one if it were an array, and last at the default.
+# This model explains the surprise. The tensor `before` keeps the dtype that it was created with, while its printed form depends on what
+# the state contains *now*, and an explicit argument overrides the setting. The picture shows the three places in which `torch.tensor(0.5)`
+# looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the default.
 
 # %%
 from course import pictures
@@ -73,8 +72,8 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown]
 # ## Default precision
-# `set_default_dtype` decides what Python's floats become, and what functions such as `zeros` and `randn` make. Which
-# other calls ask for the default? Run each call under both defaults and compare.
+# `set_default_dtype` decides which dtype Python floats become and which one functions such as `zeros` and `randn` create. The next cell
+# runs eleven calls under two defaults, and compares the dtypes of the results. Which of them do you expect to change?
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -105,34 +104,36 @@ for name in single:
     print(f"{name:24} {one!s:14} {other!s:14} {'changed' if one != other else ''}")
 
 # %% [markdown]
-# Seven results changed. The other four get their type elsewhere: Python's integers become int64, `x` and the array have a type of
-# their own, and `.float()` asks for float32 by name. `zeros(1) + x` adds a new float64 tensor to an old float32 one, and the wider
-# type wins. People tend to miss `tensor([1]) / 3` and `exp`: the operand is an integer and has no floating-point type to
-# pass on, so the result takes the default.
+# Seven results changed, while the other four get their dtype from somewhere else: Python integers become int64, `x` and the array have a
+# dtype of their own, and `.float()` asks for float32 by name. The sum `zeros(1) + x` changed because it adds a new float64 tensor to an
+# old float32 one, and the wider type wins. People tend to miss `tensor([1]) / 3` and `exp`: since an integer operand has no
+# floating-point type to pass on, the result takes the default.
 #
 # **Interview · What does `set_default_dtype` change, and what does it leave alone?**
 #
-# - *Thirty seconds:* It decides the type of new floating-point tensors: those made from Python floats, by factories such
-#   as `zeros` and `randn`, and from integers, by `/` or `exp`. Existing tensors, integers and NumPy arrays keep their types.
-# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands doesn't
-#   ask for it. A factory does, even if you give it such a tensor: `full((2,), x[0])` has the default dtype. Layers create
-#   their parameters with factories, so they follow the default.
-# - *They ask next:* Which types are allowed? float16, bfloat16, float32 and float64. Another type, such as int64, raises a
+# - *Thirty seconds:* It sets the dtype of new floating-point tensors: those made from Python floats or by factories such as `zeros` and
+#   `randn`, and the results of `/` or `exp` on integers. Existing tensors, integer tensors and NumPy arrays keep their types.
+# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands doesn't read it, but a
+#   factory does even if you pass it such a tensor, so `full((2,), x[0])` has the default dtype. Layers create their parameters with
+#   factories, so they follow the default as well.
+# - *They ask next:* Which types are allowed? You can set float16, bfloat16, float32 or float64, while int64 and all others raise a
 #   TypeError.
-# - *The trap:* "Then all my results are float64." `x * 0.5` isn't, because `x` was made before.
+# - *The trap:* "Then all my results are float64." `x * 0.5` isn't, because `x` existed before.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
 # **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
 #
-# - *Thirty seconds:* It halves the memory and the traffic between memory and processor. You keep about seven digits,
-#   which is enough to train most networks.
-# - *Longer:* You notice the missing digits when you add a small number to a large one: 2²⁴ + 1 is still 2²⁴.
-# - *They ask next:* When would you set float64? For `gradcheck`, which compares tiny differences
-#   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and to see whether a strange result comes from rounding.
-# - *The trap:* float64 as a cure for `nan`. It overflows later, but zero divided by zero is nan in every precision.
+# - *Thirty seconds:* Float32 halves the memory and the traffic between memory and processor, and most hardware computes faster with it.
+#   It keeps about seven digits, which is enough to train most networks.
+# - *Longer:* You notice the missing digits when you add a small number to a large one: in float32, 2²⁴ + 1 is still 2²⁴. Large
+#   models go further and do most of their arithmetic in bfloat16.
+# - *They ask next:* When would you set float64? You need it for `gradcheck`, which compares tiny differences
+#   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and it shows whether a strange result comes from rounding.
+# - *The trap:* Prescribing float64 as a cure for `nan`. It overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
 #
-# The picture shows the measured distance from a number to the next one. Move the slider through the types.
+# The picture shows the measured spacing between a number and the next larger one that the type can hold. The spacing doubles at each power
+# of two, so on these axes it grows in proportion to the number. Move the slider through the types.
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -144,16 +145,18 @@ print("0 / 0 in float64:", (torch.zeros((), dtype=torch.float64) / 0).item())
 
 
 def spacing(dtype):
-    sizes = [10.0**power for power in range(-4, 5)]
-    gaps = [float(np.spacing(np.array(size, dtype))) for size in sizes]
-    return pictures.curves({dtype: gaps}, sizes, xlabel="number", ylabel="gap to the next", log="xy")
+    sizes = [2.0**power for power in range(-14, 15)]
+    spacings = [float(np.spacing(np.array(size, dtype))) for size in sizes]
+    lines = {dtype: spacings}
+    return pictures.curves(lines, sizes, xlabel="number", ylabel="spacing to the next", log="xy")
 
 
 pictures.slider(spacing, start={"dtype": "float32"}, dtype=["float16", "float32", "float64"])
 
 # %% [markdown] tags=["short"]
 # ## Default device
-# A device object is only a name: a type and an index. You can name a GPU that isn't there. When does the error come?
+# A device object is only a name, which consists of a type and an index, and you can name a GPU that isn't there. At which line does the
+# error come?
 
 # %% tags=["proof-device-is-a-name", "raises-exception"]
 gpu = torch.device("cuda:1")
@@ -163,32 +166,70 @@ print("no error yet; with device='cpu':", torch.zeros(2, device="cpu").device)
 torch.zeros(2)
 
 # %% tags=["proof-device-reach"]
-from concurrent.futures import ThreadPoolExecutor
-
 like = torch.zeros_like(torch.ones(1, device="cpu"))
 print("zeros_like:", like.device, "  from_numpy:", torch.from_numpy(np.zeros(1)).device)
-print("zeros in another thread:", ThreadPoolExecutor().submit(torch.zeros, 2).result().device)
 torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
 # %% [markdown] tags=["short"]
-# The error came when `zeros` was about to create a tensor there. The default didn't reach `zeros_like`, which follows its tensor,
-# or `from_numpy`, which shares NumPy's memory. It didn't reach the other thread either: each thread has its own
-# default device, and starts on the CPU. All threads share one default dtype.
+# The error came only when `zeros` was about to create a tensor on that GPU. The default didn't reach `zeros_like`, which follows its
+# argument, or `from_numpy`, which shares the array's memory.
 #
 # **Interview · How do you make new tensors land on the GPU by default?**
 #
-# - *Thirty seconds:* `torch.set_default_device("cuda")` for the program, or `with torch.device("cuda"):` for a block.
-#   Both affect tensors that are created afterwards without `device=`.
-# - *Longer:* Existing tensors and modules stay where they are. `.to(device)` moves a model, and copies a tensor unless it is
-#   there already. `zeros_like` and the results of operations follow their operands.
-# - *They ask next:* Does the call check that there is a GPU? No. The first tensor that you create does.
-# - *The trap:* Expecting `from_numpy` to follow. It shares memory with an array, and that is on the CPU.
+# - *Thirty seconds:* You call `torch.set_default_device("cuda")` for the rest of the program, or you write `with torch.device("cuda"):`
+#   around a block. Both affect only tensors that are created afterwards without `device=`.
+# - *Longer:* Existing tensors and modules stay where they are. `.to(device)` moves a model's parameters, while for a tensor it returns a copy
+#   unless the tensor is there already. `zeros_like` and the results of operations follow their operands.
+# - *They ask next:* Does the call check that there is a GPU? No, you get the error when you create the first tensor.
+# - *The trap:* Expecting `from_numpy` to follow the default. It shares memory with an array, and that memory belongs to the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
 #
+# ### Settings and threads
+# Not every global setting is shared by all threads. The next cell changes six settings, and then reads each one in this thread and in a
+# new one:
+
+# %% tags=["proof-threads"]
+from concurrent.futures import ThreadPoolExecutor
+
+readers = {
+    "default dtype": torch.get_default_dtype,
+    "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
+    "threads of an operation": torch.get_num_threads,
+    "default device": torch.get_default_device,
+    "gradients recorded": torch.is_grad_enabled,
+    "autocast on the CPU": lambda: torch.is_autocast_enabled("cpu"),
+}
+threads = torch.get_num_threads()
+torch.set_default_dtype(torch.float64)
+torch.use_deterministic_algorithms(True)
+torch.set_num_threads(1)
+with torch.device("meta"), torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+    for name, read in readers.items():
+        print(f"{name:25} here: {read()!s:14} in a new thread: {ThreadPoolExecutor().submit(read).result()}")
+torch.set_default_dtype(torch.float32)
+torch.use_deterministic_algorithms(False)
+torch.set_num_threads(threads)
+
+# %% [markdown] tags=["short"]
+# The first three settings are shared by the process. The last three belong to a thread, and each new thread starts with gradients on,
+# autocast off, and the CPU as its device.
+#
+# **Interview · Which global settings does another thread see?**
+#
+# - *Thirty seconds:* The default dtype, print options, the seed and the deterministic switch belong to the process, so every thread sees
+#   them. The default device, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
+# - *Longer:* That suits a server, because one request can run under `no_grad` while another thread trains. It also means that a pool of
+#   threads needs `no_grad` inside the function that it runs.
+# - *They ask next:* And the backward pass, which on a GPU runs in a thread of its own? The engine copies the caller's modes to its threads,
+#   except that it records a graph only under `create_graph=True`.
+# - *The trap:* Wrapping `executor.map(model, batches)` in `no_grad`. The workers record graphs all the same.
+# - *Proof:* `proof-threads`.
+
+# %% [markdown]
 # ### A setting for a block
-# If you change a default and forget it, the bug shows up in somebody else's function. A `with` block puts the old value
-# back. To build one, remember on entering what was there, and restore it on leaving.
+# If you change a default and forget about it, the bug shows up in somebody else's function. A `with` block restores the old value. To build
+# one, you remember the current value on entry and put it back on exit.
 
 
 # %%
@@ -210,8 +251,8 @@ with Block("cuda:0"):
 print("outside:    ", make()["device"])
 
 # %% [markdown]
-# `__exit__` also runs when an error ends the block. Calling the setter twice gives no such guarantee. Now break it by entering
-# the *same* object twice, as a recursive function with one device object would.
+# `__exit__` also runs when an error ends the block, whereas a second call of the setter would be skipped. Now break the block by entering
+# the *same* object twice, as a recursive function would do with its device.
 
 # %% tags=["proof-reentered"]
 once = Block("cuda:0")
@@ -224,13 +265,13 @@ with again, again:
 print("torch:  ", torch.get_default_device())
 
 # %% [markdown]
-# The toy has room for one outer value, and the inner block overwrote it. Nested blocks need a list: entering appends,
-# leaving pops. You'll write that in exercise 2.
+# The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a list, to which entering
+# appends and from which leaving pops. You will write that in exercise 2.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
-# A dtype gives a PyTorch name to one of NumPy's types. The state is one object. Both are given, and the cell below tries
-# out what you'll write: names of devices, and errors with PyTorch's wording.
+# A dtype gives a PyTorch name to one of NumPy's types, and the state is one object. Both classes are provided. You will write the parsing of
+# device strings and the setters with their error messages; the next cell tries them out.
 
 # %% tags=["proof-refused"]
 print(mytorch.get_default_dtype(), mytorch.device("cuda:1"), repr(mytorch.device("cuda", 1)))
@@ -246,80 +287,93 @@ for library in (torch, mytorch):
         except TypeError as error:
             print(f"{library.__name__:9} {error}")
 
+# %% [markdown] tags=["short"]
+# ## The global switches that matter in training
+# Interviewers rarely ask about the default device, but they do ask about the switches in this table. The third column says who
+# sees a change.
+#
+# | switch | what it changes | whom it affects |
+# |---|---|---|
+# | `torch.manual_seed(0)` | starts the random numbers of the CPU and of all GPUs again | process ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.use_deterministic_algorithms(True)` | refuses operations whose result may differ from run to run | process ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | process ([chapter 11](11_convolution.ipynb)) |
+# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | process ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.set_num_threads(4)` | sets how many CPU threads one operation uses | process, but not threads that have already computed |
+# | `torch.no_grad()`, `torch.inference_mode()` | stops recording for autograd | thread ([chapter 07](07_backward_in_depth.ipynb)) |
+# | `torch.autocast("cuda")` | lets a list decide which operations run in 16 bits | thread ([chapter 22](22_mixed_precision.ipynb)) |
+#
+# The next cell prints the defaults. In minitorch `set_num_threads` affects matrix multiplications only, and it has no cuDNN whose
+# algorithms it could time.
+
+# %% tags=["proof-switches"]
+print("deterministic:", torch.are_deterministic_algorithms_enabled())
+print("benchmark:", torch.backends.cudnn.benchmark)
+print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
+draws = []
+for _ in range(2):
+    torch.manual_seed(0)
+    draws.append(torch.rand(2).tolist())
+print("the same numbers after the same seed:", draws[0] == draws[1])
+
+# %% [markdown] tags=["short"]
+# **Interview · Which global switches make training on a GPU faster, and what do they cost?**
+#
+# - *Thirty seconds:* `set_float32_matmul_precision("high")` lets tensor cores multiply in TF32, which costs precision: inputs are rounded
+#   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
+# - *Longer:* Both change the last digits of results. Deterministic algorithms do the opposite: they give up speed so that the same
+#   program gives the same numbers twice on the same machine.
+# - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
+# - *The trap:* Believing that a seed makes a GPU run reproducible. Atomic additions still add in a different order each time.
+# - *Proof:* `proof-switches`.
+#
+# **Interview · When do you change `set_num_threads`?**
+#
+# - *Thirty seconds:* I lower it when several processes share a machine. Each of them would otherwise start a thread for each core, and
+#   threads that compete for cores make everything slower.
+# - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
+#   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
+# - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads in another way.
+# - *The trap:* Lowering it after the work has begun. A thread that has already computed keeps its number.
+# - *Proof:* `proof-threads`.
+
 # %% [markdown]
 # ## How numbers print
-# Each row below prints one tensor of two numbers, and only the second differs. In which rows does the `1` change its form?
+# Each row below prints a tensor of two values, of which only the second differs. In which rows does the `1` change its form?
 
 # %% tags=["proof-notation"]
 for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
     print(torch.tensor([1.0, last]))
 
 # %% [markdown]
-# All floating-point numbers of a tensor are written in one notation, so that columns line up. Three questions decide, and
-# they ignore zeros, `inf` and `nan`:
+# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide about it; they
+# ignore zeros, `inf` and `nan`:
 #
-# 1. Is the largest magnitude more than 1000 times the smallest, or above 10⁸, or is the smallest below 10⁻⁴? Then all
-#    are written in scientific notation.
-# 2. If not, are all of them whole? Then they get a point and no digits: `1000.`
-# 3. How long is the longest? Shorter ones are padded to that length.
+# 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? Then every element is
+#    written in scientific notation.
+# 2. Otherwise, are all of them whole? Then they get a decimal point and no digits after it: `1000.`
+# 3. How long is the longest one? The others are padded to its length.
 #
-# `1000.` passed and `1001.` didn't: the rule says *more than* 1000 times. The next cell tries a single number, one
-# outlier among losses, and then many pairs of numbers.
+# The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore enough
+# to put every loss into scientific notation:
 
 # %% tags=["proof-outlier"]
-for dtype in (torch.float32, torch.float64):
-    tiny = torch.tensor([1e-4], dtype=dtype)
-    print(tiny, f"is {tiny.item():.17f}")
 losses = torch.tensor([0.31, 0.25, 0.2, 0.18])
 print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 
-pairs = [(1.2 * 10.0**i, 1.1 * 10.0**j) for i in range(-7, 10) for j in range(i + 1, 11)]
-fixed = [pair for pair in pairs if "e" not in str(torch.tensor(pair)).removeprefix("tensor")]
-ax = pictures.axes(6.0, 3.8)
-ax.plot(*zip(*fixed, strict=True), "o", label="fixed")
-ax.plot(*zip(*set(pairs) - set(fixed), strict=True), "x", label="scientific")
-ax.set(xscale="log", yscale="log", xlabel="smaller number", ylabel="larger number")
-ax.legend()
-pictures.publish(ax, alt=f"{len(fixed)} of {len(pairs)} pairs of numbers print in fixed notation.")
-
 # %% [markdown]
-# As a float32, 1e-4 is stored as a slightly smaller number, so it is scientific; as a float64 it isn't. One outlier puts all the
-# losses in scientific notation, though nothing is wrong with them. In the picture, fixed notation is a narrow band: three
-# powers of ten wide, and cut off at both ends.
-#
 # **Interview · Why does PyTorch print my tensor in scientific notation?**
 #
-# - *Thirty seconds:* Often because of one element. If the largest magnitude is more than 1000 times the smallest that
-#   isn't zero, or one is above 10⁸ or below 10⁻⁴, all elements are written that way.
-# - *Longer:* The notation is chosen per tensor, from its finite elements other than zero. `sci_mode=False` forces fixed
-#   notation, which may show small numbers as 0.0000.
-# - *They ask next:* How do you see all digits of one number? Print `.item()`.
-# - *The trap:* Reading `1.0000` as one. It may be 0.99996.
+# - *Thirty seconds:* Often a single element is the reason. If the largest magnitude is more than 1000 times the smallest nonzero one, or
+#   if one is above 10⁸ or below 10⁻⁴, every element is printed that way.
+# - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. `sci_mode=False` forces fixed
+#   notation, which may show small values as 0.0000.
+# - *They ask next:* How do you see all digits of one value? Print `.item()`.
+# - *The trap:* Reading `1.0000` as one, although it may be 0.99996.
 # - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
-
-# %% tags=["proof-rounded"]
-almost = torch.tensor([0.99996, 0.5])
-print(almost, "equal to 1:", (almost == 1).tolist(), "item:", almost[0].item())
-torch.set_printoptions(precision=2)
-print(almost, "the same number as before:", almost[0].item())
-torch.set_printoptions(profile="default")
-
-# %% [markdown]
-# ### What is left out
-# Above 1,000 elements a tensor is printed as a summary: dots replace the middle of each long dimension. `threshold`
-# is that number of elements, and `edgeitems` says how many stay at each end. `profile` sets both, and also `precision`
-# and `linewidth`.
-
-# %% tags=["proof-summary"]
-long = torch.arange(1002).reshape(3, 334)
-print(long)
-torch.set_printoptions(profile="full")
-print("full:", len(str(long).splitlines()), "lines, with", str(long).count("..."), "dots")
-torch.set_printoptions(profile="default")
-
-# %% [markdown]
-# A summary looks only at the elements that it shows. A large number in the hidden middle doesn't widen the columns, and what
-# about a `nan`?
+#
+# Above 1,000 elements a tensor is summarized: dots replace the middle of each long dimension. The option `threshold` sets that limit and
+# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks only
+# at the elements that it shows. So what becomes of a `nan` in the hidden middle?
 
 # %% tags=["proof-hidden-nan"]
 import re
@@ -329,45 +383,28 @@ table[3, 5] = float("nan")
 torch.set_printoptions(threshold=50, edgeitems=2)
 print(table)
 print("nan printed:", str(table).count("nan"), " nan inside:", table.isnan().sum().item())
-printed = {float(text) for text in re.findall(r"\d+", str(table))}
+printed = {float(digits) for digits in re.findall(r"\d+", str(table))}
 torch.set_printoptions(profile="default")
 framed = [[number in printed for number in row] for row in table.tolist()]
 pictures.grid(table, framed, "table")
 
 # %% [markdown]
-# The framed elements are the ones that you see, and the `nan` isn't among them. So don't judge a large tensor by its printed form:
-# ask `isnan().any()`. In your library `edges` picks the framed ones, and you'll write it.
-#
-# One option behaves differently from the others:
-
-# %% tags=["proof-sci_mode-resets"]
-torch.set_printoptions(sci_mode=False)
-torch.set_printoptions(precision=6)
-print(torch.tensor([1.0, 0.00001]))
-torch.set_printoptions(profile="default")
-
-# %% [markdown]
-# The second call dropped `sci_mode=False`, though it names only `precision`. For the other options, None means *leave it as it is*.
-# For `sci_mode` it means *let the numbers decide*, and a call that doesn't name `sci_mode` passes None.
+# Only the framed elements are printed, and the `nan` isn't among them. So don't judge a large tensor by its printed form, and call
+# `isnan().any()` instead. In your library the function `edges` picks the framed elements, and you will write it.
 #
 # **Interview · How do you print a whole tensor, and how do you get the usual form back?**
 #
-# - *Thirty seconds:* `torch.set_printoptions(profile="full")`, and afterwards `profile="default"`.
-# - *Longer:* The profile raises `threshold` to infinity. Options are global: if you change them, the logs of the whole
-#   program change.
-# - *They ask next:* What can a summary hide? A `nan` in the middle. Test for it, or index the part that you want to see.
-# - *The trap:* `set_printoptions(precision=2)` silently resets `sci_mode`.
-# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci_mode-resets`.
-
-# %% [markdown] given="mytorch.printing:Formatter.__init__ mytorch.printing:_brackets"
-# ## Your library: one formatter for all
-# `Formatter.__init__` looks at the numbers once and calls two functions that you'll write, `needs_scientific` and
-# `write`. `_brackets` does the rest: it cuts a row into lines that fit, and puts `...` where `edges` left something out.
+# - *Thirty seconds:* You call `torch.set_printoptions(profile="full")`, print it, and return to the usual form with
+#   `profile="default"`.
+# - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects the logs of the whole program.
+# - *They ask next:* What can a summary hide? It can hide a `nan` in the middle, so test for it, or index the part that you want to see.
+# - *The trap:* Setting `sci_mode=False` first and `precision` later, because the second call silently resets `sci_mode`.
+# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci-mode`.
 
 # %% [markdown]
 # ## Milestone: the same characters, and a default that survives
-# Your library and minitorch print a thousand random arrays. Then an error ends three nested blocks, and the default is
-# what it was before them.
+# Your library and minitorch print a thousand random arrays. Then an error ends three nested blocks, and the default device is what it was
+# before them.
 
 # %% tags=["proof-milestone"]
 rng, different = np.random.default_rng(0), 0
@@ -401,25 +438,23 @@ import inspect
 print(inspect.getsource(torch.set_default_dtype))
 
 # %% [markdown]
-# Yours will look the same: check, then write into the shared state. PyTorch keeps the default dtype in C++, because its
-# C++ functions need it too. The default device lives in Python, as a **mode**: an object to which PyTorch's functions
-# show their arguments before they run. If the function makes a tensor and the call names no device, the mode fills in
-# `device=`. Otherwise it passes the call on unchanged: not only `ones`, but also `add`, `sum` and `view` go through it.
-# Each thread has its own modes.
+# Yours will look the same: it checks its argument and writes into the shared state. PyTorch keeps the default dtype in C++, because its C++
+# functions need it too. The default device lives in Python as a **mode** (a `TorchFunctionMode`), which is an object that intercepts each
+# call of a PyTorch function before the function runs. If the function creates a tensor and the call names no device, the mode adds `device=`.
+# It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Each thread has its own stack of modes.
 #
-# What does the detour cost? On the machine where this text was written, PyTorch 2.13 adds two tensors of two elements in 0.9
-# µs, and under a default device in 1.85 µs. So a default device is convenient in a script, and a loop of small operations is faster
-# with `device=` in the calls that create tensors. Minitorch has no such mode: its factories look up the default
-# themselves. You build a mode in [chapter 05](05_devices.ipynb).
+# The detour takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in 0.9 µs, and under a
+# default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
+# `device=` in the calls that create tensors. Minitorch has no such mode, because its factories look up the default themselves.
 #
 # **Interview · Are global settings a good idea in a library?**
 #
-# - *Thirty seconds:* In a script they save typing. In a library they also change other people's code. Pass `dtype=`
-#   and `device=` instead, or follow a tensor that you were given with `zeros_like` and `new_zeros`.
-# - *Longer:* If you must change one, do it in a block that restores it, after an error too.
-# - *They ask next:* What does a test suite do? It restores the settings after each test. One forgotten float64 changes
-#   results far away.
-# - *The trap:* Restoring to float32. Restore what was there before.
+# - *Thirty seconds:* In a script they save typing, but in a library they also change other people's code. A library should accept `dtype=`
+#   and `device=`, or follow a tensor that it was given, with `zeros_like` and `new_zeros`.
+# - *Longer:* If you must change a setting, do it in a block that restores it, even after an error.
+# - *They ask next:* What does a test suite do? It restores the settings after each test, because one forgotten float64 changes results
+#   far away.
+# - *The trap:* Restoring float32 instead of the dtype that was the default before.
 # - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
 
 
@@ -437,12 +472,11 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the type of `torch.tensor(3)`? int64, whatever the default is.
-# 2. Is `torch.float` the default type? No, it is another name for float32.
-# 3. Are `torch.device("cuda")` and `torch.device("cuda:0")` equal? No, the first names no index.
-# 4. Is bfloat16 more precise than float16? No: except close to 0, its steps are eight times as large. Its range
-#    is wider.
-# 5. What is `torch.tensor(70000.)` if float16 is the default? Infinity: float16 ends at 65504.
+# 1. What is the dtype of `torch.tensor(3)`? It is int64, whatever the default is.
+# 2. Is `torch.float` the default dtype? No, it is another name for float32.
+# 3. Are `torch.device("cuda")` and `torch.device("cuda:0")` equal? No, the first one names no index.
+# 4. Is bfloat16 more precise than float16? No, its spacing is eight times as large except close to 0, but its range is wider.
+# 5. What is `torch.tensor(70000.)` if float16 is the default? It is infinity, because float16 ends at 65504.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.tensor(3).dtype, " 2.", torch.float is torch.float32)
@@ -455,18 +489,73 @@ torch.set_default_dtype(torch.float32)
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A setting is one shared object. It is read when a function is called, not when you set it.
-# 2. An argument wins over the settings, and so does the tensor that a result is computed from.
-# 3. The default dtype applies to Python floats, to factories, and to floating-point results of integers.
-# 4. It must be a floating-point type. Python's integers become int64 under every default.
-# 5. A device is a name. You may name one that isn't there; you can't create a tensor on it.
-# 6. `zeros_like`, results of operations and `from_numpy` don't use the default device.
-# 7. A block restores a setting, after an error too. Blocks nest, so it needs a list.
-# 8. The numbers of a tensor share one notation; one outlier makes all of them scientific.
-# 9. Printing rounds, and a summary may hide a nan. `.item()` and `.tolist()` don't round.
-# 10. A call of `set_printoptions` that doesn't name `sci_mode` resets it to None.
+# 1. A setting is read when a function is called, not when you set it.
+# 2. The default dtype, print options, seeds and most switches belong to the process; default device, `no_grad` and autocast to a thread.
+# 3. An explicit argument overrides a setting, and so do the operands of an operation.
+# 4. The default dtype applies to Python floats, to factories, and to floating-point results of integers.
+# 5. The default dtype must be a floating-point type. Python integers become int64 under every default.
+# 6. A device is a name. You may name one that isn't there, but you can't create a tensor on it.
+# 7. `zeros_like`, results of operations and `from_numpy` don't use the default device.
+# 8. A block restores a setting even after an error, and it needs a list because blocks nest.
+# 9. One outlier puts a whole tensor into scientific notation, and a summary may hide a nan.
+# 10. TF32 and `cudnn.benchmark` buy speed, while deterministic algorithms give it up to repeat a run.
 #
 # ## You try
-# In [the exercises](../exercises/01_global_settings.ipynb) you predict a few dtypes, write the device names and blocks, the
-# printed form of numbers and the settings behind it, repair a test helper that makes other tests fail, and measure how
-# many digits each type needs. [Chapter 02](02_tensors_and_storage.ipynb) makes tensors that follow these settings.
+# In [the exercises](../exercises/01_global_settings.ipynb) you predict some dtypes, and you write device names and blocks, the printed form of
+# numbers and the settings behind it. You also repair a test helper that makes other tests fail, and measure how many digits each type needs.
+# [Chapter 02](02_tensors_and_storage.ipynb) creates tensors that follow these settings.
+
+# %% [markdown]
+# ## If you have time
+# ### When notation changes
+# In the picture of many pairs of numbers, fixed notation occupies a narrow band, which is three powers of ten wide and ends on both sides. At its
+# lower end the type matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as a
+# float64 it isn't.
+
+# %%
+for dtype in (torch.float32, torch.float64):
+    tiny = torch.tensor([1e-4], dtype=dtype)
+    print(tiny, f"is {tiny.item():.17f}")
+
+pairs = [(1.2 * 10.0**i, 1.1 * 10.0**j) for i in range(-7, 10) for j in range(i + 1, 11)]
+fixed = [pair for pair in pairs if "e" not in str(torch.tensor(pair)).removeprefix("tensor")]
+ax = pictures.axes(6.0, 3.8)
+ax.plot(*zip(*fixed, strict=True), "o", label="fixed")
+ax.plot(*zip(*set(pairs) - set(fixed), strict=True), "x", label="scientific")
+ax.set(xscale="log", yscale="log", xlabel="smaller number", ylabel="larger number")
+ax.legend()
+pictures.publish(ax, alt=f"{len(fixed)} of {len(pairs)} pairs of numbers print in fixed notation.")
+
+# %% [markdown]
+# ### Rounding, summaries and `sci_mode`
+# Printed values are rounded, and `precision` changes only the printed form. The other two cells show the whole of a summarized tensor, and an
+# option that behaves differently from all others.
+
+# %% tags=["proof-rounded"]
+almost = torch.tensor([0.99996, 0.5])
+print(almost, "equal to 1:", (almost == 1).tolist(), "item:", almost[0].item())
+torch.set_printoptions(precision=2)
+print(almost, "the same value as before:", almost[0].item())
+torch.set_printoptions(profile="default")
+
+# %% tags=["proof-summary"]
+long = torch.arange(1002).reshape(3, 334)
+print(long)
+torch.set_printoptions(profile="full")
+print("full:", len(str(long).splitlines()), "lines, with", str(long).count("..."), "dots")
+torch.set_printoptions(profile="default")
+
+# %% tags=["proof-sci-mode"]
+torch.set_printoptions(sci_mode=False)
+torch.set_printoptions(precision=6)
+print(torch.tensor([1.0, 0.00001]))
+torch.set_printoptions(profile="default")
+
+# %% [markdown]
+# The second call dropped `sci_mode=False`, although it names only `precision`. For all other options, None means *leave it unchanged*. For
+# `sci_mode` it means *choose from the values*, and a call that doesn't mention `sci_mode` passes None.
+
+# %% [markdown] given="mytorch.printing:Formatter.__init__ mytorch.printing:_brackets"
+# ### Your library: one formatter for all elements
+# `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`. `_brackets`
+# does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.

@@ -17,7 +17,7 @@ COURSE = Course(CODE)
 # The topics of the course by chapter. A chapter must account for its own as soon as it is there.
 TOPICS = {
     "00_welcome": "B.overview",
-    "01_global_settings": "A1.1 A1.2 A1.3",
+    "01_global_settings": "A1.1 A1.2 A1.3 A.determinism",
     "02_tensors_and_storage": "A2.1 B.init B.attributes D3 A3.23",
     "02b_dtypes_and_dispatch": "E.types E.typeinfo",
     "03_views_and_layout": "A2.3 C.inplace B.ops",
