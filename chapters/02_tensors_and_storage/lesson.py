@@ -1,10 +1,10 @@
 # %% [markdown] tags=["short"]
 # # Tensors and storage
-# When you're done, a tensor library of your own makes tensors from lists and from NumPy's memory, reads an image
-# without copying it, and prints PyTorch's random numbers for the same seed. All it needs is NumPy.
+# By the end, your own tensor library will make tensors from lists and from NumPy's memory, read an image without copying it, and
+# produce PyTorch's random numbers for the same seed, and all that it needs is NumPy.
 #
 # ## Four tensors from one array
-# Here are four ways to make a tensor from an array. Afterwards the array changes. Which of the tensors change with it?
+# Here are four ways to make a tensor from an array, which is changed afterwards. Which of the tensors change with it?
 
 # %% tags=["proof-one-array"]
 import numpy as np
@@ -24,12 +24,12 @@ for call, t in made.items():
     print(f"{call:30}", t)
 
 # %% [markdown] tags=["short"]
-# Two of them changed, though nobody wrote to a tensor. So a tensor can't simply be its numbers. It is a way of
-# *finding* numbers in a piece of memory, and other objects may use the same piece.
+# Two of them changed, although nobody wrote to a tensor. A tensor therefore isn't simply its elements, but a way of *finding* elements
+# in a piece of memory, and other objects may use the same memory.
 #
 # ## The smallest model
-# Memory is one flat row of numbers. Suppose a tensor is such a row and a shape. To find element `[i, j]`, skip `i`
-# whole rows and then `j` elements.
+# Memory is one flat row of numbers. Suppose a tensor consists of such a row and a shape: to find element `[i, j]`, you skip `i` whole rows
+# and then `j` elements.
 
 
 # %%
@@ -40,10 +40,10 @@ class Toy:
         self.flat, self.shape = flat, shape
 
     def __getitem__(self, index):
-        place = 0
+        position = 0
         for i, length in zip(index, self.shape, strict=True):
-            place = place * length + i
-        return self.flat[place]
+            position = position * length + i
+        return self.flat[position]
 
 
 memory = np.arange(6)
@@ -52,8 +52,8 @@ memory[4] = 40
 print("toy[0, 2] =", toy[0, 2], "  toy[1, 1] =", toy[1, 1])
 
 # %% [markdown]
-# The toy sees the write, as the tensor of `from_numpy` did. Now break it. NumPy's `.T` swaps rows and columns without
-# moving a number. Give the toy the same memory and the swapped shape.
+# The write to `memory` is visible through the toy, as it was through the tensor of `from_numpy`. Now break the model. NumPy's `.T` swaps rows
+# and columns without moving an element, so give the toy the same memory and the swapped shape.
 
 # %%
 swapped = memory.reshape(2, 3).T
@@ -63,15 +63,14 @@ print("same memory:", np.shares_memory(swapped, memory), "  array:", swapped.tol
 pictures.grids(("the array", swapped), "≠", ("the toy", read))
 
 # %% [markdown]
-# The memory is right, the shape is right, and the result is still wrong. What is missing is *how to step*. The toy works
-# the steps out from the shape, but `.T` needs different ones, so store them:
+# The memory is correct and the shape is correct, yet the result is wrong, because the toy doesn't know *how far to step*. It derives the
+# steps from the shape, while `.T` needs different ones, so a tensor has to store them:
 #
-# - the **stride** of a dimension is how far to move in memory, in elements, for one step along it;
-# - the **offset** is where the view starts.
+# - the **stride** of a dimension is how far to move in memory, in elements, for one step along that dimension;
+# - the **offset** is the position at which the view starts.
 #
-# Element $(i, j)$ is at $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the sliders:
-# `(3, 1)` goes through neighbours, `(1, 3)` goes down the columns of a table three wide, and `(0, 1)` reads one row
-# twice.
+# Element $(i, j)$ is at $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the sliders: the strides `(3, 1)` visit
+# neighbours, `(1, 3)` go down the columns of a table that is three wide, and `(0, 1)` read one row twice.
 
 
 # %%
@@ -83,9 +82,9 @@ pictures.slider(two_by_three, stride=[(3, 1), (1, 3), (6, 1), (2, 2), (0, 1)], o
 
 # %% [markdown] tags=["short"] given="mytorch.tensor:Storage mytorch.tensor:Tensor.__init__ mytorch.tensor:Tensor.array"
 # ## What a tensor is made of
-# `mytorch` is the library that you are about to write. Its tensor is little more than this: a storage, and a strided view of
-# it. The code below is given; the last two pieces are methods of `Tensor`. `version` counts writes, for chapter 03. You
-# will write `strided`: it takes a flat array, sizes, strides and an offset, and makes an array on the same memory.
+# `mytorch` is the library that you are about to write. Its tensor is little more than a storage and a strided view of it. The code below is
+# provided; the last two pieces are methods of `Tensor`, and `version` counts writes for chapter 03. You will write `strided`, which takes
+# a flat array, sizes, strides and an offset, and returns an array on the same memory.
 
 # %%
 from course import lesson
@@ -103,10 +102,9 @@ print(table, swapped, corner, sep="\n")
 
 # %% [markdown]
 # ### An image in somebody else's memory
-# A camera delivers pictures 8 pixels wide and pads each row to 10 numbers, because its hardware prefers rows that begin at
-# round addresses. The buffer is one flat row of numbers, and you want the picture without copying it. The shape is (8, 8).
-# Which strides do you need? Try the slider before you read on.
-
+# A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that begin at aligned
+# addresses. The padded length is called the *pitch* or the *row stride*. The buffer is one flat row of numbers, and you want to see the
+# image without copying it. Its shape is (8, 8), so which strides do you need? Try the slider before you read on.
 
 # %%
 LETTER = ["..####..", ".##..##.", ".##.....", "..####..", ".....##.", ".##..##.", "..####..", "........"]
@@ -114,16 +112,21 @@ buffer = np.array([[pixel == "#" for pixel in row + ".."] for row in LETTER], np
 
 
 def picture(row_stride):
-    view = Tensor(Storage(buffer), (8, 8), (row_stride, 1))
-    return pictures.grid(view.numpy().astype(int), view.numpy() > 0, f"strides ({row_stride}, 1)")
+    view = Tensor(Storage(buffer), (8, 8), (row_stride, 1)).numpy()
+    ax = pictures.axes(2.4, 2.4)
+    ax.imshow(view, cmap="gray_r")
+    ax.set(xticks=[], yticks=[], title=f"strides ({row_stride}, 1)")
+    return pictures.publish(
+        ax, alt=f"Strides ({row_stride}, 1): " + ("a clean S." if row_stride == 10 else "a broken S.")
+    )
 
 
 pictures.slider(picture, row_stride=[8, 9, 10])
 
 # %% [markdown]
-# With (8, 1) each row begins two numbers too early, and the error adds up, so the letter leans and breaks. With (10, 1) the
-# view steps over the padding. A picture that leans is the classic sign of a wrong row stride. Transposing is a matter of
-# strides too, and so is flipping in NumPy, but not in PyTorch:
+# With (8, 1) each row begins two elements too early, and because the error adds up, the letter leans and breaks. With (10, 1) the view steps
+# over the padding. An image that leans is the classic sign of a wrong row stride. Transposing is also a matter of strides alone, and so
+# is reversing in NumPy, but not in PyTorch:
 
 # %% tags=["proof-padded"]
 image = Tensor(Storage(buffer), (8, 8), (10, 1))
@@ -134,13 +137,21 @@ print("reversed by NumPy:", image.numpy()[::-1].strides, "bytes")
 print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:63], "...")
 
 # %% [markdown]
-# NumPy reverses an array with a negative stride. PyTorch's tensors can't have one, so `from_numpy` raises, and `flip` copies.
+# NumPy reverses an array with a negative stride. PyTorch doesn't allow negative strides, so `from_numpy` raises an error, and `flip` copies.
+#
+# **Interview · Why does `x[::-1]` work in NumPy and not in PyTorch?**
+#
+# - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's strides can't
+#   be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
+# - *They ask next:* How do you get a reversed array into PyTorch? You copy it first, for example with `torch.tensor(array[::-1].copy())`.
+# - *The trap:* Image code that converts BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses it.
+# - *Proof:* `proof-padded`.
 #
 # ### Attributes
-# Shape, stride and offset are three of a tensor's attributes. Two more say how to read the bytes and where they are:
-# `dtype` and `device`. Functions like `empty` and `zeros` store the elements row by row unless you ask for something else;
-# the `_like` functions copy the order of their argument, as the last line shows. You'll write the rule as
-# `contiguous_strides`.
+# Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they are.
+# Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions keep the order of a
+# dense argument, such as a transposed one. If the argument has gaps or overlaps, as an expanded or sliced tensor does, the result is dense.
+# You will write the rule for a new tensor as `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -148,11 +159,13 @@ print("shape", x.shape, "  stride", x.stride(), "  offset", x.storage_offset())
 print("dtype", x.dtype, "  device", x.device)
 print("bytes", x.nbytes, "of its own, in a storage of", x.untyped_storage().nbytes())
 print("new  ", {size: torch.empty(size).stride() for size in [(5,), (2, 3), (4, 2, 3), (3, 0, 2)]})
-print("like a transposed one:", torch.zeros_like(torch.empty(2, 3).t()).stride())
+arguments = [torch.empty(2, 3).t(), torch.empty(3, 1).expand(3, 2), torch.empty(3, 4)[:, ::2]]
+print("zeros_like:", [(each.stride(), "→", torch.zeros_like(each).stride()) for each in arguments])
 
 # %% [markdown]
 # ### The storage has no type
-# The dtype belongs to the tensor, and the storage is a row of bytes. Give the same bytes another dtype with `view`:
+# The dtype belongs to the tensor, while the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, because a NumPy array can't do
+# without one.) `view` reads the same bytes as another dtype:
 
 # %% tags=["proof-untyped"]
 numbers = torch.tensor([1.0, -2.0])
@@ -163,20 +176,21 @@ print(numbers, "  bytes in the storage:", numbers.untyped_storage().nbytes())
 print("converted instead:", numbers.to(torch.int32).tolist())
 
 # %% [markdown]
-# `view(dtype)` converts nothing: it reads 1.0's bytes as an integer, and adding 1 to the bits of the exponent doubled
-# the number. `to(dtype)` keeps the values as well as the new type can, and makes new bytes.
+# `view(dtype)` converts nothing. It read the bytes of 1.0 as an integer, and adding 1 to the bits of the exponent doubled the value.
+# `to(dtype)`, in contrast, preserves the values as far as the new type allows, and writes new bytes.
 # [Chapter 02b](02b_dtypes_and_dispatch.ipynb) explains what the bits of a float mean.
 #
 # **Interview · What is a tensor made of?**
 #
-# - *Thirty seconds:* A storage, which is a flat piece of memory on one device, and what you need to read it: dtype,
-#   shape, strides and storage offset. Autograd adds `requires_grad`, `grad` and `grad_fn` (chapter 06).
-#   (Sparse tensors are built differently.)
-# - *Longer:* Several tensors can share a storage. A view has its own shape, strides and offset, and copies nothing.
-# - *They ask next:* Are strides counted in bytes? In PyTorch they count elements; in NumPy, bytes.
-# - *The trap:* `x.nbytes` counts what the shape holds; the storage may be larger. *Proof:* `proof-made-of`.
+# - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read it: dtype,
+#   shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
+# - *Longer:* Several tensors can share one storage. A view has its own shape, strides and offset, and copies nothing. Sparse tensors
+#   are built differently.
+# - *They ask next:* Are strides counted in bytes? PyTorch counts elements, while NumPy counts bytes.
+# - *The trap:* `x.nbytes` counts only the elements of the shape, and the storage may be much larger.
+# - *Proof:* `proof-made-of`.
 #
-# That difference can be expensive. Keep one number out of a million:
+# That difference can be expensive. The next cell keeps one element out of a million:
 
 # %% tags=["proof-one-number"]
 import io
@@ -194,19 +208,44 @@ for count in counts:
     view = torch.zeros(1_000_000)[:count]
     for name, each in (("view", view), ("clone", view.clone())):
         held[name].append(each.untyped_storage().nbytes())
-ALT = "A view of 1 to 1,000,000 numbers holds 4,000,000 bytes; a clone holds four for each number."
-pictures.curves(held, counts, xlabel="numbers kept", ylabel="memory held (bytes)", log="xy", alt=ALT)
+ALT = "A view of 1 to 1,000,000 elements holds 4,000,000 bytes; a clone holds four for each element."
+pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes)", log="xy", alt=ALT)
 
 # %% [markdown]
 # **Interview · You keep one element of a large tensor. How much memory do you keep?**
 #
-# - *Thirty seconds:* All of it. `big[0, 0]` is a view, and a view holds on to the storage. `clone()` copies the element
-#   into memory of its own.
-# - *They ask next:* What does `torch.save` write? The whole storage ([chapter 20](20_saving_and_loading.ipynb)).
-# - *The trap:* `del big` frees nothing while the view lives. *Proof:* `proof-one-number`.
+# - *Thirty seconds:* You keep all of it. `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()` copies the element into
+#   memory of its own, so that the rest can be freed.
+# - *They ask next:* What does `torch.save` write? It writes the whole storage ([chapter 20](20_saving_and_loading.ipynb)).
+# - *The trap:* Expecting `del big` to free the memory while the view is alive.
+# - *Proof:* `proof-one-number`.
 #
-# ### One storage, no shared element
-# Two views of one storage don't have to share an element. Here are the numbers at even and at odd positions of six:
+# ### A shape without memory
+# A tensor and its memory can also part on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor and all references to
+# it remain. A *meta* tensor never has any memory, whatever its shape says.
+
+# %% tags=["proof-freed-storage"]
+weight = torch.ones(1000, 1000)
+print("before:", tuple(weight.shape), weight.untyped_storage().nbytes(), "bytes")
+weight.untyped_storage().resize_(0)
+print("after: ", tuple(weight.shape), weight.untyped_storage().nbytes(), "bytes")
+print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would need 4 TB, and uses none")
+
+# %% [markdown]
+# **Interview · How can a framework free a parameter's memory while the module still holds the parameter?**
+#
+# - *Thirty seconds:* It resizes the storage to zero bytes with `untyped_storage().resize_(0)`. The tensor keeps its shape and its identity, so the
+#   module, the optimizer and autograd still refer to the same object, and the memory can be allocated again when it is needed.
+# - *Longer:* FSDP does this with gathered parameters: it frees them after a layer has run and gathers them again for the backward pass
+#   ([chapter 23b](23b_shards.ipynb)).
+# - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
+#   `torch.load(..., mmap=True)` and `load_state_dict(..., assign=True)`, which read a page of the file only
+#   when it is used ([chapter 20](20_saving_and_loading.ipynb)).
+# - *The trap:* Reading the tensor before the storage has its size again, because nothing is there.
+# - *Proof:* `proof-freed-storage`.
+#
+# ### Overlapping views
+# Two views of one storage don't have to share an element. Here are the elements at even and at odd positions of six:
 
 # %% tags=["proof-apart"]
 six = torch.arange(6)
@@ -222,18 +261,18 @@ pictures.storage(six, {"even": even, "odd": odd})
 # %% [markdown]
 # **Interview · Do `x[::2]` and `x[1::2]` share memory?**
 #
-# - *Thirty seconds:* They share the storage and no element. A write to one is never seen in the other.
-# - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same. Comparing the ranges from
-#   first to last element tells you whether the views *may* overlap. To be sure you need the strides.
-# - *They ask next:* When does it matter? When you save several tensors in one file, for instance: shared weights should be
-#   written once.
-# - *The trap:* `x.data_ptr()` is the address of the first element, so two overlapping views can have different ones. And
-#   tensors without elements may all have the address 0, even if their storages are different.
-#   *Proof:* `proof-apart`.
+# - *Thirty seconds:* They share storage, but no elements, so a write to one is never visible in the other.
+# - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same. Comparing the ranges from first to last
+#   element tells you whether the views *may* overlap. To be sure, you need the strides.
+# - *They ask next:* When does it matter? It matters when you save several tensors in one file, because shared weights should be
+#   written only once.
+# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different ones.
+#   Tensors without elements may all report the address 0, even if their storages differ.
+# - *Proof:* `proof-apart`.
 #
 # ## Creating tensors
-# You can make a tensor from data, from a NumPy array, like another tensor, from constants, or from random numbers.
-# Before you run the cell, decide which of these aren't float32.
+# You can make a tensor from data, from a NumPy array, like another tensor, from constants, or from random numbers. Before you run the cell,
+# decide which of these tensors aren't float32.
 
 # %% tags=["proof-created"]
 whole = torch.tensor([[1, 2], [3, 4]])
@@ -253,17 +292,42 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# The data decides. Python's integers become int64, its floats the *default dtype* (chapter 01). An array keeps its
-# type, and the `_like` functions keep the tensor's. `zeros`, `ones` and `rand` have no data to look at, so they take
-# the default dtype.
+# The data decides. Python integers become int64 and Python floats become the *default dtype* (chapter 01), an array keeps its dtype, and the
+# `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data to look at, they take the default dtype.
+#
+# ### `empty` or `zeros`?
+# `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads them, switch on
+# deterministic algorithms, which fill new memory with nan:
+
+
+# %% tags=["proof-empty"]
+def mean_of_rows(rows):
+    total = torch.empty(len(rows[0]))  # should be zeros
+    for row in rows:
+        total += torch.tensor(row)
+    return total / len(rows)
+
+
+torch.use_deterministic_algorithms(True)
+print(mean_of_rows([[1.0, 2.0], [3.0, 6.0]]))
+torch.use_deterministic_algorithms(False)
+
+# %% [markdown]
+# **Interview · When do you use `empty` instead of `zeros`?**
+#
+# - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example as the target of `out=` or of a
+#   collective. It saves one pass over the memory.
+# - *They ask next:* What happens if you read it first? You get whatever the memory contained. Often those are zeros, so the bug stays
+#   hidden until the allocator reuses a block.
+# - *The trap:* `torch.Tensor(2, 3)` is uninitialized as well.
+# - *Proof:* `proof-empty`.
 #
 # ### Tensor or tensor
-# `torch.tensor` is a function: it takes data and infers the type. `torch.Tensor` is the class: it takes a list, an
-# array *or sizes*, and the result has the default dtype. Given sizes, it doesn't initialize the memory, which holds
-# whatever was there before.
+# `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an array *or
+# sizes*, and its result has the default dtype. Given sizes, it doesn't initialize the memory.
 #
 # ### Myth · "torch.Tensor is an alias of FloatTensor"
-# An alias would always make float32. Change the default dtype and look.
+# An alias would always create float32. Change the default dtype and look.
 
 # %% tags=["proof-constructor"]
 print("tensor(3):", torch.tensor(3), "  Tensor(3) has shape", torch.Tensor(3).shape)
@@ -273,10 +337,13 @@ print("float64 default:", torch.Tensor([1, 2]).type(), "  one class:", torch.Ten
 torch.set_default_dtype(torch.float32)
 print("whole is a Tensor:", isinstance(whole, torch.Tensor))
 print("whole is a FloatTensor:", isinstance(whole, torch.FloatTensor))
+floats = torch.tensor([1.0, 2.0])
+torch.Tensor(floats)[0] = 9
+print("after a write to Tensor(floats):", floats)
 
 # %% [markdown]
 # ### Myth · "Write `torch.tensor(data, dtype)`"
-# The type is a keyword argument. As a second positional argument it is refused:
+# The dtype is a keyword argument, and as a second positional argument it is refused:
 
 # %% tags=["proof-keyword"]
 print(check.error(torch.tensor, [1, 2], torch.float32))
@@ -285,14 +352,15 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 # %% [markdown]
 # **Interview · `torch.Tensor` or `torch.tensor`?**
 #
-# - *Thirty seconds:* Use `tensor` for data. `Tensor` is the class of all tensors. Its constructor turns integers into
-#   floats, and takes a single integer for a size.
-# - *They ask next:* Does `tensor` copy? Yes, a NumPy array too (first cell). *The trap:* `Tensor(3)`.
+# - *Thirty seconds:* Use `tensor` for data, because it infers the dtype and always copies. `Tensor` is the class of all tensors; its
+#   constructor turns a list of integers into floats and takes a single integer for a size.
+# - *They ask next:* Does `tensor` copy a NumPy array, too? Yes, as the first cell shows.
+# - *The trap:* `Tensor(t)` of another tensor copies nothing: it shares the memory and keeps the dtype, even int64.
 # - *Proof:* `proof-constructor`.
 #
 # ## NumPy and back
-# Both directions share memory, so a write on one side shows on the other. Three conversions below are refused (1 to 3).
-# Error 4 is the one you're likely to meet first in training code: NumPy's float64 stays float64, and the weights are float32.
+# Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are refused, and
+# a fourth error that you are likely to meet first in training code: a float64 array stays float64, while a layer's weights are float32.
 
 # %% tags=["proof-NumPy"]
 array = np.zeros(3)
@@ -306,22 +374,22 @@ print("strides:", torch.from_numpy(columns).stride(), "elements,", columns.strid
 print("1.", check.error(torch.from_numpy, array[::-1]))
 print("2.", check.error(torch.ones(2, requires_grad=True).numpy))
 print("3.", check.error(torch.ones(2, dtype=torch.bfloat16).numpy))
-print("4.", check.error(torch.matmul, torch.from_numpy(columns), torch.ones(2, 4)))
+print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 
 # %% [markdown]
 # **Interview · `tensor`, `as_tensor`, `from_numpy`: which ones copy?**
 #
-# - *Thirty seconds:* `tensor` copies. `from_numpy` shares. `as_tensor` shares the memory of an array or a tensor,
-#   unless dtype or device must change.
-# - *They ask next:* And `t.numpy()`? It shares too. It refuses a tensor that requires grad, that is on a GPU (chapter 05), or
-#   whose type NumPy doesn't have, such as bfloat16.
-# - *The trap:* calling `from_numpy` on a buffer that is filled again later. The tensor changes with it.
-#   *Proof:* `proof-one-array`.
+# - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor unless the
+#   dtype or the device has to change.
+# - *They ask next:* And `t.numpy()`? It shares as well. It refuses a tensor that requires grad, that is on a GPU (chapter 05), or whose
+#   type NumPy doesn't have, such as bfloat16.
+# - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
+# - *Proof:* `proof-one-array`.
 #
 # ### Other libraries, and raw bytes
-# NumPy isn't the only library you can share memory with. **DLPack** is a small description that array libraries pass to each
-# other: address, shape, strides, dtype, device. `from_dlpack` takes it from any object that offers it, and by default copies
-# nothing. `frombuffer` takes raw bytes, and you say which dtype they are.
+# NumPy isn't the only library with which you can share memory. **DLPack** is a small description that array libraries exchange, consisting
+# of address, shape, strides, dtype and device. `from_dlpack` accepts any object that offers it, and by default copies nothing. `frombuffer`
+# takes raw bytes, and you say which dtype they are.
 
 # %% tags=["proof-DLPack"]
 source = np.arange(4.0)
@@ -337,15 +405,15 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # %% [markdown]
 # **Interview · What is DLPack for?**
 #
-# - *Thirty seconds:* To pass a tensor from one library to another without a copy, on a GPU too. Both then use the same
+# - *Thirty seconds:* It passes a tensor from one library to another without a copy, even on a GPU. Both libraries then use the same
 #   memory.
-# - *They ask next:* How is that different from `from_numpy`? NumPy's arrays are on the CPU. DLPack names the device, so
-#   PyTorch, CuPy and JAX can exchange GPU memory.
-# - *The trap:* On a GPU both libraries may write to the memory at the same time, since each queues its work on a stream of
-#   its own ([chapter 05](05_devices.ipynb)). *Proof:* `proof-DLPack`.
+# - *They ask next:* How is that different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so PyTorch, CuPy
+#   and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is finished first.
+# - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor.
+# - *Proof:* `proof-DLPack`.
 #
 # ## The real one
-# You'll write `from_numpy` in exercise 2. Here is how `minitorch` does it:
+# You will write `from_numpy` in exercise 2. Here is how `minitorch` does it:
 
 # %%
 import inspect
@@ -354,30 +422,30 @@ print(inspect.getsource(torch.from_numpy))
 print(inspect.getsource(torch.Tensor.stride))
 
 # %% [markdown] tags=["short"]
-# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` counts a dimension from the
-# front, and `strides_of` gives an array's strides in bytes. There is no strided view to make here: a NumPy array *is* storage,
-# shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it, so it
-# keeps storage, strides and offset itself, and so will you.
+# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive one, and
+# `strides_of` returns an array's strides in bytes. No strided view has to be built here, because a NumPy array already *is* storage, shape
+# and strides. So `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it, which is why it stores storage,
+# strides and offset itself, and so will you.
 #
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
 # 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1]. PyTorch counts elements, NumPy bytes.
-# 3. `zeros`, `empty` and `rand` store row by row: the last stride is 1. `zeros_like` keeps the order of its argument.
-# 4. The storage is bytes. `view(dtype)` reads them in another way, `to(dtype)` converts the values.
-# 5. A view keeps the whole storage alive. A `clone()` doesn't.
+# 3. `zeros`, `empty` and `rand` store row by row, and `zeros_like` keeps the order of a dense argument.
+# 4. A storage consists of bytes: `view(dtype)` reinterprets them, while `to(dtype)` converts the values.
+# 5. A view keeps the whole storage alive, whereas a `clone()` doesn't.
 # 6. Two views of one storage may have no element in common.
-# 7. `tensor` copies, `from_numpy` and `from_dlpack` share, `as_tensor` shares where it can.
-# 8. `Tensor(3)` is three uninitialised numbers, `tensor(3)` is the number 3.
-# 9. Python's floats become the default dtype, its integers int64. A NumPy array keeps its type.
-# 10. A seed fixes the stream of random words, not which call gets which word.
+# 7. `tensor` copies, `from_numpy` and `from_dlpack` share, and `as_tensor` shares where it can.
+# 8. `Tensor(3)` has three uninitialized elements, `tensor(3)` is the number 3, and `Tensor(t)` shares t's memory.
+# 9. Python floats become the default dtype and Python integers int64, while a NumPy array keeps its type.
+# 10. `empty` is safe only if every element is written before it is read.
 #
-# **Rapid fire.** One line each; the cell below has the proofs.
+# **Rapid fire.** The cell below proves each answer.
 #
-# - *Stride of `zeros(4, 5)`?* (5, 1).
-# - *dtype of `from_numpy(np.zeros(2))`?* float64.
-# - *Offset of `arange(12).reshape(3, 4)[1]`?* 4.
-# - *Bytes of `zeros(10, dtype=float16)`?* 20.
-# - *Does `torch.tensor(array)` copy?* Yes.
+# - *What is the stride of `zeros(4, 5)`?* It is (5, 1).
+# - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64.
+# - *What is the offset of `arange(12).reshape(3, 4)[1]`?* It is 4.
+# - *How many bytes has `zeros(10, dtype=float16)`?* It has 20.
+# - *Does `torch.tensor(array)` copy?* Yes, always.
 
 # %% tags=["proof-rapid-fire"]
 print(torch.zeros(4, 5).stride(), torch.from_numpy(np.zeros(2)).dtype)
@@ -385,10 +453,18 @@ print(torch.arange(12).reshape(3, 4)[1].storage_offset(), torch.zeros(10, dtype=
 print("shared:", np.shares_memory(array, torch.tensor(array).numpy()))
 
 # %% [markdown]
-# ## If you have time · PyTorch's random numbers
-# After `manual_seed(0)`, `rand(3)` gives 0.4963, 0.7682, 0.0885. On the CPU they come from the
-# **Mersenne Twister** (Matsumoto and Nishimura, 1998): 624 words of 32 bits. A seed fills them, a *twist* renews them
-# all, and each word is *tempered* before it is used: a few shifts mix its bits.
+# ## You try
+# The [six exercises](../exercises/02_tensors_and_storage.ipynb) are worth 15 points. In exercise 2 you write strided views for `mytorch`. In
+# others you predict, count the memory that a list of tensors keeps alive, find out whether two views overlap, and repair a camera. Exercise 6,
+# random numbers, belongs to the optional section below. [Chapter 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens
+# between a call and its kernel.
+
+# %% [markdown]
+# ## If you have time
+# ### PyTorch's random numbers
+# After `manual_seed(0)`, `rand(3)` returns 0.4963, 0.7682, 0.0885. On the CPU they come from the **Mersenne Twister** (Matsumoto and
+# Nishimura, 1998), whose state is 624 words of 32 bits. A seed fills the words, a *twist* renews all of them, and each word is *tempered*
+# before it is used, which means that a few shifts mix its bits.
 
 
 # %%
@@ -417,8 +493,8 @@ twist(words)
 print([round(temper(word) % 2**24 / 2**24, 4) for word in words[:3]])
 
 # %% [markdown] given="mytorch.random:Generator.uniform"
-# Take the lowest 24 bits of a word and divide by $2^{24}$, and you have `rand` in float32. NumPy has the same generator, in
-# C, so `mytorch` takes the words from there and turns them into PyTorch's numbers:
+# The lowest 24 bits of a word, divided by $2^{24}$, are what `rand` returns in float32. NumPy has the same generator in C, so `mytorch` takes the
+# words from there and turns them into PyTorch's numbers:
 
 # %% tags=["proof-same-seed"]
 for library in (mytorch, torch):
@@ -426,11 +502,11 @@ for library in (mytorch, torch):
     print(library.rand(3), library.randn(2), library.randint(0, 10, (4,)), library.randperm(5))
 
 # %% [markdown]
-# The first line is `mytorch`, on NumPy alone. The second is what PyTorch prints.
+# The first line comes from `mytorch`, which uses NumPy alone, and the second line is what PyTorch prints.
 #
-# Normal numbers come in pairs, by the method of Box and Muller. Two uniform numbers $u$ and $v$ give a radius
-# $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$; the pair is $r \cos a$ and $r \sin a$. From 16 numbers on,
-# PyTorch makes them in groups of 16. You can see it:
+# Normally distributed numbers come in pairs, by the method of Box and Muller. Two uniform numbers $u$ and $v$ give a radius
+# $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. From 16 numbers on, PyTorch makes them in
+# groups of 16, as the next cell shows:
 
 
 # %% tags=["proof-stream"]
@@ -449,12 +525,8 @@ for name, one, other in (
 # %% [markdown]
 # **Interview · Same seed, and `randn` gives other numbers. How?**
 #
-# - *Thirty seconds:* A seed fixes the stream of words, not which call gets which word. Calls with other sizes, or in
-#   another order, get other words.
-# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU, yes. For `randn` it isn't.
-# - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above. *Proof:* `proof-stream`.
-#
-# ## You try
-# [Six exercises](../exercises/02_tensors_and_storage.ipynb), 15 points. Two of them write `mytorch`: strided views, and random numbers. In the others you predict, count
-# the memory that a list of tensors holds, find out whether two views overlap, and repair a camera.
-# [Chapter 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens between a call and its kernel.
+# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word. Calls with other sizes, or in another
+#   order, get other words.
+# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is, but for `randn` it isn't.
+# - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above.
+# - *Proof:* `proof-stream`.
