@@ -5,7 +5,7 @@ import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self, TypeVar
@@ -27,6 +27,7 @@ from course.sandbox.outside import Limits, SandboxError
 
 T = TypeVar("T")
 _WARM = 8  # sandboxes that wait for the next submission, for each that is graded at a time
+_LOOK_UP_SECONDS = 0.2
 
 
 def grade(
@@ -196,11 +197,16 @@ def _each(
     after: Callable[[list[Future[T]]], None] = lambda futures: None,
 ) -> list[Future[T]]:
     """Run all calls, `jobs` at a time, and `after` whenever one is done. An interrupt sets `stop` and waits."""
+    futures: list[Future[T]] = []
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(call) for call in calls]
         try:
-            for _ in as_completed(futures):
-                after(futures)
+            futures.extend(pool.submit(call) for call in calls)
+            left = set(futures)
+            while left:
+                # A signal that another thread got does not wake this one, which alone acts on it.
+                done, left = wait(left, timeout=_LOOK_UP_SECONDS, return_when=FIRST_COMPLETED)
+                if done:
+                    after(futures)
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)

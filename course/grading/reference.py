@@ -213,7 +213,7 @@ class Reference:
 
     def _run(self, runs: list[Task], pool: Pool) -> dict[str, Outcome]:
         stopped = {run.exercise: Outcome("error", "stopped") for run in runs}
-        return stopped | pool.run_own(runs, _SECONDS, time.monotonic() + _WALL_SECONDS)
+        return stopped | ({} if pool.stop.is_set() else pool.run_own(runs, _SECONDS, time.monotonic() + _WALL_SECONDS))
 
     def _recorded(self, name: str, seed: int) -> Task:
         """The run of the reference that tells what it shows, and what it uses."""

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +23,9 @@ from course.grading import find
 from course.grading import run as run_module
 from course.grading.find import content, notebooks
 from course.grading.grade import grade
-from course.grading.report import Report
-from course.grading.submission import RejectedError
+from course.grading.report import Report, Result
+from course.grading.submission import RejectedError, Submission
+from course.grading.warm import Pool
 from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")
@@ -204,8 +206,30 @@ def test_a_grade_that_is_stopped_while_the_reference_runs(
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(CODE)})
     started = sandboxed(process)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=300) == 130
+    assert process.wait(timeout=250) == 130  # the setup sleeps longer
     assert psutil.wait_procs(started, timeout=300)[1] == []
+
+
+@posix
+def test_a_grade_is_stopped_by_a_signal_that_another_thread_gets(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel chooses the thread, and none but the first acts on signals."""
+    is_waiting, was_stopped = threading.Event(), list[bool]()
+
+    def graded(result: Result, submission: Submission, reference_of: Any, pool: Pool) -> dict[str, int]:
+        if Path(result.path).name == "b.ipynb":
+            assert is_waiting.wait(60)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            was_stopped.append(pool.stop.wait(60))
+        return {}
+
+    monkeypatch.setattr("course.grading.grade.grade_one", graded)
+    for name in ("a", "b"):
+        nbformat.write(submission(solved=True), tmp_path / f"{name}.ipynb")
+    with pytest.raises(KeyboardInterrupt):
+        grade([tmp_path], course, keep=lambda report: is_waiting.set())
+    assert was_stopped == [True]
 
 
 @posix
