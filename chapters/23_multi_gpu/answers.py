@@ -236,7 +236,7 @@ def in_buckets(parameters, capacity):
 
 
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     while self.reduced < len(self.buckets) and all(p in self.arrived for p in self.buckets[self.reduced]):
@@ -269,7 +269,7 @@ def in_buckets(parameters, capacity):
 
 
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     while self.reduced < len(self.buckets) and all(p in self.arrived for p in self.buckets[self.reduced]):
@@ -302,7 +302,7 @@ def in_buckets(parameters, capacity):
 
 
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     for number, bucket in enumerate(self.buckets):
@@ -324,6 +324,42 @@ def average_gradients(parameters):
             start += p.numel()
 
 
+# %% answer="gpus_ddp" wrong="reads no_sync in the backward pass" spoils="on_gradient"
+def on_gradient(self, parameter):
+    if not self.require_backward_grad_sync:
+        return
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% answer="gpus_ddp" wrong="averages only if both passes are outside no_sync" spoils="on_gradient"
+def on_gradient(self, parameter):
+    if not (self.averages and self.require_backward_grad_sync):
+        return
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% answer="gpus_ddp" wrong="averages if either pass is outside no_sync" spoils="on_gradient"
+def on_gradient(self, parameter):
+    if not (self.averages or self.require_backward_grad_sync):
+        return
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
 # %% answer="gpus_ddp" wrong="sum for mean"
 def in_buckets(parameters, capacity):
     buckets = []
@@ -335,7 +371,7 @@ def in_buckets(parameters, capacity):
 
 
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     while self.reduced < len(self.buckets) and all(p in self.arrived for p in self.buckets[self.reduced]):

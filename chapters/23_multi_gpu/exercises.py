@@ -7,6 +7,8 @@
 # %% setup=true
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from course import check
@@ -560,12 +562,13 @@ def in_buckets():
 
 
 def on_gradient():
-    """The hook of each parameter: its gradient is complete.
+    """The hook of each parameter, which runs in the backward pass as soon as the parameter's gradient is complete.
 
-    Without `self.require_backward_grad_sync` nothing happens. Otherwise enter the parameter into the set `self.arrived`. Then, as
-    long as the next bucket, `self.buckets[self.reduced]`, is complete, call `average_gradients(bucket)` and count it in
-    `self.reduced`: a bucket that is full waits for those before it. After the last bucket the set is empty and
-    the count 0 again, for the next pass.
+    `self.averages` says whether the last forward pass ran outside `no_sync`, wherever the backward pass runs. If it is False,
+    the hook does nothing. Otherwise it adds the parameter to the set `self.arrived`. Then, as long as the next bucket,
+    `self.buckets[self.reduced]`, is complete, it calls `average_gradients(bucket)` and counts the bucket in `self.reduced`, so
+    that a full bucket waits for those before it. After the last bucket the set is empty and the count 0 again, ready for
+    the next pass.
     """
 
 
@@ -620,6 +623,24 @@ def trained(capacity, quiet=0):
 
     try:
         return distributed.spawn(job, nprocs=size)[0]
+    except RuntimeError as error:
+        return f"{type(error).__name__}: {str(error)[:40]}"
+
+
+def half_in_no_sync(forward_inside):
+    """The gradient on each rank, and whether it was averaged, if one half of the pass is in `no_sync`."""
+
+    def job(rank):
+        model = parallel.DistributedDataParallel(mytorch.nn.Linear(3, 1, bias=False))
+        begin, inside = distributed.bytes_sent(), [model.no_sync(), nullcontext()]
+        with inside[not forward_inside]:
+            loss = model(x[rank : rank + 1]).sum()
+        with inside[forward_inside]:
+            loss.backward()
+        return [model.module.weight.grad, distributed.bytes_sent() > begin]
+
+    try:
+        return distributed.spawn(job, nprocs=2)
     except RuntimeError as error:
         return f"{type(error).__name__}: {str(error)[:40]}"
 
@@ -680,6 +701,8 @@ check.show(
         "gradients, one bucket each": trained(1e-6),
         "gradients, one bucket": trained(25),
         "two passes without sync before": trained(25, quiet=2),
+        "forward pass in no_sync, backward pass outside": half_in_no_sync(True),
+        "forward pass outside, backward pass in no_sync": half_in_no_sync(False),
         "after the second, third and first parameter": order_of_buckets(),
         "written in place": distributed.spawn(same_objects, nprocs=3)[0],
         "all-reduces for three gradients": all_reduces(),
@@ -740,7 +763,7 @@ def in_buckets(parameters, capacity):
 # Averages a bucket when it is full, whatever came before
 # On another rank the gradients may arrive in another order. Then two ranks add different buckets up. All have to keep to one order.
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     bucket = next(each for each in self.buckets if any(parameter is other for other in each))
@@ -755,7 +778,7 @@ def on_gradient(self, parameter):
 # One bucket for each gradient at most
 # The gradient that completes a bucket may free others that are full already. With `if` they wait for a gradient that never comes.
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     if self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
@@ -767,8 +790,22 @@ def on_gradient(self, parameter):
 
 # %% mutant="gpus_ddp"
 # Ignores `no_sync`
-# Inside `no_sync` gradients are only added up. Here each micro-batch is averaged, and pays for an all-reduce.
+# After a forward pass inside `no_sync`, gradients are only added up. Here each micro-batch is averaged, and pays for an all-reduce.
 def on_gradient(self, parameter):
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% mutant="gpus_ddp"
+# Reads `no_sync` in the backward pass
+# The forward pass decides: it has stored the answer in `self.averages`. A loss that was computed inside `no_sync` isn't averaged, wherever its backward pass runs.
+def on_gradient(self, parameter):
+    if not self.require_backward_grad_sync:
+        return
     self.arrived.add(parameter)
     while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
         average_gradients(self.buckets[self.reduced])
@@ -781,7 +818,7 @@ def on_gradient(self, parameter):
 # Isn't ready for the next pass
 # After the last bucket everything starts again. Otherwise the next pass finds all buckets done, and averages nothing.
 def on_gradient(self, parameter):
-    if not self.require_backward_grad_sync:
+    if not self.averages:
         return
     self.arrived.add(parameter)
     while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -346,6 +347,24 @@ def test_no_sync_adds_up(mytorch: ModuleType) -> None:
     assert sent == 0
     both = (X[:3].sum(0) + X[6:9].sum(0) + X[1:4].sum(0) + X[7:10].sum(0)) / 2
     close([total, same_total], [both[None], both[None]])
+
+
+@part(
+    DDP + "DistributedDataParallel.__init__",
+    DDP + "DistributedDataParallel.forward",
+    DDP + "DistributedDataParallel.on_gradient",
+)
+@pytest.mark.parametrize("forward_inside", [True, False])
+def test_no_sync_counts_in_the_forward_pass(mytorch: ModuleType, forward_inside: bool) -> None:
+    def job(rank: int) -> Any:
+        divided = mytorch.nn.parallel.DistributedDataParallel(mytorch.nn.Linear(1, 1, bias=False))
+        with divided.no_sync() if forward_inside else nullcontext():
+            loss = divided(mytorch.full((1, 1), 1.0 + rank)).sum()
+        with nullcontext() if forward_inside else divided.no_sync():
+            loss.backward()
+        return divided.module.weight.grad.item()
+
+    assert mytorch.distributed.spawn(job, nprocs=2) == ([1.0, 2.0] if forward_inside else [1.5, 1.5])
 
 
 @part(DDP + "DistributedDataParallel.forward")

@@ -110,6 +110,20 @@ ask("static, all used", lambda: steps("ab", "ab", "ab", static_graph=True, gradi
 ask("no_sync", lambda: steps("ab", "ab", "ab", forward_in_no_sync=(0, 1)))
 
 
+def half_in_no_sync(forward_inside):
+    """The gradient when `no_sync` holds the forward pass and not the backward pass, or the other way round."""
+    model = DDP(nn.Linear(3, 1, bias=False))
+    with model.no_sync() if forward_inside else torch.enable_grad():
+        loss = model(x).sum()
+    with torch.enable_grad() if forward_inside else model.no_sync():
+        loss.backward()
+    return gradients(model)
+
+
+ask("forward pass in no_sync", lambda: half_in_no_sync(True))
+ask("backward pass in no_sync", lambda: half_in_no_sync(False))
+
+
 def an_unused_output():
     model = DDP(Two(), find_unused_parameters=True)
     for _ in range(2):

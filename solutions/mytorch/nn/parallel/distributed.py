@@ -27,7 +27,7 @@ class DistributedDataParallel(Module):
 
     def __init__(self, module: Module, bucket_cap_mb: float = 25) -> None:
         super().__init__()
-        self.module, self.require_backward_grad_sync = module, True
+        self.module, self.require_backward_grad_sync, self.averages = module, True, True
         for each in (*module.parameters(), *module.buffers()):
             distributed.broadcast(each, 0)
         learned = [each for each in module.parameters() if each.requires_grad]
@@ -38,16 +38,20 @@ class DistributedDataParallel(Module):
             each.register_post_accumulate_grad_hook(self.on_gradient)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's result, once the gradients of the pass before are those of all ranks."""
+        """The module's result, once the gradients of the pass before are those of all ranks.
+
+        This is where `no_sync` counts, wherever the backward pass runs.
+        """
         if self.arrived:
             raise RuntimeError("Expected to have finished reduction in the prior iteration before starting a new one.")
-        for each in self.module.buffers() if self.require_backward_grad_sync else ():
+        self.averages = self.require_backward_grad_sync
+        for each in self.module.buffers() if self.averages else ():
             distributed.broadcast(each, 0)
         return self.module(*args, **kwargs)
 
     def on_gradient(self, parameter: Any) -> None:
         """A parameter's gradient is complete: average all buckets that are, in their order."""
-        if not self.require_backward_grad_sync:
+        if not self.averages:
             return
         self.arrived.add(parameter)
         while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
@@ -58,7 +62,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """In this block gradients are only added up; the first pass after it averages all of them."""
+        """The gradients of forward passes in this block are only added up; the first pass after it averages all of them."""
         outer, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
