@@ -62,7 +62,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """The gradients of forward passes in this block are only added up; the first pass after it averages all of them."""
+        """Gradients of forward passes in this block only add up; the first pass after it averages all of them."""
         outer, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
