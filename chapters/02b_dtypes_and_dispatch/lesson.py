@@ -1,10 +1,10 @@
 # %% [markdown] tags=["short"]
 # # Types and dispatch
-# When you're done, your library picks the type of each result as PyTorch does, and one line turns a function of NumPy
-# into an operation that you can call as a function and as a method, with its operands converted.
+# By the end, your library will choose the dtype of each result as PyTorch does. One line will turn a NumPy function into an operation that you
+# can call as a function and as a method, and whose operands are converted.
 #
 # ## A counter that stops
-# Start at 0 and add 1, six hundred times, with one tensor for each type. Where do the counters end?
+# Start at 0 and add 1 six hundred times, with one tensor for each of three dtypes. At which values do the counters end?
 
 # %% tags=["proof-stuck"]
 import numpy as np
@@ -23,11 +23,11 @@ print({name: seen[-1] for name, seen in counts.items()})
 pictures.curves(counts, xlabel="additions", ylabel="counter")
 
 # %% [markdown] tags=["short"]
-# Only one of them can count to 600. uint8 wraps around after 255. bfloat16 gets to 256 and stays there, because it can't
-# represent 257. So the type of a result matters, and in `counter + 1` you didn't name one. PyTorch picked it, but how?
+# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't represent 257.
+# So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
 #
 # ## The smallest model
-# Two operands come in, and one type has to come out. A sensible rule: the larger one wins, because it has more room.
+# Two operands come in, and one dtype has to come out. A plausible rule is that the larger type wins, because it has more room.
 
 
 # %%
@@ -41,7 +41,7 @@ small, large = torch.tensor([1, 2], dtype=torch.int8), torch.tensor([1, 2], dtyp
 print("toy:", toy_type(small, large), "  PyTorch:", (small + large).dtype)
 
 # %% [markdown]
-# Now break it, twice:
+# Now break the rule with two pairs of operands:
 
 # %%
 whole, half = torch.tensor([1, 2]), torch.tensor([1.0, 0.5], dtype=torch.float16)
@@ -49,13 +49,13 @@ for name, operands in (("int64 and float16", (whole, half)), ("float16 and 2.5",
     print(f"{name}:  toy {toy_type(*operands)},  PyTorch {(operands[0] + operands[1]).dtype}")
 
 # %% [markdown] tags=["short"]
-# The first answer of the toy would cut 0.5 down to 0, since int64 holds no fractions. The second would turn a network in
-# float16 into one in float32 at the first `* 2.5`. Both mistakes have names.
+# The toy's first answer would truncate 0.5 to 0, because int64 holds no fractions. Its second answer would turn a float16 network into a
+# float32 one at the first `* 2.5`. PyTorch's rules avoid both mistakes.
 #
 # ## Which type wins · type promotion
-# There are four **categories**, from low to high: bool, integer, floating point, and complex, which `mytorch` leaves out.
-# Category comes before size: an integer tensor and a floating-point one give a floating-point result, and size decides only
-# within a category. The table has ten types. Two pairs give a third type: u8 with i8, and f16 with bf16.
+# There are four **categories**, which are from low to high bool, integer, floating point and complex (`mytorch` does without complex).
+# The category comes before the size: an integer tensor and a floating-point tensor give a floating-point result, and the size decides only
+# within a category. Two pairs in the table of ten dtypes give a third one, namely u8 with i8, and f16 with bf16.
 
 # %%
 kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -67,8 +67,8 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# Operands also come in three **groups**, in this order: tensors with dimensions, tensors without, Python numbers. A later
-# group decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
+# Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later group decides only
+# if its category is *higher*. Guess each dtype and each value before you run the cell.
 
 # %% tags=["proof-promotion"]
 print(torch.tensor([1]) + 2.5)
@@ -79,67 +79,98 @@ print(half * 60000 - 70000.0)
 print(torch.tensor([250], dtype=torch.uint8) + 10)
 
 # %% [markdown]
-# The third and fourth lines differ by a pair of brackets. With them, the second operand is a tensor with dimensions,
-# and the wider type wins. Without them it is a scalar, and the *result* is float16, which can't hold 70000 but can hold half
-# of it. So the scalar wasn't rounded first: a product or quotient takes a scalar on its right as it is, computes in float32,
-# and rounds once. On the CPU a sum or difference doesn't: in the fifth line 70000 first becomes a float16, which is inf.
+# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension, so the wider
+# type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it. The scalar
+# therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and rounds once. On the CPU a
+# sum or difference doesn't do this, so in the fifth line 70000 is first rounded to float16, which makes it inf.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* float16, if the scalar is a Python number or a tensor without dimensions: the category is the
-#   same, so the tensor with dimensions decides. With a float64 tensor of shape (1,) it is float64.
-# - *They ask next:* int64 with float16? float16, although it holds fewer integers. Category comes before size.
-# - *The trap:* Adding doesn't widen integers: 250 + 10 is 4 in uint8. *Proof:* `proof-promotion`.
+# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and then the tensor
+#   with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *They ask next:* And int64 with float16? The result is float16, although it holds fewer integers, because the category comes before the
+#   size.
+# - *The trap:* Expecting a sum of integers to be widened. In uint8, 250 + 10 is 4.
+# - *Proof:* `proof-promotion`.
 #
-# ### Where the result's type is fixed
-# An in-place operation can't choose: the result goes into memory that already has a type. A conversion gives the type you
-# ask for.
+# ### In-place operations and conversions
+# An in-place operation can't choose a dtype, because its result goes into memory that already has one, whereas a conversion produces the dtype
+# that you ask for.
 
 # %% tags=["proof-fixed"]
 print("1.", check.error(whole.add_, 0.5))
 print("2.", half.add_(torch.tensor([1.0, 1.0], dtype=torch.float64)))
 print("3.", torch.tensor([-1.7, 2.5]).to(torch.int32).tolist(), torch.tensor([2.5, 3.5]).round().tolist())
-print("4.", torch.tensor([300, -1]).to(torch.uint8).tolist())
-print("5.", half.to(torch.float16) is half, half.to(torch.float32) is half)
+print("4.", half.to(torch.float16) is half, half.to(torch.float32) is half)
 
 # %% [markdown]
-# In place, a higher category is refused, and a wider type of the same category is silently converted down. `to` cuts
-# fractions off toward 0, while `round` goes to the nearest integer, and halfway cases go to the even one. Integers wrap
-# around. And `to` returns the tensor itself when nothing has to change.
+# In place, a higher category is refused, while a wider type of the same category is silently rounded to the narrower one. `to` truncates
+# fractions toward 0, while `round` goes to the nearest integer, and to the even one of two that are equally near. Line 4 shows that `to` returns
+# the tensor itself when nothing has to change.
 #
 # **Interview · `x += 0.5` on integers: what happens?**
 #
-# - *Thirty seconds:* It raises, because the result is floating point and x's memory holds integers. `x = x + 0.5` makes a new
-#   tensor.
-# - *They ask next:* And adding a float64 tensor to a float16 one in place? That works. The result is rounded to float16.
-# - *The trap:* `x.to(dtype)` may be `x` itself. Writing into it then changes `x`. *Proof:* `proof-fixed`.
+# - *Thirty seconds:* It raises an error, because the result is floating point while x's memory holds integers. `x = x + 0.5` works, since it
+#   creates a new tensor.
+# - *They ask next:* And if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
+# - *The trap:* `x.to(dtype)` may be `x` itself, so that writing into it changes `x`.
+# - *Proof:* `proof-fixed`.
+#
+# ### Integer overflow
+# What becomes of 300 in uint8, which ends at 255? The answer depends on how it gets there:
+
+# %% tags=["proof-overflow"]
+print("arithmetic:", (torch.tensor([250], dtype=torch.uint8) + 50).item())
+print("conversion:", torch.tensor([300, -1]).to(torch.uint8).tolist())
+print("creation:  ", check.error(torch.tensor, 300, dtype=torch.uint8))
+print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
+
+# %% [markdown]
+# **Interview · What happens when a value doesn't fit into an integer dtype?**
+#
+# - *Thirty seconds:* Arithmetic and conversions between integer types wrap around without a warning, so 300 becomes 44 in uint8. Creating a
+#   tensor from a Python number that doesn't fit, and `fill_` or `full` with one, raise an error.
+# - *They ask next:* And a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ between CPU and GPU, so
+#   clamp first.
+# - *The trap:* Subtracting uint8 images. A negative difference wraps around and looks like a bright pixel.
+# - *Proof:* `proof-overflow`.
 #
 # ## What the bits of a float say
-# A float has a sign bit, some bits of exponent, and the rest is fraction. The value is
-# $\pm\, 1.\text{fraction} \times 2^{\text{exponent} - \text{bias}}$, and close to 0, where the exponent's bits are all 0,
-# $\pm\, 0.\text{fraction} \times 2^{1 - \text{bias}}$. Move the slider and watch the two types that have 16 bits:
-
+# A float consists of a sign bit, some exponent bits, and the **mantissa** (or fraction). Its value is
+# $\pm\, 1.\text{mantissa} \times 2^{\text{exponent} - \text{bias}}$. Close to 0, where all exponent bits are 0, it is
+# $\pm\, 0.\text{mantissa} \times 2^{1 - \text{bias}}$ instead. The picture compares the two types that have 16 bits with an 8-bit one. Move
+# the slider through the numbers:
 
 # %%
-def sixteen_bits(number):
+from ml_dtypes import bfloat16, float8_e4m3fn
+
+
+@np.errstate(over="ignore")
+def bits_of(number):
     rows = []
-    for kind, exponent in ((torch.float16, 5), (torch.bfloat16, 8)):
-        value = torch.tensor(number, dtype=kind)
-        bits = [int(bit) for bit in f"{value.view(torch.int16).item() & 0xFFFF:016b}"]
-        mask = [[1 <= place <= exponent for place in range(16)]]
-        rows += [(f"{str(kind)[6:]}: {number:g} is stored as {value.item():.9g}", [bits], mask), "↓"]
+    for kind, exponent in ((np.float16, 5), (bfloat16, 8), (float8_e4m3fn, 4)):
+        limit = 448 if kind is float8_e4m3fn else np.inf  # PyTorch clamps in this conversion
+        stored = np.clip(number, -limit, limit).astype(kind)
+        width = 8 * stored.itemsize
+        bits = [int(bit) for bit in np.binary_repr(stored.view(f"uint{width}"), width)]
+        mask = [[1 <= position <= exponent for position in range(width)]]
+        title = f"{stored.dtype.name}: {number:g} is stored as {float(stored):.9g}"
+        rows += [(title, [bits], mask), "↓"]
     return pictures.grids(*rows[:-1])
 
 
-pictures.slider(sixteen_bits, start={"number": 0.1}, number=[1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8])
+NUMBERS = [1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8]
+pictures.slider(bits_of, start={"number": 0.1}, number=NUMBERS)
 
 # %% [markdown]
-# The marked bits are the exponent; if all of them are 1, the number is inf or nan. float16 has five of them and ten for the fraction; bfloat16 has eight, as float32 does, and
-# seven for the fraction. So 70000 is too large for float16, 257 is too fine for bfloat16, and 1e-8 is 0 in float16.
+# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does, and seven for the
+# mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in float16. In both types an
+# exponent of ones alone means inf or nan. The 8-bit type E4M3 has four exponent bits and three for the mantissa. It ends at 448 because it uses that
+# exponent for numbers, has no inf, and clamps what is larger; 257 becomes 256.
 #
 # ## Data types and their limits
-# The **dtype** says how many bytes an element has and what they mean. `finfo` and `iinfo` give the limits. `type()` is
-# the older name, which also tells the device.
+# The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns the older
+# name, which also contains the device.
 
 # %% tags=["proof-dtypes"]
 print(f"{'dtype':9} bytes  {'type()':21} {'largest':12} eps")
@@ -154,37 +185,37 @@ for kind in kinds:
 
 # %% [markdown]
 # ### Myth · "There are eight types, and `finfo` knows three"
-# The table has ten, four of them for `finfo`, and it leaves out the complex types. PyTorch 2.13 has more: unsigned integers
-# of 16, 32 and 64 bits, which support few operations (two uint16 can't be added), and float8 in several formats, which
-# `finfo` knows too.
+# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has still more: unsigned integers of 16,
+# 32 and 64 bits, which support few operations (two uint16 tensors can't be added), and float8 in several formats, which `finfo` knows as well.
 #
-# `eps` is the step from 1 to the next number. Numbers between the two can't be represented. Measure that step for small and
-# large numbers:
+# `eps` is the spacing between 1 and the next number that the type can represent. Measure this spacing for small and for large numbers:
 
 # %% tags=["proof-16-bits"]
 magnitudes = [10.0**k for k in range(-4, 9)]
-steps = {}
+spacings = {}
 for kind in (torch.bfloat16, torch.float16, torch.float32):
     fits = [m for m in magnitudes if m <= torch.finfo(kind).max]
     x = torch.tensor(fits, dtype=kind)
-    steps[str(kind)[6:]] = (fits, (x.nextafter(x * 0 + torch.inf) - x).double().tolist())
+    spacings[str(kind)[6:]] = (fits, (x.nextafter(x * 0 + torch.inf) - x).double().tolist())
 ones = torch.ones(1000, dtype=torch.bfloat16)
 print("bfloat16: 256 + 1 =", (ones[0] * 256 + 1).item(), "  sum of 1000 ones:", ones.sum().item())
 print("float16:  65504 · 2 =", (torch.tensor(65504, dtype=torch.float16) * 2).item())
-pictures.curves(steps, xlabel="number", ylabel="step to the next number", log="xy")
+pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", log="xy")
 
 # %% [markdown]
-# **Interview · float16 or bfloat16?**
+# **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Both have 16 bits. float16 has finer steps and ends at 65504. bfloat16 has nearly float32's range,
-#   with steps eight times as wide, except close to 0.
-# - *They ask next:* Why does float16 need loss scaling? Small gradients become 0 in it
-#   ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Adding up in a loop. In bfloat16, 256 + 1 is 256. `sum` gets it right, because it adds in float32 and
-#   rounds once. *Proof:* `proof-16-bits`.
+# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and gradients therefore
+#   rarely overflow or vanish in bfloat16, so training works without loss scaling.
+# - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large. Weights and sums are therefore kept in
+#   float32.
+# - *They ask next:* Why does float16 need loss scaling? Small gradients become 0 in it ([chapter 22](22_mixed_precision.ipynb)).
+# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and rounds
+#   once.
+# - *Proof:* `proof-16-bits`.
 #
-# ### Equal, or nearly
-# Rounding makes the order of a sum matter, and `==` a poor test:
+# ### Comparing floating-point numbers
+# Because of rounding, the order of a sum matters, and `==` is a poor test:
 
 # %% tags=["proof-nearly", "last digits: that the order of adding matters is what this cell shows"]
 apart, together = torch.tensor([1e8, 1.0, -1e8]), torch.tensor([1e8, -1e8, 1.0])
@@ -193,23 +224,111 @@ tenths = torch.tensor([0.1, float("nan")], dtype=torch.float64)
 target = torch.tensor([0.3, float("nan")], dtype=torch.float64)
 print("0.1 + 0.2 == 0.3, nan == nan:", (tenths + 0.2 == target).tolist())
 print("isclose:                     ", torch.isclose(tenths + 0.2, target, equal_nan=True).tolist())
+print("allclose with float64:", check.error(torch.allclose, torch.ones(2), torch.ones(2).double()))
+print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch.ones(3, 2)))
 
 # %% [markdown]
 # **Interview · How do you compare two floating-point tensors?**
 #
-# - *Thirty seconds:* With a tolerance: `allclose`, or `testing.assert_close`, which also compares dtype and shape. Two correct
-#   programs that add in another order differ in the last digits.
-# - *They ask next:* What do `rtol` and `atol` mean? $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$. Near 0, where rtol times y
+# - *Thirty seconds:* I compare them with a tolerance. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and
+#   reports the largest difference. Two correct programs that add in different orders differ in the last digits.
+# - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0, where rtol times y
 #   vanishes, atol decides.
-# - *The trap:* nan equals nothing, not even nan. `equal_nan=True` changes that. *Proof:* `proof-nearly`.
+# - *The trap:* `allclose` raises an error for unequal dtypes, but it broadcasts unequal shapes silently. And nan equals nothing, not even nan,
+#   unless you pass `equal_nan=True`.
+# - *Proof:* `proof-nearly`.
+
+# %% [markdown] tags=["short"]
+# ## The dispatcher
+# What happens between `x + y` and the loop that adds the elements? PyTorch's **dispatcher** sends each call through several layers, such as
+# autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**, one for each layer that handles it. A call goes to the highest key that one of its operands has and that isn't switched off. Twelve lines show the idea:
+
+# %% tags=["proof-keys"]
+ORDER = ["Autocast", "Autograd", "Python", "CPU", "Meta"]  # from the top down
+table = {
+    "Autograd": lambda call, keys: "record a node, then " + call(keys - {"Autograd"}),
+    "Python": lambda call, keys: "run __torch_dispatch__, then " + call(keys - {"Python"}),
+    "CPU": lambda call, keys: "add the elements",
+    "Meta": lambda call, keys: "compute the shape",
+}
+
+
+def call(keys):
+    return table[min(keys & table.keys(), key=ORDER.index)](call, keys)
+
+
+print("CPU tensor:            ", call({"CPU", "Autograd"}))
+print("made in inference_mode:", call({"CPU"}))
+print("a tensor subclass:     ", call({"CPU", "Autograd", "Python"}))
+print("meta tensor:           ", call({"Meta", "Autograd"}))
+
+# %% [markdown] tags=["short"]
+# The toy has a single operation, while PyTorch's table has a row for each operation and a column for each key. A new device adds a column of
+# kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its own key and calls
+# again, which is called **redispatching**.
+#
+# **Interview · What is a dispatch key?**
+#
+# - *Thirty seconds:* It is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and others a
+#   feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that kernel redispatches to the
+#   next one.
+# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it requires grad or
+#   not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other modes switch keys on and off
+#   for the thread.
+# - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses the backend from
+#   the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
+# - *The trap:* A tensor without `requires_grad` still passes through the autograd layer, which finds nothing to record.
+# - *Proof:* `proof-keys`.
+#
+# ### `__torch_dispatch__` and FakeTensor
+# The Python key stands below autograd, and Python code can handle it. Minitorch has no such hook, so this is what the real PyTorch prints for
+# `y = (x.square() + 1).sum()` under a mode whose `__torch_dispatch__` prints each operation and calls it:
+#
+# ```text
+# aten.pow.Tensor_Scalar
+# aten.add.Tensor
+# aten.sum.default
+# ```
+#
+# `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print the operations
+# that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data, and it runs every
+# operation with the Meta kernels. These kernels alone you can try in minitorch, with a matrix of four terabytes:
+
+# %% tags=["proof-meta-kernel"]
+huge = torch.empty(10**6, 10**6, device="meta")
+product = huge @ huge
+print("shape", tuple(product.shape), "  dtype", product.dtype, "  device", product.device)
+print(check.error(product[0, 0].item))
+
+# %% [markdown] tags=["short"]
+# **Interview · `__torch_function__` or `__torch_dispatch__`?**
+#
+# - *Thirty seconds:* `__torch_function__` intercepts calls of the Python API before the dispatcher, so it sees `torch.square`.
+#   `__torch_dispatch__` runs below autograd and sees the ATen operations that remain, including those of the backward pass.
+# - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the second to observe or
+#   replace what is computed, as FakeTensor, DTensor and FLOP counters do.
+# - *They ask next:* Does the second one see autocast? It sees the casts that autocast has inserted, as `_to_copy` operations, because autocast
+#   and autograd have already run.
+# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever. You unwrap the operands first.
+# - *Proof:* `proof-keys`.
+#
+# **Interview · What is a FakeTensor, and who uses it?**
+#
+# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and `torch.export` run a model on
+#   fake tensors to learn every shape without computing or allocating anything.
+# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be on the CPU or a
+#   GPU, so that rules about devices are checked, too.
+# - *The trap:* `item()` or an `if` on its value fails, because it has no data. That is where a compiler must break the graph or add a guard
+#   ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
 # ## One declaration, every call
-# Your library will have about eighty operations. Each has a **kernel**, a function on arrays, which is declared once. From
-# then on you can call the operation as a function and as a method, and it converts types. Between a call and its kernel there
-# is a stack of **layers**; in PyTorch this is the *dispatcher*. A layer is a function with three arguments: the operation, the
-# call's arguments, and `below`, which it calls to continue. The stack has four slots, which are empty now; later chapters fill
-# them. Declare an operation, borrow the top slot for a layer that prints, and watch the calls.
+# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays. From then on you can
+# call the operation as a function and as a method, and it converts dtypes. Between a call and its kernel there is a stack of layers. A layer is a
+# function of three arguments: the operation, the call's arguments, and `below`, which it calls to continue. The four slots of the stack are
+# empty for now, and later chapters fill them. The next cell declares an operation, borrows the top slot for a layer that prints, and makes four
+# calls. Dashed boxes in the picture are empty slots, which the call skips.
 
 # %% tags=["proof-layers"]
 from course import lesson
@@ -236,59 +355,20 @@ print("the stack:", LAYERS)
 stack = {"autocast": "borrowed by announce", "trace": "chapter 08", "record": "chapter 06", "device": "chapter 05"}
 pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"], chosen="NumPy", result="tensor")
 
-# %% [markdown] tags=["short"]
-# `softplus` got integers, and its result is float32: `pointwise_float` says that integers become the default dtype. The work
-# is done by `run_in_common_type`, which you'll write: find the common type, convert the operands, call the kernel.
+# %% [markdown]
+# `softplus` got integers and returned float32, because `pointwise_float` says that integers become the default dtype. The work is done by
+# `run_in_common_type`, which you will write: it finds the common type, converts the operands, and calls the kernel.
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
-# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies (autocast, autograd) does its part and
-#   passes the call on. The device's kernel comes last.
+# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies, such as autocast or autograd, does its part and redispatches, and
+#   the device's kernel comes last.
 # - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
-# - *The trap:* One call can run another operation. Above, `square` runs `mul`; in PyTorch it runs `pow`.
-#   *Proof:* `proof-layers`.
-#
-# ### Who decides which layers apply
-# In the cell above the layer saw each call. PyTorch is choosier: each tensor carries a set of **dispatch keys**, one for
-# each layer that wants to see it, and a call goes to the highest key that one of its operands has and that isn't switched
-# off. Twelve lines show the idea:
-
-
-# %% tags=["proof-keys"]
-ORDER = ["Autocast", "Autograd", "CPU", "Meta"]  # from the top down
-table = {
-    "Autograd": lambda call, keys: "note a node, then " + call(keys - {"Autograd"}),
-    "CPU": lambda call, keys: "add the numbers",
-    "Meta": lambda call, keys: "work out the shape",
-}
-
-
-def call(keys):
-    return table[min(keys & table.keys(), key=ORDER.index)](call, keys)
-
-
-print("CPU tensor:            ", call({"CPU", "Autograd"}))
-print("made in inference_mode:", call({"CPU"}))
-print("meta tensor:           ", call({"Meta", "Autograd"}))
-
-# %% [markdown]
-# The toy has one operation. PyTorch's table has a row for each operation and a column for each key. A new device adds a column
-# of kernels, and autograd stays as it is. A new operation adds a row.
-#
-# **Interview · What is a dispatch key?**
-#
-# - *Thirty seconds:* A bit in a set that each tensor carries: its backend (CPU, CUDA, Meta) and the features on top of it
-#   (Autograd, Autocast). The dispatcher runs the kernel of the highest key. That kernel does its part, masks its key out, and
-#   calls again.
-# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`,
-#   whether it requires grad or not. Tensors made in `inference_mode`
-#   have neither ADInplaceOrView nor AutogradCPU; `autocast` and others switch keys on and off for the thread.
-# - *They ask next:* Which key would a backend of your own use? PrivateUse1, which is kept free for that.
-# - *The trap:* A tensor without `requires_grad` still passes the autograd layer, which finds nothing to note.
-#   *Proof:* `proof-keys`.
+# - *The trap:* Assuming that a call runs the operation of that name. Above, `square` runs `mul`, and in PyTorch it runs `pow`.
+# - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"
-# How much time do the layers cost? Add float32 numbers on this CPU, once as an ndarray and once as a tensor.
+# How much time do the layers take? The next cell adds float32 elements on this CPU, once as an ndarray and once as a tensor.
 
 # %% tags=["proof-not-faster"]
 import timeit
@@ -304,8 +384,8 @@ print("10 elements, slower:", max(times, key=lambda name: times[name][0]))
 pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", log="xy", alt=ALT)
 
 # %% [markdown]
-# For ten numbers the layers take longer than the sum itself. You measured minitorch. Here is PyTorch 2.13 on a machine with
-# two cores, in microseconds, the best of several runs:
+# For ten elements the layers take longer than the addition itself. You measured minitorch; this is PyTorch 2.13 on a machine with two cores, in
+# microseconds, the best of several runs:
 #
 # | elements | ndarray | tensor, one thread | tensor, two threads |
 # |---|---|---|---|
@@ -315,12 +395,12 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# At small sizes NumPy wins. On one thread the tensor only draws level; with two it wins, once there is enough to share
-# out.
+# At small sizes NumPy wins. On one thread the tensor only breaks even; with two threads it wins once there is enough work to split.
 #
 # ## Mean and variance
-# Operations can also be made of others. A variance is the mean squared distance from the mean. Take a die, list all 216
-# results of rolling it three times, and compute the variance of each three rolls. What is the average of these variances?
+# A variance is the mean squared distance from the mean, and it needs everything in this chapter: the dtype of the result, a sum that
+# doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and compute the variance of
+# each triple. What is the average of these variances?
 
 # %% tags=["proof-bessel"]
 die = torch.arange(1.0, 7.0)
@@ -331,19 +411,19 @@ for correction in (0, 1):
 print(f"std of 1, 2, 6:  torch {torch.tensor([1.0, 2.0, 6.0]).std().item():.4f}, NumPy {np.std([1.0, 2.0, 6.0]):.4f}")
 
 # %% [markdown]
-# Three rolls are closer to their own mean than to the die's, so the variance over n comes out too small. Dividing by n − 1
-# is right on average (**Bessel's correction**), and it is PyTorch's default. You'll write `mean` and `var`, where types of 16
-# bits need care.
+# Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by n − 1 is
+# correct on average (**Bessel's correction**), and it is PyTorch's default. You will write `mean` and `var`, where 16-bit types need care.
 #
 # **Interview · Why do `torch.std` and `np.std` differ?**
 #
-# - *Thirty seconds:* PyTorch divides by n − 1 by default, NumPy by n. The argument is `correction` in one, `ddof` in the other.
-# - *They ask next:* What does `std` give for a single number? nan, because n − 1 is 0.
-# - *The trap:* Batch norm uses both: n to normalize, n − 1 for its running variance
-#   ([chapter 12](12_norm_dropout_and_modes.ipynb)). *Proof:* `proof-bessel`.
+# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`; NumPy's is `ddof`, and
+#   since NumPy 2 it accepts `correction` as well.
+# - *They ask next:* What does `std` return for a single value? It returns nan, because n − 1 is 0.
+# - *The trap:* Batch norm uses both, n to normalize and n − 1 for its running variance ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *Proof:* `proof-bessel`.
 #
 # ## The real one
-# `minitorch` looks up the common type as your library will. In addition it does something for speed:
+# `minitorch` looks up the common type as your library will, and in addition it does something for speed:
 
 # %%
 import inspect
@@ -353,29 +433,29 @@ from minitorch.dispatch import promotion
 print(inspect.getsource(promotion.fits))
 
 # %% [markdown] tags=["short"]
-# Converting a number is expensive compared with adding a few elements, so `minitorch` asks whether it can be left to NumPy.
-# `common` is the type that the tensors gave, `category` is 0 for bool and 2 for floating point, and `is_low_precision` is true
-# for types of 16 bits. Your library always converts, so it needs no such function, and takes longer.
+# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left to NumPy. `common`
+# is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and `is_low_precision` is true for 16-bit types. Your
+# library always converts, so it needs no such function but is slower.
 #
 # ## Ten lines to remember
-# 1. Category first (bool, integer, floating point), then size.
-# 2. A scalar (a number or a tensor without dimensions) decides only if its category is higher.
-# 3. uint8 with int8 gives int16; float16 with bfloat16 gives float32.
-# 4. Integers that overflow wrap around. Floating-point numbers become inf.
-# 5. In place, the memory keeps its type: a higher category raises, a wider type is rounded.
-# 6. float16 ends at 65504. bfloat16 has nearly float32's range, and steps of 1/128 at 1.
-# 7. Compare with a tolerance. nan equals nothing.
-# 8. A call goes down the dispatcher's layers to a kernel, by the keys that the tensors carry.
-# 9. For a few numbers, the layers take longer than the sum.
+# 1. Category first (bool, integer, floating point, complex), then size.
+# 2. A scalar, which is a Python number or a 0-d tensor, decides only if its category is higher.
+# 3. uint8 with int8 gives int16, and float16 with bfloat16 gives float32.
+# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` raise an error. Floats become inf.
+# 5. In place, the memory keeps its dtype: a higher category raises an error, and a wider type is rounded.
+# 6. float16 ends at 65504. bfloat16 has nearly float32's range, and a spacing of 1/128 at 1.
+# 7. Compare with a tolerance, and remember that nan equals nothing.
+# 8. A call goes down the dispatcher to a kernel, and the keys that the tensors carry choose the layers.
+# 9. For a few elements, the layers take longer than the addition.
 # 10. PyTorch's `var` and `std` divide by n − 1, NumPy's by n.
 #
-# **Rapid fire.** One line each; the cell below has the proofs.
+# **Rapid fire.** The cell below proves each answer.
 #
-# - *dtype of a uint8 tensor over 2?* float32: division computes with floats.
-# - *dtype of a sum of uint8?* int64.
-# - *dtype of a comparison?* bool.
-# - *Largest int8?* 127.
-# - *`tensor(True) + True`?* True: two bools stay bool.
+# - *What is the dtype of a uint8 tensor divided by 2?* It is float32, because division computes in floating point.
+# - *What is the dtype of a sum of uint8?* It is int64.
+# - *What is the dtype of a comparison?* It is bool.
+# - *What is the largest int8?* It is 127.
+# - *What is `tensor(True) + True`?* It is True, since two bools stay bool.
 
 # %% tags=["proof-rapid-fire"]
 small = torch.tensor([100, 200], dtype=torch.uint8)
@@ -384,6 +464,6 @@ print(torch.tensor(True) + True)
 
 # %% [markdown]
 # ## You try
-# [Seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), 18 points. Three of them write `mytorch`: promotion, what an operation does with its operands, `mean` and
-# `var`. The others are a prediction, a rounding by hand, a repair and a measurement.
-# [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving a number.
+# The [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb) are worth 18 points. In three of them you write parts of `mytorch`: promotion,
+# what an operation does with its operands, and `mean` and `var`. The others are a prediction, rounding by hand, a repair and a measurement.
+# [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
