@@ -1,64 +1,24 @@
 """Anomaly mode: a backward pass that fails says where in the forward pass the op was recorded.
 
-While the mode is on, the numbers that nodes draw when they are recorded remember the stack: nothing is asked of an op
-while it is off. Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+While the mode is on, nodes that are recorded remember the stack.
+Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
 """
 
 from __future__ import annotations
 
-import os
-import threading
-import traceback
 import warnings
 from typing import Any
 
 from minitorch.autograd import engine, node
-from minitorch.autograd.saved import anomaly as _mode
+from minitorch.autograd.anomaly_mode import anomaly as _mode
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_PLAIN_NUMBERS = node.numbering
-
-
-class _Running(threading.local):
-    """The node that this thread's engine runs."""
-
-    node: node.Node | None = None
-
-
-_running = _Running()
-
-
-class Origin(int):
-    """A sequence number with the stack at which it was drawn, and the node whose backward drew it."""
-
-    stack: list[str]
-    parent: node.Node | None
-
-    def metadata(self) -> dict[str, Any]:
-        """What PyTorch tells of it in `Node.metadata`."""
-        return {"traceback_": self.stack} | ({} if self.parent is None else {"parent_": self.parent})
-
-
-class _Origins:
-    """Draws from the plain numbers."""
-
-    def __iter__(self) -> _Origins:
-        return self
-
-    def __next__(self) -> Origin:
-        origin = Origin(next(_PLAIN_NUMBERS))
-        frames = traceback.extract_stack()
-        while frames and frames[-1].filename.startswith(_PACKAGE):
-            frames.pop()
-        origin.stack, origin.parent = traceback.format_list(frames), _running.node
-        return origin
 
 
 def _observe(this: node.Node, run: engine.Compute, grads: Any) -> node.Gradients:
     """Runs a node; where it fails or makes NaN, warns with the stack of its op first."""
-    previous, _running.node = _running.node, this
+    running = _mode.running
+    previous, running.node = running.node, this
     try:
         results = run(grads)
         for number, result in enumerate(results):
@@ -69,7 +29,7 @@ def _observe(this: node.Node, run: engine.Compute, grads: Any) -> node.Gradients
         _warn(this)
         raise
     finally:
-        _running.node = previous
+        running.node = previous
 
 
 def _warn(this: node.Node) -> None:
@@ -97,7 +57,6 @@ def _tell(this: node.Node, heading: str) -> None:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switches the mode, for all threads."""
     if enabled != _mode.enabled:
-        node.numbering = _Origins() if enabled else _PLAIN_NUMBERS
         (engine.OBSERVERS.append if enabled else engine.OBSERVERS.remove)(_observe)
     _mode.enabled, _mode.check_nan = enabled, check_nan
 

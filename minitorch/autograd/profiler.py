@@ -1,23 +1,23 @@
-"""What ran, and how long: every op's kernel, every node of a backward pass, and the parts of a program that it names.
+"""What ran, and how long: every op, every node of a backward pass, and the parts of a program that it names.
 
-While nothing is recorded, ops know nothing of it: a recording puts kernels that take the time in the place of the ops'
-own, and takes them away at the end. The time of an op is its kernel's; what Python does around it counts for whatever
-encloses the op. Source: https://pytorch.org/docs/stable/autograd.html#profiler
+A recording is a layer around the ops of its thread (`minitorch.dispatch.layers`), and an observer of the engine.
+Source: https://pytorch.org/docs/stable/autograd.html#profiler
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from minitorch.autograd import engine
 from minitorch.autograd.node import Gradients, Node
 from minitorch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from minitorch.dispatch.declaration import OPS
+from minitorch.dispatch import layers
+from minitorch.dispatch.apply import apply_in_place
+from minitorch.dispatch.op import Op
 
 __all__ = ["profile", "record_function"]
 
@@ -25,34 +25,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Recording(threading.local):
-    """The events that are under way in a thread, the innermost last."""
-
-    def __init__(self) -> None:
-        self.open: list[FunctionEvent] = []
-
-
-class _State:
-    """The one recording of the process, if any: where finished events go, and whether they keep shapes."""
+    """The one recording of a thread, if any: its events, whether they keep shapes, and those under way."""
 
     def __init__(self) -> None:
         self.events: list[FunctionEvent] | None = None
         self.record_shapes = False
-        self.kernels: dict[str, Any] = {}
+        self.open: list[FunctionEvent] = []  # the innermost last
+        self.observe: Any = None
 
 
-_threads = Recording()
-_state = _State()
+_state = Recording()
 
 
 def begin(name: str, inputs: Any = (), is_user_annotation: bool = False) -> FunctionEvent | None:
-    """Opens an event inside the one that is open in this thread; None while nothing is recorded."""
+    """Opens an event inside the one that is open; None while this thread records nothing."""
     if _state.events is None:
         return None
-    parent = _threads.open[-1] if _threads.open else None
+    parent = _state.open[-1] if _state.open else None
     shapes = [_shape(each) for each in inputs] if _state.record_shapes else []
     event = FunctionEvent(len(_state.events), name, threading.get_native_id(), parent, shapes, is_user_annotation)
     _state.events.append(event)
-    _threads.open.append(event)
+    _state.open.append(event)
     event.time_range.start = time.perf_counter_ns() / 1000
     return event
 
@@ -61,7 +54,7 @@ def end(event: FunctionEvent | None) -> None:
     """Closes an event."""
     if event is not None:
         event.time_range.end = time.perf_counter_ns() / 1000
-        _threads.open.pop()
+        _state.open.pop()
         if event.cpu_parent is not None:
             event.cpu_parent.cpu_children.append(event)
 
@@ -72,18 +65,18 @@ def _shape(value: Any) -> list[Any]:
     return list(getattr(value, "shape", ()))
 
 
-def _timed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def timed(xp: Any, *values: Any) -> Any:
-        event = begin(name, values)
-        try:
-            return kernel(xp, *values)
-        finally:
-            end(event)
-
-    return timed
+def _timed(op: Op, args: Sequence[Any], below: layers.Below) -> Any:
+    """The layer: an event around an op."""
+    event = begin(f"aten::{op.name}{'_' if below is apply_in_place else ''}", args)
+    try:
+        return below(op, args)
+    finally:
+        end(event)
 
 
-def _observe(node: Node, run: engine.Compute, grads: Any) -> Gradients:
+def _observe(thread: int, node: Node, run: engine.Compute, grads: Any) -> Gradients:
+    if thread != threading.get_ident():
+        return run(grads)
     outer = begin(f"autograd::engine::evaluate_function: {node.name()}")
     inner = begin(node.name(), grads)
     try:
@@ -94,24 +87,21 @@ def _observe(node: Node, run: engine.Compute, grads: Any) -> Gradients:
 
 
 def start(record_shapes: bool) -> None:
-    """Begins to record, in all threads. Raises RuntimeError if that has begun already."""
+    """Begins to record this thread. Raises RuntimeError if that has begun already."""
     if _state.events is not None:
         raise RuntimeError("Profiler is already enabled on this thread")
-    importlib.import_module("minitorch.ops.layer_table")  # otherwise these ops would come when first used
     _state.record_shapes = record_shapes
-    _state.kernels = {name: op.kernel for name, op in OPS.items()}
-    for op in OPS.values():
-        op.kernel = _timed(f"aten::{op.name}", op.kernel)  # type: ignore[assignment]
-    engine.OBSERVERS.append(_observe)
+    layers.push(_timed)
+    _state.observe = functools.partial(_observe, threading.get_ident())
+    engine.OBSERVERS.append(_state.observe)
     _state.events = []
 
 
 def stop() -> EventList:
     """Ends the recording, and gives what was recorded."""
     recorded, _state.events = _state.events or [], None
-    engine.OBSERVERS.remove(_observe)
-    for name, kernel in _state.kernels.items():
-        OPS[name].kernel = kernel
+    layers.remove(_timed)
+    engine.OBSERVERS.remove(_state.observe)
     now = time.perf_counter_ns() / 1000
     for event in recorded:
         event.time_range.end = event.time_range.end or now

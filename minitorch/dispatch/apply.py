@@ -9,9 +9,7 @@ counting and the rewriting of history.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.arrays import gpus
@@ -19,7 +17,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.views import INFERENCE, MULTIPLE
 from minitorch.devices import cpu, device
-from minitorch.dispatch import autocast, errors, promotion
+from minitorch.dispatch import autocast, errors, layers, promotion
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
 from minitorch.dispatch.op import Op
@@ -45,6 +43,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         if elsewhere := gpus.elsewhere(args):
             with elsewhere:
                 return apply(op, args)
+    if layers.count and layers.stack.layers:
+        return layers.call(apply, op, args)
     if op.leading and isinstance(first, Tensor) and not first._bits and first._dtype in op.computes_in:
         # Most small ops have one tensor, or two of one type, that need nothing else. Hence these lines are no function.
         where = first._device
@@ -140,6 +140,8 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     if gpus.in_use and (elsewhere := gpus.elsewhere(args)):
         with elsewhere:
             return apply_in_place(op, args)
+    if layers.count and layers.stack.layers:
+        return layers.call(apply_in_place, op, args)
     if len(args) < op.count:
         args = (*args, *op.defaults_from[len(args)])
     if op.takes_sparse:
@@ -183,6 +185,8 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     if gpus.in_use and (elsewhere := gpus.elsewhere((*args, out))):
         with elsewhere:
             return apply_out(op, args, out)
+    if layers.count and layers.stack.layers:
+        return layers.call(lambda op, args: apply_out(op, args, out), op, args)
     if grad_mode.enabled and any(each.requires_grad for each in tensors_in((*args, out))):
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -261,21 +265,6 @@ def _fitting(target: Tensor, array: Any, shape: tuple[int, ...]) -> Any:
     return array
 
 
-@contextmanager
-def watched(watch: Callable[[Callable[[Op, Sequence[Any]], Any], Op, Sequence[Any]], Any]) -> Iterator[None]:
-    """Inside the block each op of the process comes in as `watch(run, op, args)`, which calls `run(op, args)`.
-
-    `run` is `apply` or `apply_in_place`. While nobody watches, this costs an op nothing.
-    """
-    global apply, apply_in_place
-    before = apply, apply_in_place
-    try:
-        apply, apply_in_place = partial(watch, before[0]), partial(watch, before[1])
-        yield
-    finally:
-        apply, apply_in_place = before
-
-
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     """The function and method of an op."""
     unchecked, required, variadic = op.unchecked, op.required, op.variadic
@@ -308,7 +297,7 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     """A special method: it returns NotImplemented for operands that are neither tensors nor numbers."""
     if op.count == 1:
         return lambda self: apply(op, (self,))
-    in_place = operator.startswith("__i")
+    run = apply_in_place if operator.startswith("__i") else apply
     reflected = operator.startswith("__r") and operator not in ("__rshift__", "__radd__", "__rmul__")
 
     def method(self: Tensor, other: Any) -> Any:
@@ -317,7 +306,6 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
                 other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
             elif not (op.takes_sparse and getattr(other, "is_sparse", False)):
                 return NotImplemented
-        run = apply_in_place if in_place else apply  # looked up now, since `watched` may have changed them
         return run(op, (other, self) if reflected else (self, other))
 
     return method

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd import node as nodes
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.dispatch import layers
 from minitorch.dtypes import bfloat16, dtype, float16, float32, float64
 from minitorch.tensor import Tensor
 
@@ -190,18 +191,23 @@ def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def whole(*args: Any, **kwargs: Any) -> Any:
-        first = next(nodes.numbering)
-        result = function(*args, **kwargs)
-        found = [each.grad_fn for each in _tensors(result)]
-        while found:
-            node = found.pop()
-            if node is not None and node.sequence_number > first and "apply" not in vars(type(node)):
-                kind: Any = type(node)  # classes can be hashed, which mypy doubts of their type
-                node.__class__ = _uncast(kind)
-                found += [edge[0] for edge in node.edges if edge is not None]
-        return result
+        if not grad_mode.enabled:
+            return function(*args, **kwargs)
+        with layers.pushed(_recorded_without_casts):
+            return function(*args, **kwargs)
 
     return whole
+
+
+def _recorded_without_casts(op: Op, args: Sequence[Any], below: layers.Below) -> Any:
+    """The layer: the nodes of what runs are such that run without autocast."""
+    result = below(op, args)
+    for each in _tensors(result):
+        node = each._grad_fn
+        if node is not None and "apply" not in vars(type(node)):
+            kind: Any = type(node)  # classes can be hashed, which mypy doubts of their type
+            node.__class__ = _uncast(kind)
+    return result
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.dispatch.apply import watched
+from minitorch.dispatch.layers import Below, pushed
 from minitorch.dispatch.op import Op
 from minitorch.dtypes import dtype
 from minitorch.jit import TracerWarning
@@ -112,7 +112,7 @@ def asked(what: str) -> None:
 
 
 class Recorder:
-    """What the ops of a trace are seen by."""
+    """The layer of a trace."""
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         self.calls: list[Call] = []
@@ -137,13 +137,13 @@ class Recorder:
             raise OnnxExporterError("a tensor of which a part was overwritten can't be exported")
         return self.known.get(key, argument)
 
-    def __call__(self, run: Callable[[Op, Sequence[Any]], Any], op: Op, args: Sequence[Any]) -> Any:
+    def __call__(self, op: Op, args: Sequence[Any], below: Below) -> Any:
         """Run an op, and note the call if one of its arguments is traced."""
         args = (*args, *op.defaults_from[len(args)])
         noted = changed(args, self.seen)
         if not values_in(noted):
-            return run(op, args)
-        result = run(op, args)
+            return below(op, args)
+        result = below(op, args)
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         if results[0] is args[0]:
             self.forget(results[0])
@@ -170,7 +170,7 @@ def trace(run: Callable[[], Any], inputs: Sequence[Tensor], strict: bool) -> tup
     """
     recorder = Recorder(inputs)
     _State.strict = strict
-    with watched(recorder):
+    with pushed(recorder):
         result = run()
     outputs: list[Any] = []
     _collect(result, outputs)

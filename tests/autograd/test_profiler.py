@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 import minitorch
 from minitorch.autograd import engine
-from minitorch.dispatch.declaration import OPS
-from minitorch.profiler import ProfilerActivity, profile, record_function
+from minitorch.dispatch import layers
+from minitorch.profiler import ProfilerActivity, profile
 from tests.same import attempt, same
 
 
@@ -188,22 +189,54 @@ def test_chrome_trace(tmp_path: Path) -> None:
         assert exp["args"]["Input Dims"] == [[3, 4]]
 
 
-def test_threads_are_told_apart() -> None:
-    with profile() as prof, record_function("main"):
-        thread = threading.Thread(target=lambda: minitorch.ones(2).exp())
-        thread.start()
-        thread.join()
-    events = {each.name: each for each in prof.events()}
-    assert events["aten::exp"].thread != events["main"].thread
-    assert events["aten::exp"].cpu_parent is None
+def in_a_thread(run: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+@same
+def test_another_thread_is_not_recorded(torch: Any) -> Any:
+    def elsewhere() -> None:
+        with module(torch).record_function("elsewhere"):
+            step(torch)
+
+    with module(torch).profile(activities=cpu(torch)) as prof:
+        in_a_thread(elsewhere)
+        torch.ones(2).cos()
+    return [each.key for each in prof.key_averages() if each.key in ("aten::exp", "aten::cos", "elsewhere")]
+
+
+def test_two_threads_are_recorded_apart() -> None:
+    counts = []
+
+    def recorded() -> None:
+        with profile() as prof:
+            step(minitorch)
+        counts.append({each.key: each.count for each in prof.key_averages()})
+
+    with profile() as prof:
+        in_a_thread(recorded)
+        step(minitorch)
+    counts.append({each.key: each.count for each in prof.key_averages()})
+    assert counts[0] == counts[1]
+    assert counts[0]["MulBackward0"] == 1
+
+
+@same
+def test_writes_have_names_of_their_own(torch: Any) -> Any:
+    with module(torch).profile(activities=cpu(torch)) as prof:
+        torch.ones(2).add_(1)
+        torch.add(torch.ones(2), 1, out=torch.empty(2))
+    return [each.name for each in prof.events() if "add" in each.name]
 
 
 def test_nothing_is_left() -> None:
-    kernels, observers = {name: op.kernel for name, op in OPS.items()}, list(engine.OBSERVERS)
+    observers = list(engine.OBSERVERS)
 
     def fails() -> None:
         with profile() as prof:
-            assert OPS["exp"].kernel is not kernels["exp"]
+            assert layers.count == len(layers.stack.layers) == 1
             with pytest.raises(RuntimeError, match="Profiler is already enabled"), profile():
                 pass
             prof.step()
@@ -211,7 +244,7 @@ def test_nothing_is_left() -> None:
 
     with pytest.raises(ValueError, match="inside"):
         fails()
-    assert {name: OPS[name].kernel for name in kernels} == kernels
+    assert layers.count == len(layers.stack.layers) == 0
     assert observers == engine.OBSERVERS
 
 

@@ -1,0 +1,72 @@
+"""Layers around ops: what sees every call in a thread before it runs, and may change it.
+
+A layer is a function `layer(op, args, below)`. `below(op, args)` goes on to the layers below, and at last to the op;
+whatever else the layer calls goes through the layers below it, too. While a thread has no layers its calls pay for
+one test. PyTorch's name for such a stack is modes: https://docs.pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minitorch.dispatch.op import Op
+
+Below = Callable[["Op", Sequence[Any]], Any]
+Layer = Callable[["Op", Sequence[Any], Below], Any]
+
+
+class Stack(threading.local):
+    """The layers of one thread, the outermost last."""
+
+    layers: tuple[Layer, ...] = ()
+
+
+stack = Stack()
+count = 0
+"""How many layers all threads have together: asking this costs less than asking for the thread's."""
+_counting = threading.Lock()
+
+
+def call(below: Below, op: Op, args: Sequence[Any]) -> Any:
+    """Hand a call to the thread's outermost layer, inside which the others are left."""
+    layers = stack.layers
+    stack.layers = layers[:-1]
+    try:
+        return layers[-1](op, args, below)
+    finally:
+        stack.layers = layers
+
+
+def push(layer: Layer) -> None:
+    """Put a layer around those that this thread has."""
+    global count
+    with _counting:
+        count += 1
+    stack.layers = (*stack.layers, layer)
+
+
+def remove(layer: Layer) -> None:
+    """Take a layer of this thread away.
+
+    Raises:
+        ValueError: it is not there.
+    """
+    global count
+    place = stack.layers.index(layer)
+    stack.layers = stack.layers[:place] + stack.layers[place + 1 :]
+    with _counting:
+        count -= 1
+
+
+@contextmanager
+def pushed(layer: Layer) -> Iterator[None]:
+    """A layer around all calls of this thread inside the block."""
+    push(layer)
+    try:
+        yield
+    finally:
+        remove(layer)
