@@ -32,18 +32,18 @@ notes = []
 
 
 def noted(value, inputs):
-    """A new Number with this value, and a note: what was made, and a list of (input, slope)."""
+    """A new Number with this value, and a note: what was made, and a list of (input, derivative)."""
     result = Number(value)
     notes.append((result, inputs))
     return result
 
 
 def backward(result):
-    """Reads all notes in reverse, and adds to the `grad` of each number that `result` was made from."""
+    """Read all notes in reverse, and add to the `grad` of each number that `result` was made from."""
     result.grad = 1.0
     for made, inputs in reversed(notes):
-        for number, slope in inputs:
-            number.grad += slope * made.grad
+        for number, derivative in inputs:
+            number.grad += derivative * made.grad
 
 
 # %% [markdown] exercise="welcome_first_derivative" kind="predict" points=1
@@ -84,18 +84,18 @@ answer = 16.0
 
 # %% mutant="welcome_first_derivative"
 # The last round alone
-# 8 is the slope of the second product, at its input 4. The input depends on x too: multiply by the slope of the first
+# 8 is the derivative of the second product, at its input 4. The input depends on x too: multiply by the derivative of the first
 # round.
 answer = 8.0
 
 # %% mutant="welcome_first_derivative"
 # The first round alone
-# 4 is the slope of x * x. The loop ran once more on its result.
+# 4 is the derivative of x * x. The loop ran once more on its result.
 answer = 4.0
 
 # %% mutant="welcome_first_derivative"
-# Adds the slopes of the rounds
-# 12 is 4 + 8. One round works on the result of the other: along a path, slopes are multiplied.
+# Adds the derivatives of the rounds
+# 12 is 4 + 8. One round works on the result of the other: along a path, derivatives are multiplied.
 answer = 12.0
 
 # %% mutant="welcome_first_derivative"
@@ -185,11 +185,11 @@ def squared_distance(a, b):
 # The lesson's `Number` can do `+` and `*`. Its class is in a folded cell at the top, with `noted` and `backward`. Write three
 # functions that return a `Number`. Each leaves exactly one note, made by `noted`:
 #
-# - `divide(a, b)`: $a / b$, with both slopes;
-# - `power(a, n)`: $a^n$ for a Python number `n`, which is not a `Number` and has no slope;
+# - `divide(a, b)`: $a / b$, with both derivatives;
+# - `power(a, n)`: $a^n$ for a Python number `n`, which is not a `Number` and has no derivative;
 # - `exp(a)`: $e^a$.
 #
-# `divide(Number(6.0), Number(2.0))` has the value 3.0 and leaves the slopes 0.5 and −1.5.
+# `divide(Number(6.0), Number(2.0))` has the value 3.0 and leaves the derivatives 0.5 and −1.5.
 
 
 # %% solution="welcome_more_operations"
@@ -239,13 +239,13 @@ check.show(values, rtol=1e-9, text="The value, its derivatives with respect to a
 # $(a^n)' = n\, a^{n-1}$, $(e^a)' = e^a$.
 
 # %% [markdown] hint="welcome_more_operations"
-# `return noted(a.value / b.value, [(a, ...), (b, ...)])`. The slopes are plain floats, computed from `a.value` and
+# `return noted(a.value / b.value, [(a, ...), (b, ...)])`. The derivatives are plain floats, computed from `a.value` and
 # `b.value`.
 
 
 # %% mutant="welcome_more_operations"
 # Divides by b once
-# The slope of a / b with respect to b is -a / b squared. You divided by b only once.
+# The derivative of a / b with respect to b is -a / b squared. You divided by b only once.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value)])
 
@@ -260,7 +260,7 @@ def exp(a):
 
 # %% mutant="welcome_more_operations"
 # A quotient that grows with its divisor
-# When `b` grows, a / b shrinks: its slope with respect to `b` is negative.
+# When `b` grows, a / b shrinks: its derivative with respect to `b` is negative.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, a.value / b.value**2)])
 
@@ -289,8 +289,8 @@ def exp(a):
 
 
 # %% mutant="welcome_more_operations"
-# An exponential with the slope of its input
-# The slope of the exponential is its own value. Yours is the number that went in.
+# An exponential with the derivative of its input
+# The derivative of the exponential is its own value. Yours is the number that went in.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
 
@@ -327,7 +327,7 @@ def exp(a):
 # To find where $f(x) = 0$, follow the tangent to where it crosses zero, and repeat:
 # $x \leftarrow x - \frac{f(x)}{f'(x)}$.
 #
-# Write `newton(f, start, steps)`. `f` takes a `Number` and gives a `Number`; the slope comes from `backward`. Return the
+# Write `newton(f, start, steps)`. `f` takes a `Number` and gives a `Number`; the derivative comes from `backward`. Return the
 # list of all x as floats, the start first. Each call of `f` must find the list `notes` empty, and no note may be left at
 # the end. For `f = lambda x: x * x + Number(-2.0)` and the start 1.0, the result begins with 1.0, 1.5, 1.4166….
 
@@ -365,7 +365,7 @@ check.show(
 )
 
 # %% [markdown] hint="welcome_newton"
-# One step needs a value and a slope. What do you call `backward` on, and where is the slope afterwards?
+# One step needs a value and a derivative. What do you call `backward` on, and where is the derivative afterwards?
 
 # %% [markdown] hint="welcome_newton"
 # A new `Number` in each step starts with `grad` 0. What about the notes of the step before?
@@ -377,7 +377,7 @@ check.show(
 
 # %% mutant="welcome_newton"
 # Keeps the old gradient
-# You moved the same Number along, and its `grad` is the sum of all slopes so far. Start each step with a gradient of 0.
+# You moved the same Number along, and its `grad` is the sum of all derivatives so far. Start each step with a gradient of 0.
 def newton(f, start, steps):
     x = Number(start)
     found = [start]
