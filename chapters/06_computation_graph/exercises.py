@@ -107,13 +107,13 @@ def count_arrivals():
 
 
 def run_backward():
-    """Carry gradients backwards through the graph, from the roots on: each node makes new ones of its own.
+    """Propagate gradients from the roots: each node turns the gradients of its outputs into those of its inputs.
 
-    A node is visited once, when everything that leads to it has been (`count_arrivals`). Nodes that are
-    ready wait in a heap: it gives the one recorded last. `visit(node, arrived)` takes the gradients that
-    have arrived at the node, one for each of its outputs (None where none has), and gives one for each of
-    its edges. A gradient may be None: nothing arrives then, but the edge counts all the same. Where
-    gradients meet, `arrive` adds them up.
+    A node is visited once, after all nodes with an edge to it (`count_arrivals`). When several nodes are
+    ready, the heap returns the one that was recorded last. `visit(node, arrived)` takes the gradients that
+    have arrived at the node, one for each of its outputs (None where none has), and returns one for each of
+    its edges. If it returns None for an edge, nothing arrives there, but the edge still counts. `arrive`
+    adds gradients that meet.
     """
 
 
@@ -1081,8 +1081,8 @@ def accumulate_grad(
 # ### Exercise 7 · What does one more layer keep?
 # A network of hidden layers `h = activation(h @ w)`: how many more numbers does its graph hold when it gets one layer
 # deeper? Write the experiment. `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` is a context manager; inside,
-# `pack(tensor)` is called with each tensor that a node saves, and what it returns is kept (return the tensor itself).
-# `unpack` gives it back.
+# `pack(tensor)` is called with each tensor that a node saves, and the node keeps what it returns. Return `tensor.detach()`:
+# a hook that returns a result itself makes its node keep it alive. `unpack` gets that value and returns the tensor.
 #
 # Two saved tensors with the same `data_ptr()` are one piece of memory: count it once. Don't count the weights, which are
 # there anyway. The first layer is a special case, since its input is the data, and wider; the next ones are all alike.
@@ -1101,7 +1101,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
         def pack(tensor):
             sizes[tensor.data_ptr()] = tensor.numel()
             everything.append(tensor)  # memory that is freed could be given out again, at the same address
-            return tensor
+            return tensor.detach()
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             _output, weights = network(activation, depth, batch, width)
@@ -1151,7 +1151,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
 
         def pack(tensor):
             found.append(tensor)
-            return tensor
+            return tensor.detach()
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             _output, weights = network(activation, depth, batch, width)
@@ -1171,7 +1171,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
         def pack(tensor):
             sizes[tensor.data_ptr()] = tensor.numel()
             everything.append(tensor)
-            return tensor
+            return tensor.detach()
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             network(activation, depth, batch, width)
@@ -1207,7 +1207,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
         def pack(tensor):
             sizes[tensor.data_ptr()] = tensor.numel()
             everything.append(tensor)
-            return tensor
+            return tensor.detach()
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             _output, weights = network(activation, depth, batch, width)
@@ -1252,7 +1252,7 @@ def __init__():
 
     `super().__init__(op.name, edges)` is Node's, which keeps the list. There is an edge, `edge_of(x)`, for each
     tensor in each argument, in order: an argument is a tensor, or a list or tuple that may hold some
-    (`tensors_in(argument)`), or something else. `self.formulas` is the entry of the operation in `DERIVATIVES`, or
+    (`tensors_in([argument])`), or something else. `self.formulas` is the entry of the operation in `DERIVATIVES`, or
     an empty dict. `self.values` is filled by `self.keep(name, known)`, called for each parameter with a
     tensor that requires a gradient; `known` has the arguments by name, and "result".
 

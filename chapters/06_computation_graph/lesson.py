@@ -1,8 +1,7 @@
 # %% [markdown]
 # # The computation graph
-# This lesson builds the engine behind `loss.backward()` for single numbers. In the exercises you write the one for the
-# tensors of your own library, and on it a network learns to separate two moons. *Count instead of recursing* is a good
-# place for a break.
+# In this lesson you build the engine behind `loss.backward()`, first for single numbers. In the exercises you write the one for the tensors
+# of your own library, and a network that learns to separate two moons runs on it.
 
 # %% [markdown] tags=["short"]
 # ## A weight that gets no gradient
@@ -21,11 +20,12 @@ print("requires grad:", weight.requires_grad, "  grad:", weight.grad)
 print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 
 # %% [markdown] tags=["short"]
-# The weight requires grad, `backward` ran, and there is no gradient. `SGD` refuses the tensor. Where did the gradient go?
+# The weight requires grad and `backward` ran without an error, but there is no gradient, and `SGD` refuses the tensor. Where did the
+# gradient go?
 #
-# ## Numbers that remember
-# A `Value` knows what it was made from. For each input it keeps an **edge**: the input, and the **local derivative**,
-# which says how fast the result changes with it.
+# ## Automatic differentiation of scalars
+# To answer that, you need a model of what `backward` does. In the smallest one, each `Value` records what it was computed from. For every
+# input it keeps an **edge**: the input together with the **local derivative**, which says how fast the result changes with that input.
 
 
 # %%
@@ -71,14 +71,14 @@ pictures.graph(
 )
 
 # %% [markdown]
-# $end = 3h$ and $h = s^2$, so 3 and $3 \cdot 2s = 18$ are right. The arrows are labelled with local derivatives; gradients
-# flow in the opposite direction. `h` feeds two operations whose results are combined again: a **diamond**.
+# Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels at the arrows are the local derivatives,
+# and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a **diamond**.
 #
-# And the weight? PyTorch stores a gradient where a path ends. Here the path goes on through the product and ends at the
-# tensor of ones, which has no name.
+# And the weight from the beginning? PyTorch stores a gradient where a path ends. Here the path continues through the multiplication and ends
+# at the tensor of ones, to which no variable refers.
 #
-# ## Break it
-# Stack up diamonds: `end = end + end`, n times. How many calls does that take?
+# ## Break it: the number of paths
+# Stack up diamonds by computing `end = end + end` n times. How many calls does that take?
 
 
 # %%
@@ -94,15 +94,15 @@ print(calls)
 pictures.curves({"paths": calls, "values": range(2, 16)}, xlabel="additions", ylabel="visits", log="y")
 
 # %% [markdown]
-# It takes $2^{n+1} - 1$ calls for $n$ additions, so thirty additions would take two billion. Instead of going along each path,
-# let each value pass on what is in its `.grad`. The first public micrograd (April 2020, commit 0401485) gives each input its
-# share, then lets each input do the same.
+# With n additions it takes $2^{n+1} - 1$ calls, so thirty additions would need two billion. Instead of following each path, every value can
+# propagate what has accumulated in its `.grad`. The first public version of micrograd (April 2020, commit 0401485) did that: a value gives
+# each input its share, and then each input does the same.
 
 # %% tags=["proof-diamond"]
 trace = []
 
 
-def pass_on(value):
+def propagate(value):
     for source, local in value.edges:
         source.grad += local * value.grad
     if value.edges:
@@ -110,7 +110,7 @@ def pass_on(value):
 
 
 def at_once(value):
-    pass_on(value)
+    propagate(value)
     for source, _ in value.edges:
         at_once(source)
 
@@ -118,15 +118,15 @@ def at_once(value):
 s, h, end, names = diamond()
 end.grad = 1.0
 at_once(end)
-print(f"d/dh = {h.grad}  d/ds = {s.grad}  passed on:", ", ".join(name for name, _ in trace))
+print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# The result is 24 instead of 18. `h` receives 1 from the addition and passes $1 \cdot 2s = 6$ on to `s`. Then 2 more arrive
-# from the product, and it passes on all it has, $3 \cdot 6 = 18$: the first 1 counts twice. A chain doesn't show this bug.
+# The result is 24 instead of 18. First `h` receives 1 from the addition and propagates $1 \cdot 2s = 6$ to `s`. Then another 2 arrives from
+# the product, and `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain this bug doesn't show.
 #
-# **A value passes on its gradient once, after everything that it will receive has arrived.** For that you need a
-# **topological order**: each value comes before those it was made from. A day later, micrograd found one by
-# recursion: put a value on a list after all its inputs, and read the list backwards.
+# **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological order**,
+# in which each value comes before those that it was made from. A day later, micrograd found such an order by recursion: it appends a value
+# to a list after all of its inputs, and then reads the list backwards.
 
 
 # %%
@@ -141,30 +141,35 @@ def postorder(value, done):
 def backward(end):
     end.grad = 1.0
     for value in reversed(postorder(end, {})):
-        pass_on(value)
+        propagate(value)
 
 
 orders, trace = {"at once": trace}, []
 s, h, end, names = diamond()
 backward(end)
 orders["in order"] = list(trace)
-print(f"d/dh = {h.grad}  d/ds = {s.grad}  passed on:", ", ".join(name for name, _ in trace))
+print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# Move the sliders. At each step the value that passes on its gradient is marked; the gradients are those after the step.
+# Move the sliders to follow the two orders. The arrows leave the value that propagates its gradient in this step, and the numbers are the
+# gradients after the step.
 
 
 # %%
 def draw(order, step):
     active, grads = orders[order][min(step, len(orders[order])) - 1]
-    cells = [(name, [[grad]], [[name == active]]) for name, grad in grads.items()]
-    return pictures.grids(*cells)
+    place = {"end": 0, "h * two": 1, "h": 2, "s": 3}
+    receivers = {"end": ["h * two", "h"], "h * two": ["h"], "h": ["s"]}[active]
+    arrows = [((place[active], (0, 0)), (place[name], (0, 0))) for name in receivers]
+    end, double, h, s = ((name, [[grads[name]]]) for name in place)
+    return pictures.grids(end, "↓", " " * 16, double, "↓", h, "↓", s, arrows=arrows)
 
 
+pictures.assign(dict.fromkeys(["end", "h * two", "h", "s"], "gradient"))
 pictures.slider(draw, start={"order": "at once", "step": 4}, order=list(orders), step=[1, 2, 3, 4])
 
 # %% [markdown]
-# One right answer proves little. Compare with a difference quotient, on several diamonds.
+# Compare with a difference quotient on an expression with several diamonds.
 
 
 # %% tags=["proof-topological-order"]
@@ -180,35 +185,35 @@ print(f"d/dp: backward {p.grad:.6f}, difference quotient {(above - below) / (2 *
 print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__)
 
 # %% [markdown]
-# ### Count instead of recursing
-# The recursion is as deep as the longest path, which Python's stack doesn't allow. You can count instead. How many edges lead
-# to a value? It is *ready* when that many gradients have arrived.
+# ### Counting edges: Kahn's algorithm
+# The recursion is as deep as the longest path, and Python's stack is too small for 5,000 operations. You can count instead: how many edges
+# lead to a value? It is *ready* as soon as that many gradients have arrived.
 #
-# | step | passes on | `h * two` waits for | `h` waits for | `s` waits for |
+# | step | propagates | `h * two` waits for | `h` waits for | `s` waits for |
 # |---|---|---|---|---|
 # | start | | 1 | 2 | 2 |
 # | 1 | `end` | **0** | 1 | 2 |
 # | 2 | `h * two` | | **0** | 2 |
 # | 3 | `h` | | | **0** |
 #
-# Count only edges from values that can be reached from the end: a result that isn't part of this loss sends no gradient, and
-# its inputs would wait forever. This is Kahn's algorithm, and PyTorch uses it. You'll write it in exercise 2.
+# Count only edges from values that can be reached from the end, because a result that isn't part of this loss sends no gradient, and its
+# inputs would wait forever. This is Kahn's algorithm, which PyTorch uses as well. You will write it in exercise 2.
 #
 # **Interview · Why does the engine need a topological order?**
 #
-# - *Thirty seconds:* A node's gradient is a sum over its uses. If it is passed on before it is complete, parts count
-#   twice or get lost.
-# - *Longer:* PyTorch counts the edges to each reachable node and runs the node when all of them have delivered: once,
-#   however many paths lead to it.
-# - *They ask next:* Why go backwards? One backward pass gives the derivatives of the loss with respect to *all* inputs. A
+# - *Thirty seconds:* The gradient of a node is a sum over all of its uses. If the node propagates it before the sum is complete, some
+#   contributions count twice or get lost, so a node has to run after everything that uses its result.
+# - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when all of them have delivered. So each node
+#   runs once, however many paths lead to it.
+# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs, while a
 #   forward pass gives those with respect to *one* (exercise 5).
-# - *The trap:* testing an engine on chains.
+# - *The trap:* Testing an engine on chains only, where every order works.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
-# ## From numbers to tensors
-# In `mytorch`, a call goes down a stack of layers to its kernel. This chapter adds the layer `record`, which makes a **node**
-# for the call.
+# ## Nodes and edges of tensors
+# In `mytorch`, a call goes down a stack of layers to its kernel. This chapter adds the layer `record`, which creates a **node** for the
+# call.
 
 # %% tags=["proof-graph"]
 from course import lesson
@@ -225,46 +230,63 @@ for node in (loss.grad_fn, y.grad_fn):
 print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
 
 # %% [markdown] given="mytorch.autograd.node:edge_of mytorch.autograd.recording:record"
-# `grad_fn` is the node that made a tensor. Its edges say where gradients go: to a node, and to which of that node's
-# outputs. A path ends at `AccumulateGrad`, which adds what arrives to `w.grad`. `x` doesn't require grad, so its edge
-# leads nowhere: it is `None` in `node.edges`, and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges. When
-# you run a node, it turns the gradient of `y` into that of `w`: $[1 \cdot 3, 10 \cdot 4]$. Two functions do the recording
-# (writes are for chapter 07):
+# `grad_fn` is the node that made a tensor. The edges of a node say where its gradients go: each one names another node, and which of that
+# node's outputs is meant. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require grad, its
+# edge leads nowhere. It is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges. When a node
+# runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions do the
+# recording (in-place writes follow in chapter 07):
 
 # %% [markdown] given="mytorch.autograd.derivatives:derivative.mul mytorch.autograd.derivatives:derivative.exp mytorch.autograd.derivatives:derivative.sin"
-# The graph is recorded as operations run, a new one in each iteration.
+# The graph is recorded while the operations run, so each iteration builds a new one.
 #
-# ### What a node stores
-# A local derivative is now a formula, declared once for each operation; `g` is the gradient of the result. **A node
-# keeps what its formulas name**, leaving out formulas whose input needs no gradient. PyTorch shows these tensors as
-# `_saved_self`, `_saved_other` and `_saved_result`. For each of seven operations, guess what is kept, then run the cell.
+# ### Saved tensors
+# The local derivative is now a formula, declared once for each operation, in which `g` stands for the gradient of the result. **A node saves
+# the tensors that its formulas mention**, and formulas for inputs that need no gradient don't count. In PyTorch these tensors are visible as
+# `_saved_self`, `_saved_other` and `_saved_result`. For each of the seven operations, guess what is saved, then run the cell.
 
 # %% tags=["proof-saved-tensors"]
-a, b = (torch.tensor(numbers, requires_grad=True) for numbers in ([1.0, 4.0], [5.0, 6.0]))
+a, b = torch.tensor([1.0, 4.0], requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
 data = torch.tensor([3.0, 4.0])
-for text in ("a * data", "a * b", "a + b", "a.sum()", "a.sin()", "a.sqrt()", "a.relu()"):
-    kept = {key: getattr(eval(text).grad_fn, f"_saved_{key}", None) for key in ("self", "other", "result")}
-    print(f"{text:9}", {key: tensor.tolist() for key, tensor in kept.items() if tensor is not None})
+results = {"a * data": a * data, "a * b": a * b, "a + b": a + b, "a.sum()": a.sum()}
+results |= {"a.sin()": a.sin(), "a.sqrt()": a.sqrt(), "a.relu()": a.relu()}
+for call, result in results.items():
+    print(f"{call:9}", end="")
+    for name in ("_saved_self", "_saved_other", "_saved_result"):
+        saved = getattr(result.grad_fn, name, None)
+        if saved is not None:
+            print(f" {name} {saved.tolist()}", end="")
+    print()
 root = a.sqrt()
 root += 1
 print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
 
 # %% [markdown]
-# `a * data` keeps `data` but not `a`, which only a gradient for `data` would need. `sqrt` and `relu` keep their
-# *result*. The node also remembers each saved tensor's **version number**, so it noticed the write.
+# `a * data` saves `data` but not `a`, which only a gradient for `data` would need. `sqrt` and `relu` save their *result*. Together with each
+# saved tensor the node stores its **version number**, which is how it detected the write into `root`.
 #
 # **Interview · What does PyTorch store in the graph?**
 #
-# - *Thirty seconds:* Each recorded result has a `grad_fn`: a node with a backward formula, edges to the nodes of its
-#   inputs, and the tensors that the formula needs.
-# - *Longer:* An edge is a pair (node, output number). For a leaf, the node is its `AccumulateGrad`. Saved tensors carry
-#   their version. `backward` frees them as it passes.
-# - *They ask next:* Why does ReLU keep its output? It is positive exactly where the input was, and the next layer usually
-#   keeps it anyway.
-# - *The trap:* "It stores all activations." `a + b` keeps neither input.
+# - *Thirty seconds:* Each recorded result has a `grad_fn`, which is a node with a backward formula. The node has edges to the nodes of its
+#   inputs, and it keeps the tensors that the formula needs.
+# - *Longer:* An edge is a pair of a node and an output number, and for a leaf that node is its `AccumulateGrad`. Saved tensors carry their
+#   version, so a write in between is detected. `backward` frees them as it goes.
+# - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway, so
+#   both share one tensor.
+# - *The trap:* "It stores all activations." The node of `a + b` saves neither input.
 # - *Proof:* `proof-graph`, `proof-saved-tensors`, `proof-memory`.
 #
-# ### Shapes: backward through a broadcast
+# **Interview · Does `torch.compile` use this graph?**
+#
+# - *Thirty seconds:* Not the one with a node for each operation. AOTAutograd traces the backward pass ahead of time together with the forward
+#   pass, and both are compiled. At run time autograd sees the compiled function as a single node.
+# - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with `expand`,
+#   `cos` and two `mul`. The single node is a `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
+# - *They ask next:* What does that gain? The compiler sees both passes, so it can fuse the backward pass as well, and it may recompute a
+#   cheap value there instead of saving it.
+# - *The trap:* "Compiled code needs no autograd." The engine still runs that node and accumulates the gradients.
+# - *Proof:* the joint graph and the stages in [chapter 08](08_static_and_dynamic_graphs.ipynb).
+#
+# ### The gradient of a broadcast input
 # A float32 bias of shape (3,) is added to a float64 batch of shape (2, 3). Which shape and dtype will its gradient have?
 
 # %% tags=["proof-broadcast"]
@@ -277,23 +299,23 @@ print("the formula gives", to_bias.shape, to_bias.dtype, "and bias.grad is", bia
 pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.grad))
 
 # %% [markdown]
-# Each entry of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's
-# backward**. `node.outputs` lists the shape and dtype of each output, so the engine does this when a gradient arrives (`fit`,
-# exercise 3), and the formulas don't have to.
+# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. The list
+# `node.outputs` has the shape and dtype of each output. With it the engine reduces and casts a gradient when it arrives (`fit`, exercise 3),
+# so that the formulas don't have to.
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
-# - *Thirty seconds:* Its own, (10,): the sum over the 64 rows. Broadcasting uses each number 64 times, and the gradients of a
-#   value that is used several times add up.
-# - *Longer:* In general, sum over the dimensions that broadcasting put in front, and over those that it stretched from 1.
-#   The type comes back as well: a float32 bias gets a float32 gradient.
-# - *They ask next:* And backward through a sum? A broadcast: each element gets the gradient of the sum.
-# - *The trap:* gradients whose shapes are right don't say that the forward pass is. (64, 1) minus (64,) is (64, 64), and
-#   nothing raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
+# - *Thirty seconds:* It has the bias's own shape, (10,), and it is the sum over the 64 rows. Broadcasting uses each element 64 times, and
+#   the gradients of a value that is used several times add up.
+# - *Longer:* In general, sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
+#   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
+# - *They ask next:* And the backward of a sum? It is a broadcast, because each element gets the gradient of the sum.
+# - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct. (64, 1) minus (64,) is (64, 64), and nothing
+#   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
 # - *Proof:* `proof-broadcast`.
 #
-# ## Two moons
-# Train a network on your library alone. Where you haven't solved an exercise yet, the reference's code runs.
+# ## Milestone: two moons
+# Train a network on your library alone, with the reference's code where you haven't solved an exercise yet.
 
 # %%
 from sklearn.datasets import make_moons
@@ -316,34 +338,35 @@ for _ in range(600):
     for each in (w1, b1, w2, b2):
         each.data -= each.grad  # learning rate 1
         each.grad = None
-print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the right side")
+print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the correct side")
 pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
 
 # %% [markdown] tags=["short"]
 # Each `loss.backward()` was a run of your engine over a new graph.
 #
 # ## Leaves
-# Predict which of these are leaves and which require grad. Then run the cell.
+# Predict which of these tensors are leaves and which require grad, then run the cell.
 
 # %% tags=["proof-leaves"]
 w = torch.ones(2, requires_grad=True)
 product = w * data
 with torch.no_grad():
     unrecorded = w * data
-tensors = "w, data, data * 2, product, unrecorded, product.detach(), w > 0, w.argmax(), w.floor(), w.double()"
-for text in tensors.split(", "):
-    t = eval(text)
-    made_by = t.grad_fn and t.grad_fn.name()
-    print(f"{text:16} leaf {t.is_leaf!s:5}  requires grad {t.requires_grad!s:5}  made by {made_by}")
+tensors = {"w": w, "data": data, "data * 2": data * 2, "product": product, "unrecorded": unrecorded}
+tensors |= {"product.detach()": product.detach(), "w > 0": w > 0, "w.argmax()": w.argmax()}
+tensors |= {"w.floor()": w.floor(), "w.double()": w.double()}
+for name, t in tensors.items():
+    node = t.grad_fn.name() if t.grad_fn else None
+    print(f"{name:16} leaf {t.is_leaf!s:5}  requires grad {t.requires_grad!s:5}  grad_fn {node}")
 
 # %% [markdown]
-# A result **requires grad** if an input does, recording is on, and the operation is differentiable (`>` isn't, and `detach` is
-# meant to cut the graph). Then it gets a `grad_fn`. A **leaf** is a tensor without one. (Views made under `no_grad` are an
-# oddity of their own, which [chapter 07](07_backward_in_depth.ipynb) shows.)
+# A result **requires grad** if one of its inputs does, recording is enabled, and the operation is differentiable. (`>` isn't, and `detach`
+# exists to cut the graph.) Such a result gets a `grad_fn`, and a **leaf** is a tensor without one. (Views made under `no_grad` behave
+# differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.)
 #
-# You'll hear two wrong definitions. *"Leaves are the tensors you create yourself"*: `data * 2` is a result and a leaf.
-# *"Leaves are the tensors that require grad"*: `data` is a leaf and doesn't require it; `product` requires it and isn't
-# a leaf. So scale first, then ask for gradients:
+# Two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result and a leaf.
+# *"Leaves are the tensors that require grad"* fails twice, because `data` is a leaf that doesn't require grad, while `product` requires grad
+# and isn't a leaf. So scale the weight first, and call `requires_grad_` afterwards:
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -354,18 +377,17 @@ print(repr(check.error(weight.mul_, 2)))
 # %% [markdown]
 # **Interview · What is a leaf tensor?**
 #
-# - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for leaves that require grad and took
-#   part, and for other tensors after `retain_grad()`.
-# - *Longer:* Parameters are leaves that require grad. Inputs are leaves that don't, and so is a result that
-#   wasn't recorded.
-# - *They ask next:* Why does writing into a parameter raise? A recorded write would make it a result, and its `.grad`
-#   would stay empty. So optimizers write under `no_grad`.
-# - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only where `to` has nothing to do.
+# - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part in
+#   the loss, and for other tensors only after `retain_grad()`.
+# - *Longer:* Parameters are leaves that require grad. Inputs are leaves that don't, and so is every result that wasn't recorded.
+# - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, and then its `.grad`
+#   would stay empty. That is why optimizers write under `no_grad`.
+# - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
-# ## What freezing saves
-# Where no input requires grad, nothing is recorded. Freeze one of two layers and see which nodes a backward pass runs. Which
-# of the two saves more?
+# ## Freezing layers
+# Nothing is recorded if no input requires grad. Freeze one of two layers and look at the nodes that a backward pass runs. Which of the two
+# saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -381,21 +403,33 @@ body = torch.nn.BatchNorm1d(3).requires_grad_(False)
 print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body.running_mean)
 
 # %% [markdown] tags=["short"]
-# If you freeze the first layer, half of the graph is gone. PyTorch's notes call this **excluding a subgraph**. If you freeze
-# the second, a single node is gone, since the first layer's gradient has to pass through.
+# If you freeze the first layer, half of the graph disappears, which PyTorch's notes call **excluding a subgraph**. If you freeze the second
+# one, a single node disappears, because the gradient of the first layer still has to pass through.
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* `body.requires_grad_(False)`: unless the data require grad, nothing below the head is recorded,
-#   and no activations are kept there. Also call `body.eval()`, or its batch norms go on updating their statistics.
-# - *Longer:* `no_grad` around the body's forward does the same, whatever the flags say. `detach` after the body gives the same
-#   gradients, but by then the body has been recorded, and its activations stay as long as anything refers to its own output.
-# - *They ask next:* Does it help to freeze late layers? A little: gradients for the early layers still pass through.
-# - *The trap:* believing that `eval()` freezes weights. It changes what layers compute, not what is recorded.
+# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and no
+#   activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their statistics.
+# - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
+#   gradients, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own output.
+# - *They ask next:* Does it help to freeze late layers? Only a little, because gradients for the early layers still pass through them.
+# - *The trap:* Believing that `eval()` freezes weights. It changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
 #
-# ## `.grad` is a sum
-# Run two backward passes and keep `.grad` in between.
+# **Interview · In which order do gradients become available during `backward`?**
+#
+# - *Thirty seconds:* Roughly in the reverse order of the forward pass, so the last layers get their gradients first. A node runs when
+#   everything that it waits for has arrived, and among several ready nodes the engine takes the one that was recorded last.
+# - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
+#   DistributedDataParallel uses this: it sends the gradients of the last layers while the earlier ones are still being computed
+#   ([chapter 23](23_multi_gpu.ipynb)).
+# - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same `AccumulateGrad`,
+#   so it is complete only after the earlier use has been processed. `.grad` then is the sum.
+# - *The trap:* Assuming that the order of the layers in the code decides. Only the recorded graph counts.
+# - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
+#
+# ## Gradient accumulation in `.grad`
+# Run two backward passes and keep `.grad` in between. Then use one weight twice in the same pass.
 
 # %% tags=["proof-grad-is-a-sum"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -403,27 +437,30 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 first = w.grad
 (w * data).sum().backward()
 print("after two passes:", w.grad, "  what `first` holds now:", first)
+tied = torch.tensor([1.0, 2.0], requires_grad=True)
+(tied * data + tied * 10).sum().backward()
+print("a weight used twice in one pass:", tied.grad)
 for grad in (None, torch.zeros(2)):
     w.grad = grad
     torch.optim.SGD([w], lr=0.1, weight_decay=0.5).step()
     print("SGD with weight decay, grad", grad, "->", w.detach())
 
 # %% [markdown]
-# Later passes **add to `.grad` in place**, so a training loop clears it. `None` isn't zero: an optimizer skips a
+# Later passes **add to `.grad` in place**, which is why a training loop clears it. `None` isn't the same as zero: an optimizer skips a
 # parameter without a gradient, while weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
-# - *Thirty seconds:* A derivative is a sum over uses. Summing across passes gives gradient accumulation: several small
-#   batches, one step. The price is `zero_grad`.
-# - *Longer:* Across passes `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. (With `create_graph`
-#   it makes a new tensor.)
-# - *They ask next:* Why does `zero_grad` set `None`? It frees memory, and unused parameters are skipped.
-# - *The trap:* treating `first = w.grad` as a snapshot. It is the tensor that the next pass adds to.
+# - *Thirty seconds:* A derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across passes as well lets
+#   several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call `zero_grad`.
+# - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a new
+#   tensor instead.
+# - *They ask next:* Why does `zero_grad` set `.grad` to `None`? That frees memory, and the optimizer skips parameters that weren't used.
+# - *The trap:* Treating `first = w.grad` as a snapshot, although it is the tensor that the next pass adds to.
 # - *Proof:* `proof-grad-is-a-sum`.
 #
-# ## What keeps a graph alive
-# A loss keeps its whole history. Watch an activation through a weak reference, which doesn't keep it alive.
+# ## Memory: what keeps a graph alive
+# A loss keeps its whole history alive. You can watch one of the activations through a weak reference, which doesn't keep it alive itself.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -447,46 +484,68 @@ for count in (1, 2, 3):
     print(f"running total of {count}: {len(engine.topological_order([total.grad_fn]))} nodes")
 
 # %% [markdown]
-# `backward` frees what the nodes saved, but not the nodes. A second pass raises where a saved tensor is missing.
-#
-# **Interview · Memory grows with every iteration. Where do you look?**
-#
-# - *Thirty seconds:* For a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, a
-#   hidden state carried over without `detach`. Keep `loss.item()`.
-# - *Longer:* After `backward` only the nodes remain, so memory grows slowly. In a validation loop without `no_grad`, each kept
-#   loss holds its activations, and memory grows fast.
-# - *They ask next:* Does `del loss` free the graph? If nothing else refers to it, at once.
-# - *The trap:* thinking that `backward` freed everything.
-# - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
+# `backward` frees the saved tensors, but not the nodes. A second pass raises an error as soon as a node needs a saved tensor that is gone.
+# PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises here:
 
-# %% [markdown] given="mytorch.autograd.engine:arrive"
-# ## The real one
-# PyTorch's engine is C++; minitorch's is Python, with the same order and messages. Compare how a gradient arrives.
-# Yours:
-
-# %%
-import inspect
-
-print(inspect.getsource(engine._receive))
+# %% tags=["proof-second-pass"]
+for name, library in {"torch": torch, "mytorch": mytorch}.items():
+    result = (library.ones(2, requires_grad=True) * 2).sum()
+    result.backward()
+    print(f"{name:8}second pass of (w * 2).sum():", str(check.error(result.backward)).partition(" (or")[0])
 
 # %% [markdown]
-# `pending` is `buffers`; `sum_to_size` is half of `fit`; `_array` and `_dtype` are a tensor's NumPy array and dtype.
-# Two things are new, as in PyTorch. Where the shape can't be made to fit, `_check_expandable` names the node that
-# computed the gradient (`giver`) and the input it is for (`index`), so you find the wrong formula. And the long
-# condition asks whether anything else refers to the sum; if not, the next gradient is added in place. (`.real` and `_bits`
-# are about complex numbers, `gpus` about devices, and `NAMES_COUNT` about reference counts, which Python 3.14 changed.)
+# **Interview · Memory grows with every iteration. Where do you look?**
 #
-# Of several ready nodes, both engines run the one recorded last, and `AccumulateGrad` before all others
-# (see [freezing](proof-freezing)).
-#
+# - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden state
+#   that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
+# - *Longer:* After `backward` only the nodes remain, so memory grows slowly. In a validation loop without `no_grad`, each stored loss holds
+#   its activations, and memory grows fast.
+# - *They ask next:* Does `del loss` free the graph? Yes, immediately, if nothing else refers to it.
+# - *The trap:* Thinking that `backward` freed everything, although the nodes stay as long as the loss does.
+# - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
+
+# %% [markdown]
 # ## Myths
 # ### Myth · "If one input requires grad, so does the result"
-# `w` requires grad, while `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can
-# require grad, so booleans, indices and `w.long()` can't. That a function has steps doesn't matter: `w.floor()` has
-# floating-point results, so it is recorded, and its gradient is 0.
+# Although `w` requires grad, `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can require grad, so
+# booleans, indices and `w.long()` can't. A piecewise-constant function is still recorded, though: `w.floor()` has floating-point results, and
+# its gradient is 0.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# These cells show the answers, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-second-pass`, and for the last two
+# `proof-broadcast`. `retain_graph`, and `no_grad` against `inference_mode`, are questions of
+# [chapter 07](07_backward_in_depth.ipynb) and [07b](07b_vector_jacobian_products.ipynb).
 #
+# - *Does reading `.grad` of a result raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
+# - *A float32 parameter `p`: is `p.double()` a leaf?* No, because the conversion is a recorded operation.
+# - *Does a second `backward` raise an error?* Only if a saved tensor is missing. `w.sum()` saves none, so it runs again, while `(w * 2).sum()`
+#   raises in PyTorch.
+# - *Who sums the gradient of a broadcast input?* The engine does, when the gradient arrives.
+# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* It has float32.
+#
+# ## Ten lines to remember
+# 1. A recorded operation creates a node with formulas, edges, and the tensors that the formulas need.
+# 2. The chain rule multiplies along each path and adds up the paths.
+# 3. A node runs once, when all of its gradients have arrived, so the engine counts edges.
+# 4. Test an engine on diamonds, because chains hide the bug.
+# 5. A leaf has no `grad_fn`, and `.grad` is filled for leaves that require grad and took part.
+# 6. Scale, convert and move first; call `requires_grad_` afterwards.
+# 7. `backward` adds to `.grad` in place, and for an optimizer `None` isn't zero.
+# 8. Broadcast and sum are each other's backward.
+# 9. If no input requires grad, nothing is recorded, but frozen late layers stay in the graph.
+# 10. A stored loss keeps its graph alive, so store `loss.item()`.
+#
+# ## You try
+# In [the exercises](../exercises/06_computation_graph.ipynb) you predict who gets a gradient, and write the engine, the node, `fit`, and the
+# gradient of `matmul`. You also run the chain rule forwards, fix a gradient that changes by itself, and measure what a layer saves.
+# [Chapter 07](07_backward_in_depth.ipynb) continues with in-place writes, and [07b](07b_vector_jacobian_products.ipynb) with hooks and
+# operations of your own.
+
+# %% [markdown]
+# ## If you have time
 # ### Myth · "`Variable.grad` is itself a Variable"
-# That was so until version 0.4 made `Variable` and `Tensor` one class. Today `.grad` is a tensor:
+# That was so until version 0.4 merged `Variable` and `Tensor` into one class. Today `.grad` is a tensor:
 
 # %% tags=["proof-history-of-a-gradient"]
 for create_graph in (False, True):
@@ -494,38 +553,29 @@ for create_graph in (False, True):
     (w * w * w).sum().backward(create_graph=create_graph)
     print("create_graph", create_graph, type(w.grad), "with history:", w.grad.grad_fn is not None)
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · What is `.grad`, and does it have a history?**
 #
-# - *Thirty seconds:* A tensor of its leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with
-#   `create_graph=True`: then it can be differentiated again
-#   ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* code that still wraps it in `Variable`. *Proof:* `proof-history-of-a-gradient`.
+# - *Thirty seconds:* It is a tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
+#   then it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
+# - *The trap:* Code that still wraps it in `Variable`. *Proof:* `proof-history-of-a-gradient`.
+
+# %% [markdown] given="mytorch.autograd.engine:arrive"
+# ### The real one: how a gradient arrives
+# PyTorch's engine is written in C++ and minitorch's in Python, with the same order and the same messages. Compare what happens when a
+# gradient arrives. This is yours:
+
+# %%
+import inspect
+
+print(inspect.getsource(engine._receive))
+
+# %% [markdown]
+# `pending` corresponds to `buffers`, and `sum_to_size` is half of `fit`; `_array` and `_dtype` are a tensor's NumPy array and dtype. Two
+# things are new, as in PyTorch. If the shape can't be made to fit, `_check_expandable` names the node that computed the gradient (`giver`)
+# and the input it is for (`index`), so you find the faulty formula. And the long condition tests whether anything else refers to the sum; if
+# not, the next gradient is added in place. (`.real` and `_bits` concern complex numbers, `gpus` devices, and `NAMES_COUNT` reference counts,
+# which Python 3.14 changed.)
 #
-# ## Rapid fire
-# The cells that show it, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-memory`, and for the last two `proof-broadcast`.
-#
-# - *Does reading `.grad` of a result raise?* No: `None`, with a warning, unless you called `retain_grad()`.
-# - *A float32 parameter `p`: is `p.double()` a leaf?* No. Converting is a recorded operation.
-# - *Does a second `backward` raise?* Only if a saved tensor is missing. `w.sum()` saves none, so it runs again
-#   ([chapter 00](00_welcome.ipynb)).
-# - *Who sums the gradient of a broadcast input?* The engine, when the gradient arrives.
-# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* float32.
-#
-# ## Ten lines to remember
-# 1. A recorded operation makes a node: formulas, edges, and the tensors that the formulas need.
-# 2. Chain rule: multiply along each path, add up the paths.
-# 3. A node runs once, when all its gradients have arrived. Count the edges.
-# 4. Test an engine on diamonds, not on chains.
-# 5. A leaf has no `grad_fn`; `.grad` is filled for leaves that require grad and took part.
-# 6. Scale, convert and move first; ask for gradients afterwards.
-# 7. `backward` adds to `.grad` in place. For an optimizer, `None` isn't zero.
-# 8. Broadcast and sum are each other's backward.
-# 9. Where no input requires grad, nothing is recorded; frozen late layers stay in the graph.
-# 10. A kept loss keeps its graph. Keep `loss.item()`.
-#
-# ## You try
-# [The exercises](../exercises/06_computation_graph.ipynb): predict who gets a gradient; write the engine, the node, `fit`, and
-# the gradient of `matmul`; run the chain rule forwards; repair a gradient that changes by itself; measure what a layer keeps.
-# [Chapter 07](07_backward_in_depth.ipynb) continues with in-place writes, and
-# [07b](07b_vector_jacobian_products.ipynb) with hooks and operations of your own.
+# When several nodes are ready, both engines run the one that was recorded last, and `AccumulateGrad` before all others
+# (see [freezing](proof-freezing)).
