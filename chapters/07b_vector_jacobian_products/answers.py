@@ -375,6 +375,18 @@ def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
     return True
 
 
+# %% answer="backward_gradcheck" wrong="nan passes, since no comparison with it is true" spoils="compare"
+def compare(function, inputs, number, place, eps, atol, rtol):
+    def one(*changed):
+        return as_tensors(function(*changed))[number]
+
+    measured, computed = (np.asarray(on_host(f(one, inputs, *more))) for f, more in ((numerical_jacobian, (place, eps)), (analytical_jacobian, (place,))))
+    if (np.abs(computed - measured) > atol + rtol * np.abs(measured)).any():
+        raise GradcheckError(
+            f"Jacobian mismatch for output {number} with respect to input {place},\nnumerical:{numerical_jacobian(one, inputs, place, eps)}\nanalytical:{analytical_jacobian(one, inputs, place)}"
+        )
+
+
 # %% answer="backward_straight_through" right="as first written, from the task alone"
 class Rounded(torch.autograd.Function):
     @staticmethod
@@ -431,6 +443,21 @@ class Rounded(torch.autograd.Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return grad * (x.abs() <= ctx.limit), None, None
+
+
+# %% answer="backward_straight_through" wrong="writes into the gradient it was given"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        grad[x.abs() > ctx.limit] = 0
+        return grad, None, None
 
 
 # %% answer="backward_hessian_vector" right="as first written, from the task alone"
@@ -750,3 +777,142 @@ def after_run(node, results, grads):
     if isinstance(node, AccumulateGrad):
         for hook in list((node.leaf.post_hooks or {}).values()):
             hook(node.leaf)
+
+
+# %% answer="backward_measure_best_step" right="as the task says"
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="the largest error in place of the mean"
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().max().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="the absolute error"
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = (quotient - true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="the error relative to the mean slope"
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true).abs().mean() / true.abs().mean()).item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="the true derivative in the type of the setting"
+def best_steps(function, slope, points):
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        true = slope(x).double()
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="errors that cancel"
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).mean().abs().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% answer="backward_measure_best_step" wrong="the true derivative in float32, in all settings"
+def best_steps(function, slope, points):
+    true = slope(points.float()).double()
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }

@@ -255,6 +255,7 @@ check.show(
         "twice the slope, limit 0.6 of the measured one": checked(lambda a: Scaled.apply(a, 2.0), between, rtol=0.6),
         "half the slope, limit 0.6 of the measured one": checked(lambda a: Scaled.apply(a, 0.5), between, rtol=0.6),
         "twice the slope, both limits together": checked(lambda a: Scaled.apply(a, 2.0), between, rtol=0.6, atol=6.0),
+        "of a formula that gives nan": checked(lambda a: Scaled.apply(a, float("nan")), between),
         "recording while it measures": recorded,
         "of inputs that require no gradient": checked(lambda a: a * 2, vector.detach()),
     },
@@ -492,8 +493,8 @@ def analytical_jacobian(function, inputs, place):
 # Networks whose weights have few bits round them in the forward pass. The slope of a rounding is 0 almost everywhere, so nothing
 # would be learned. The **straight-through estimator** pretends, in the backward pass, that the rounding wasn't there. `Rounded`
 # rounds to the nearest multiple of `step` and limits the result to `-limit` … `limit`. Backward, the gradient passes
-# unchanged where $|x| \le$ `limit`, and is 0 outside, where the limit holds the value. It is applied as `Rounded.apply(x,
-# step, limit)`, with two Python numbers. Someone may write to `x` before the backward pass: then the gradient is still that of the
+# unchanged where $|x| \le$ `limit`, and is 0 outside, where the limit holds the value. The gradient that arrives may be shared with other
+# nodes, so it stays as it is. `Rounded` is applied as `Rounded.apply(x, step, limit)`, with two Python numbers. Someone may write to `x` before the backward pass: then the gradient is still that of the
 # old `x`, or an error says what happened.
 
 
@@ -529,6 +530,9 @@ h = x * 1
 later = Rounded.apply(h, step, limit).sum()
 h.add_(5)
 refused = check.error(later.backward)
+other, given = torch.zeros(7, requires_grad=True), torch.tensor(generator.normal(size=7).astype(np.float32))
+shared = given.clone()
+(Rounded.apply(x.detach().requires_grad_(), step, limit) + other).backward(shared)
 unnoticed = refused is None and x.grad.tolist() != (x.detach().abs() <= limit).float().tolist()
 check.show(
     {
@@ -540,6 +544,8 @@ check.show(
         "gradient of the sum of squares, step 0.5, limit 2": square,
         "node": rounded.grad_fn.name(),
         "x was written to before backward": "a wrong gradient, unnoticed" if unnoticed else "right, or refused",
+        "the gradient that was given, before": given,
+        "and after a sum passed it on to Rounded and to a second tensor": shared,
     }
 )
 
@@ -552,6 +558,24 @@ check.show(
 
 # %% [markdown] hint="backward_straight_through"
 # Forward: `((x / step).round() * step).clamp(-limit, limit)`. Backward: `grad * (x.abs() <= ctx.limit), None, None`.
+
+
+# %% mutant="backward_straight_through"
+# Writes into the gradient
+# The zeros are right, but they were written into the tensor that arrived. A sum hands the same tensor to all of its inputs, so the others get the
+# zeros as well. Make a new one: `grad * mask`.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        grad[x.abs() > ctx.limit] = 0
+        return grad, None, None
 
 
 # %% mutant="backward_straight_through"
@@ -702,7 +726,7 @@ passes = []
 
 
 class Counted(torch.autograd.Function):
-    """The same numbers; each backward pass through here is counted."""
+    """The same numbers; each backward pass through here is counted, and whether it records its own operations."""
 
     @staticmethod
     def forward(ctx, x):
@@ -710,7 +734,7 @@ class Counted(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        passes.append("one more")
+        passes.append(torch.is_grad_enabled())
         return grad * 1
 
 
@@ -741,7 +765,7 @@ def newton_step(x):
 others = dict.fromkeys(("vhp", "hessian", "jacobian", "jvp", "vjp"), not_yours)
 with mock.patch.multiple(torch.autograd.functional, **others), check.install(hvp, "minitorch.autograd.functional:hvp"):
     value, product = torch.autograd.functional.hvp(valley, start, v)
-    counted = len(passes)
+    counted, recorded = len(passes), passes[:1]
     values = [valley(start).item()]
     place = start
     for _ in range(3):
@@ -756,6 +780,7 @@ check.show(
         "value": value,
         "product": product,
         "backward passes": counted,
+        "the first pass records its operations": recorded,
         "connected to a graph": [value.requires_grad, product.requires_grad],
         "x.grad": start.grad,
         "an x that doesn't require grad requires it afterwards": plain.requires_grad,
@@ -871,7 +896,8 @@ def hvp(func, inputs, v):
 #
 # `best_steps(function, slope, points)` gives the three values of $k$. `function` and its true derivative `slope` compute
 # in the dtype that they are given, and `points` is a float64 tensor. Take the true derivative in float64 in each setting.
-# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$: no three numbers are right for all of them. Try
+# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$, and one whose derivative differs in size from point to point: no three
+# numbers are right for all of them. Try
 # `best_steps(torch.exp, torch.exp, torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
 
 
@@ -903,16 +929,35 @@ def best_steps(function, slope, points) -> dict[str, int]:
 generator = check.rng()
 
 
-def steps_at(c):
-    """The three answers for exp(c x) around 1 / c."""
-    points = torch.linspace(0.5, 1.5, 1001, dtype=torch.float64) / c
-    found = best_steps(lambda x: (c * x).exp(), lambda x: c * (c * x).exp(), points)
+types = set()
+
+
+def steps_of(function, slope, points):
+    """The three answers for a function."""
+
+    def noting(x):
+        types.add(str(x.dtype))
+        return slope(x)
+
+    found = best_steps(function, noting, points)
     return [int(found[name]) for name in ("central, float64", "one-sided, float64", "central, float32")]
 
 
+def exponential(c):
+    """exp(c x), its derivative, and points around 1 / c."""
+    points = torch.linspace(0.5, 1.5, 1001, dtype=torch.float64) / c
+    return lambda x: (c * x).exp(), lambda x: c * (c * x).exp(), points
+
+
 scales = [*generator.permutation([1.0, 10.0, 100.0]), 10.0 ** generator.integers(0, 3)]
-measured = {f"function {number}": steps_at(float(c)) for number, c in enumerate(scales, 1)}
-check.show(measured, text="The k of the best step in each setting, for four functions.", secret=True)
+functions = [exponential(float(c)) for c in scales]
+functions.append((lambda x: x**5, lambda x: 5 * x**4, torch.linspace(0.01, 10, 1001, dtype=torch.float64)))
+measured = {f"function {number}": steps_of(*each) for number, each in enumerate(functions, 1)}
+check.show(
+    measured | {"the derivative is taken in": sorted(types)},
+    text="The k of the best step in each setting, for five functions.",
+    secret=True,
+)
 
 # %% [markdown] hint="backward_measure_best_step"
 # Compute the error for all twelve steps and print them. They fall, then rise.
@@ -939,6 +984,50 @@ def best_steps(function, slope, points):
 # These are right for `exp` near 1. A function that curves ten times as fast needs a step ten times as small.
 def best_steps(function, slope, points):
     return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 2}
+
+
+# %% mutant="backward_measure_best_step"
+# The largest error
+# The largest error is that of a single point, here where the slope is nearly 0. The mean over all points is asked for.
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().max().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+
+
+# %% mutant="backward_measure_best_step"
+# The absolute error
+# The error counts in relation to the true slope at each point: `((quotient - true) / true).abs()`. The absolute one is that of the largest slopes.
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = (quotient - true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
 
 
 # %% mutant="backward_measure_best_step"
@@ -1287,11 +1376,13 @@ check.show(
         "another shape of as many elements": passed(
             lambda x: (x.register_hook(lambda g: g.reshape(3, 1)), x.sum().backward())[1]
         ),
-        "without a gradient": passed(lambda x: x.detach().register_hook(tell("never"))),
+        "without a gradient": passed(lambda x: x.detach().register_hook(tell("never")) and "no error"),
         "without a gradient, afterwards": passed(
-            lambda x: x.detach().register_post_accumulate_grad_hook(tell("never"))
+            lambda x: x.detach().register_post_accumulate_grad_hook(tell("never")) and "no error"
         ),
-        "afterwards on a result": passed(lambda x: (x * 2).register_post_accumulate_grad_hook(tell("never"))),
+        "afterwards on a result": passed(
+            lambda x: (x * 2).register_post_accumulate_grad_hook(tell("never")) and "no error"
+        ),
         "the same dict": passed(lambda x: [mytorch.autograd.hooks.hooks_of(x) is mytorch.autograd.hooks.hooks_of(x)]),
     },
     text="What each hook was given, in order, and the gradient in the end.",
