@@ -123,6 +123,16 @@ def __call__(self, function: Function) -> Function:
     return wrapper
 
 
+# %% answer="backward_modes" wrong="the object itself, for all threads" spoils="__call__"
+def __call__(self, function):
+    @functools.wraps(function)
+    def inside(*args, **kwargs):
+        with self:
+            return function(*args, **kwargs)
+
+    return inside
+
+
 # %% answer="backward_writes" right="as first written, from the task alone"
 def give_back(self, node):
     if self.tensor.storage.version != self.version:

@@ -93,6 +93,8 @@ def __call__():
 
 
 # %% check="backward_modes"
+import threading
+
 generator = check.rng()
 w = mytorch.tensor(generator.normal(size=3), requires_grad=True)
 quiet, enabled = mytorch.no_grad(), []
@@ -151,11 +153,36 @@ def nested(names):
     return [*inner, mytorch.is_grad_enabled()]
 
 
+def in_two_threads():
+    """Whether recording is on, after its call, in two threads that were in one function at once: here, and in a no_grad block elsewhere."""
+    entered, leave, after = threading.Event(), threading.Event(), []
+    call = mytorch.no_grad()(lambda act: act())
+
+    def elsewhere():
+        try:
+            with mytorch.no_grad():
+                call(lambda: (entered.set(), leave.wait()))
+                after.append(mytorch.is_grad_enabled())
+        finally:
+            entered.set()
+
+    thread = threading.Thread(target=elsewhere)
+    try:
+        call(lambda: (thread.start(), entered.wait()))
+        after.append(mytorch.is_grad_enabled())
+    finally:
+        leave.set()
+    thread.join()
+    return after
+
+
 after_decorating, part = mytorch.is_grad_enabled(), divided(w, by=4.0)
 after_call, inside, after_recursion = mytorch.is_grad_enabled(), countdown(2), mytorch.is_grad_enabled()
 error = check.error(fails)
 with quiet:
     inner = recorded(w)
+after_error, threads = mytorch.is_grad_enabled(), []
+threads_problem = check.error(lambda: threads.extend(in_two_threads()))
 check.show(
     {
         "w": w.tolist(),
@@ -172,7 +199,8 @@ check.show(
         "requires grad, after enable_grad": inner.requires_grad,
         "recording after that": after_recursion,
         "the function's own error": error,
-        "recording after the error": mytorch.is_grad_enabled(),
+        "recording after the error": after_error,
+        "after two threads were in a function at once": threads_problem or threads,
     },
     text="Whether operations are recorded in blocks, in decorated functions and after them.",
 )
@@ -207,7 +235,7 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # Decorates with no_grad only
-# `enable_grad()` decorates too, and sets `Mode.enabled` to True. `with self:` does what this object wants.
+# `enable_grad()` decorates too, and sets `Mode.enabled` to True. `GradMode(self.enabled)` is a block of the same mode.
 def __call__(self, function):
     @functools.wraps(function)
     def inside(*args, **kwargs):
@@ -230,6 +258,18 @@ def __enter__(self):
 
 def __exit__(self, *error):
     Mode.enabled = self.outer[0]
+
+
+# %% mutant="backward_modes"
+# One object for all calls
+# `with self:` keeps what each call found in the one list `self.outer`. If two threads are in the function, each takes out what the other has put in.
+def __call__(self, function):
+    @functools.wraps(function)
+    def inside(*args, **kwargs):
+        with self:
+            return function(*args, **kwargs)
+
+    return inside
 
 
 # %% mutant="backward_modes"
@@ -267,7 +307,7 @@ def __call__(self, function):
 # The decorated function calls itself "inside" and has no docstring: `functools.wraps` copies both.
 def __call__(self, function):
     def inside(*args, **kwargs):
-        with self:
+        with GradMode(self.enabled):
             return function(*args, **kwargs)
 
     return inside
