@@ -159,6 +159,19 @@ def backward(ctx, grad):
     return None, *(each.grad for each in inputs)
 
 
+# %% answer="memory_checkpoint" wrong="the backward pass in the surroundings of the forward pass" spoils="backward"
+def backward(ctx, grad):
+    tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            ctx.function(*tensors).backward(grad)
+    finally:
+        restore(now)
+    return None, *(each.grad for each in tensors)
+
+
 # %% answer="memory_tiles" right="all partial results, joined at the end"
 def attend(query, key, value, is_causal=False):
     from mytorch import arange
@@ -248,6 +261,17 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
             total = part if total is None else merge(total, part)
         rows.append(total[2] / total[1])
     return cat(rows, -2)
+
+
+# %% answer="memory_tiles" wrong="-1e9 for minus infinity" spoils="attend"
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        seen = ones(scores.shape[-2:], dtype=boolean, device=scores.device).tril()
+        scores = scores + (~seen).to(scores.dtype) * -1e9
+    m = scores.detach().amax(-1, keepdim=True)
+    weights = (scores - m).exp()
+    return m, weights.sum(-1, keepdim=True), weights @ value
 
 
 # %% answer="memory_int8" right="as first written, from the task alone"

@@ -108,7 +108,8 @@ def backward():
     gradient where those did. The result's backward pass, started with `grad`, leaves their gradients in
     `.grad`. Return None for the function, and then one gradient, or None, for each tensor.
 
-    Afterwards everything around is as it was when `backward` was called, also if the function raises.
+    Only the function runs in the old surroundings. The result's backward pass runs in those in which `backward` was called,
+    and afterwards everything is as it was then, also if the function raises.
     """
 
 
@@ -179,6 +180,23 @@ def failing():
     return type(error).__name__, mytorch.rand(2), mytorch.dispatch.LAYERS["autocast"] is None, mytorch.is_grad_enabled()
 
 
+def inner_pass():
+    """What the backward pass of the function's result finds: no autocast, and the next random numbers."""
+    found = []
+
+    def function(h):
+        out = h * 2
+        if out.requires_grad:
+            out.register_hook(lambda grad: found.extend([mytorch.dispatch.LAYERS["autocast"] is None, mytorch.rand(2)]))
+        return out
+
+    with mytorch.autocast("cpu"):
+        out = source.checkpoint(function, x.detach().requires_grad_())
+    mytorch.manual_seed(check.seed() + 1)
+    out.sum().backward()
+    return found
+
+
 def put_back():
     """Surroundings that are put back after draws, outside the autocast in which they were found."""
     mytorch.manual_seed(check.seed())
@@ -202,6 +220,7 @@ check.show(
         "written to between the passes": type(check.error(changed)).__name__,
         "raises in the second run": failing(),
         "surroundings put back": put_back(),
+        "in the backward pass of the result": inner_pass(),
     },
     rtol=2e-3,
     atol=1e-4,
@@ -324,6 +343,21 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
+# Goes backward under the old autocast
+# Only the function has to run as it did then. Its result's backward pass belongs outside autocast, as any other, and its random numbers are new ones.
+def backward(ctx, grad):
+    tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            ctx.function(*tensors).backward(grad)
+    finally:
+        restore(now)
+    return None, *(each.grad for each in tensors)
+
+
+# %% mutant="memory_checkpoint"
 # A gradient for every argument
 # A mask, or a table of positions, gets a gradient that nobody asked for. Tensors of integers would even raise an error.
 def backward(ctx, grad):
@@ -424,11 +458,15 @@ triples = [source.attend(q, *each) for each in parts]
 far_triples = [source.attend(q, *each) for each in [(far[:, :tile], v[:, :tile]), (far[:, tile:], v[:, tile:])]]
 square = source.attend(q[:, :tile], k[:, :tile], v[:, :tile], True)
 same_size = mytorch.randn(2, length, 4), mytorch.randn(2, length, 3)
+# each key scores higher than the ones before it
+falling = (mytorch.arange(tile) - tile).reshape(tile, 1).expand(tile, 4) * 1e10
+lowest = source.attend(mytorch.ones(tile, 4), falling, v[0, :tile], True)
 check.show(
     {
         "tile": tile,
         "attend: m, l, o": tensor(triples[0]),
         "attend, causal": tensor(square),
+        "attend, causal, scores below -1e10": tensor(lowest),
         "attend, large scores": ratio(far_triples[0]),
         "attend, m has a derivative": source.attend(q.detach().requires_grad_(), *parts[0])[0].requires_grad,
         "merge": tensor(source.merge(*triples)),
