@@ -72,7 +72,8 @@ prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT"]
 # ### Exercise 2 · A run that may be killed at any time
 # Write `train(make, folder, steps, every)`. `make()` gives a fresh `Trainer`, always the same one. Train until `steps` steps have been made, and return the
 # losses of all of them. After every step whose number can be divided by `every`, and after the last one, save a checkpoint with `mytorch.save` as
-# `folder / "checkpoint.pt"`; `mytorch.save` replaces the old file in one step. If `train` finds a checkpoint, it goes on from there.
+# `folder / "checkpoint.pt"`; `mytorch.save` replaces the old file in one step. If `train` finds a checkpoint, it goes on from there, also if that
+# is the last one of a run that was finished: nothing is left to do then, unless more steps are asked for.
 #
 # The check calls `train` again and again. The first calls are interrupted in the middle of a step.
 
@@ -116,24 +117,27 @@ def make_trainer():
     return trainer
 
 
+def attempt(folder, steps):
+    """One call of `train`: whether the run is over, and what happened."""
+    made.clear()
+    try:
+        outcome = [round(each, 3) for each in train(make_trainer, folder, steps, every)]
+    except KeyboardInterrupt as error:
+        outcome = str(error)
+    files = sorted(each.name for each in folder.iterdir())
+    saved = len(mytorch.load(folder / "checkpoint.pt")["losses"]) if "checkpoint.pt" in files else 0
+    return not isinstance(outcome, str), {"steps made": list(made), "saved": saved, "files": files, "outcome": outcome}
+
+
 def attempts(kill_in):
-    """What happens in a folder in which the run is killed in these steps, one after the other."""
+    """What happens in a folder in which the run is killed in these steps, one after the other; then once more, and with more steps."""
     kills[:] = kill_in
-    found = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        while True:
-            made.clear()
-            try:
-                losses = train(make_trainer, folder, steps, every)
-                outcome = [round(each, 3) for each in losses]
-            except KeyboardInterrupt as error:
-                outcome = str(error)
-            files = sorted(each.name for each in folder.iterdir())
-            saved = len(mytorch.load(folder / "checkpoint.pt")["losses"]) if "checkpoint.pt" in files else 0
-            found.append({"steps made": list(made), "saved": saved, "files": files, "outcome": outcome})
-            if not isinstance(outcome, str):
-                return found
+        folder, found, is_over = Path(name), [], False
+        while not is_over:
+            is_over, said = attempt(folder, steps)
+            found.append(said)
+        return [*found, *(attempt(folder, count)[1] for count in (steps, steps + 2))]
 
 
 shown = {"steps": steps, "every": every}
@@ -208,6 +212,33 @@ def train(make, folder, steps, every):
                 mytorch.save(trainer.state_dict(), checkpoint)
     finally:
         mytorch.save(trainer.state_dict(), checkpoint)
+    return trainer.losses
+
+
+# %% mutant="capstone_resumable_run"
+# Saves after every step
+# A save takes time. Only a step whose number can be divided by `every` is saved, and the last one.
+def train(make, folder, steps, every):
+    trainer, checkpoint = make(), folder / "checkpoint.pt"
+    if checkpoint.exists():
+        trainer.load_state_dict(mytorch.load(checkpoint))
+    while len(trainer.losses) < steps:
+        trainer.fit(len(trainer.losses) + 1)
+        mytorch.save(trainer.state_dict(), checkpoint)
+    return trainer.losses
+
+
+# %% mutant="capstone_resumable_run"
+# Trains a finished run anew
+# The checkpoint of a finished run is a checkpoint, too: if `train` loads it, no step is left, or only those that are asked for in addition.
+def train(make, folder, steps, every):
+    trainer, checkpoint = make(), folder / "checkpoint.pt"
+    if checkpoint.exists() and len(mytorch.load(checkpoint)["losses"]) < steps:
+        trainer.load_state_dict(mytorch.load(checkpoint))
+    while len(trainer.losses) < steps:
+        trainer.fit(len(trainer.losses) + 1)
+        if len(trainer.losses) % every == 0 or len(trainer.losses) == steps:
+            mytorch.save(trainer.state_dict(), checkpoint)
     return trainer.losses
 
 
@@ -400,8 +431,8 @@ jobs = {
     "failures all the time": (cost, failure_every / 80),
 }
 check.show(
-    {name: f"{best_interval(make_job(*values)):g} hours" for name, values in jobs.items()},
-    text="The time between two saves.",
+    {"of each job": [f"{best_interval(make_job(*values)):g} hours" for values in jobs.values()]},
+    text="The time between two saves, for each of the jobs.",
     secret=True,
 )
 
