@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Tensors and storage
-# Six exercises, 15 points. `torch` is `minitorch`. Exercises 2 and 6 write `mytorch`; what passes there goes into
-# `my/mytorch`. Your functions run inside a file of `mytorch`. The functions that a docstring mentions are there; import
-# anything else, NumPy too, in the cell.
+# These six exercises are worth 15 points. `torch` is `minitorch`. Exercises 2 and 6 write parts of `mytorch`, and what
+# passes there is copied into `my/mytorch`. Your functions run inside a file of `mytorch`, where every function that a
+# docstring mentions is available. Import anything else in the cell, including NumPy.
 
 # %% setup=true
 from __future__ import annotations
@@ -19,7 +19,7 @@ View = tuple[tuple[int, ...], tuple[int, ...], int]  # size, stride, offset
 
 
 class Camera:
-    """Delivers frames one after another, into memory that the caller owns."""
+    """Delivers frames one after another into memory that the caller owns."""
 
     def __init__(self, frames):
         self.frames = iter(frames)
@@ -29,7 +29,7 @@ class Camera:
 
 
 # %% [markdown] exercise="storage_predict_sharing" kind="predict" points=1
-# ### Exercise 1 · Who sees which write?
+# ### Exercise 1 · Predict which writes each tensor sees
 # ```python
 # a = np.array([1.0, 2.0])
 # t = torch.from_numpy(a)
@@ -39,7 +39,7 @@ class Camera:
 # u[1] = 0
 # print(t.tolist())
 # ```
-# What does the last line print? Answer without running it: two numbers.
+# Which two numbers does the last line print? Write them down without running the code.
 
 # %% solution="storage_predict_sharing"
 ### BEGIN SOLUTION
@@ -56,10 +56,10 @@ check.show({"printed": [float(number) for number in prediction]}, secret=True)
 # Draw a box for each piece of memory and an arrow from each name to its box. Which lines make a new box?
 
 # %% [markdown] hint="storage_predict_sharing"
-# `a += 10` writes into the box that `a` points to. `a = a * 2` makes a box and moves the arrow.
+# `a += 10` writes into the box that `a` points to, while `a = a * 2` makes a new box and moves the arrow to it.
 
 # %% [markdown] hint="storage_predict_sharing"
-# NumPy's floats are float64 already, so `as_tensor` has nothing to convert and `u` points to the same box as `t`.
+# NumPy's floats are float64 already, so `as_tensor` has nothing to convert, and `u` points to the same box as `t`.
 
 # %% mutant="storage_predict_sharing"
 # as_tensor as a copy
@@ -68,12 +68,13 @@ prediction = [11.0, 12.0]
 
 # %% mutant="storage_predict_sharing"
 # a * 2 as a write
-# a * 2 makes a new array and gives it the name a. The memory that t reads is left alone.
+# a * 2 makes a new array and gives it the name a. The memory that t reads is unchanged.
 prediction = [22.0, 0.0]
 
 # %% mutant="storage_predict_sharing"
 # a * 2 as a write, as_tensor as a copy
-# Two slips: a * 2 makes a new array, so t doesn't see it; and u shares t's memory, because the type already fits.
+# Two things went wrong: a * 2 makes a new array, which t doesn't read, and u shares t's memory, because the dtype
+# already fits.
 prediction = [22.0, 24.0]
 
 # %% mutant="storage_predict_sharing"
@@ -88,44 +89,44 @@ prediction = [1.0, 0.0]
 
 # %% [markdown] exercise="storage_strides" kind="core" points="1 2 1" part="mytorch.strides:contiguous_strides mytorch.strides:strided mytorch.creation:from_numpy"
 # ### Exercise 2 · Strides
-# Three functions, in this order:
+# Write three functions, in this order:
 #
-# - `contiguous_strides`: the strides of a shape that is laid out row by row. `contiguous_strides((2, 3))` is `(3, 1)`.
-# - `strided`: a strided view as an array, on the same memory. `strided(np.arange(6), (3, 2), (1, 3), 0)` is
-#   `[[0, 3], [1, 4], [2, 5]]`. The array library's `as_strided` does the work; it counts in bytes and takes no offset.
-# - `from_numpy`: the opposite direction, from an array to a `Tensor` on a `Storage`, which are there as in the lesson. For
-#   `np.arange(6)[::2]` the stride is 2, and the storage has five elements: 0 to 4.
+# - `contiguous_strides` returns the strides of a shape that is stored row by row. `contiguous_strides((2, 3))` is `(3, 1)`.
+# - `strided` returns a strided view as an array on the same memory. `strided(np.arange(6), (3, 2), (1, 3), 0)` is
+#   `[[0, 3], [1, 4], [2, 5]]`. The array library's `as_strided` does the work, but it counts in bytes and takes no offset.
+# - `from_numpy` goes in the opposite direction, from an array to a `Tensor` on a `Storage`, the classes that the lesson
+#   shows. For `np.arange(6)[::2]` the stride is 2, and the storage has five elements, 0 to 4.
 
 
 # %% docstrings="storage_strides"
 def contiguous_strides():
     """The strides of a tensor of this shape whose elements are stored row by row, without gaps.
 
-    The last dimension moves by 1. Each other one moves by the number of elements in a whole step of
-    it: the product of the lengths to its right. A length of 0 counts as 1:
-    `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
+    The last stride is 1. Every other stride is the product of the lengths to its right, where a length of
+    0 counts as 1: `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
     """
 
 
 def strided():
-    """The strided view of the flat array `flat` with this size, stride and offset: an array that shares its memory.
+    """A view of the flat array `flat` with this size, stride and offset, as an array that shares its memory.
 
-    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`. The array's library makes
-    it: `library_of(flat).as_strided(array, size, steps)` starts at the first element of `array`,
-    with steps in bytes.
+    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`. Strides and offset count
+    elements. The library of the array builds the view: `library_of(flat).as_strided(array, size, steps)`
+    starts at the first element of `array`, and its steps are in bytes.
     """
 
 
 def from_numpy():
-    """A tensor that shares the memory of a NumPy array, whatever its strides.
+    """A tensor that shares the memory of a NumPy array, whatever the array's strides are.
 
-    Its strides are the array's, in elements instead of bytes. Its storage begins at the array's first
-    element and ends at the last one that its strides reach: `flat_from(array, count)` is the flat array
-    of so many neighbours. An empty array's storage holds nothing.
+    The tensor's strides are those of the array, in elements instead of bytes. Its storage begins at the
+    array's first element and ends at the last one that the strides reach: `flat_from(array, count)` is a
+    flat array over `count` consecutive elements, starting at the first. The storage of an empty array is
+    empty.
 
     Raises:
-        TypeError: not an array, or of a type that tensors don't have (by `check_array(array)`).
-        ValueError: strides that tensors can't have (by `check_array(array)`).
+        TypeError: not an array, or of a dtype that tensors don't have (raised by `check_array(array)`).
+        ValueError: strides that tensors can't have (raised by `check_array(array)`).
     """
 
 
@@ -167,17 +168,18 @@ check.show(
 )
 
 # %% [markdown] hint="storage_strides"
-# How far apart are neighbours along the last dimension? Along the one before? For `strided`: where is element (0, 0), and
-# how many bytes is one element?
+# How far apart are neighbours along the last dimension, and along the one before it? For `strided`, where is element
+# (0, 0), and how many bytes does one element take?
 
 # %% [markdown] hint="storage_strides"
-# `contiguous_strides`: go through `reversed(size)` with a running product. `strided`: `flat[offset:]` begins at the right
-# place; multiply each stride by `flat.dtype.itemsize`. `from_numpy`: `array.strides` are bytes.
+# `contiguous_strides`: go through `reversed(size)` with a running product. `strided`: `flat[offset:]` begins at the
+# correct position, and each stride has to be multiplied by `flat.dtype.itemsize`. `from_numpy`: `array.strides` are
+# in bytes.
 
 # %% [markdown] hint="storage_strides"
-# The running product takes `max(length, 1)`, after the stride was noted. `strided` ends with
-# `library_of(flat).as_strided(flat[offset:], size, steps)`. The last place that `from_numpy` reaches is the sum of
-# `(length - 1) * stride`; then `Tensor(Storage(flat_from(array, last + 1)), array.shape, strides)`.
+# Multiply the running product by `max(length, 1)` after you have stored the stride. `strided` ends with
+# `library_of(flat).as_strided(flat[offset:], size, steps)`. The last position that `from_numpy` reaches is the sum of
+# `(length - 1) * stride`; then return `Tensor(Storage(flat_from(array, last + 1)), array.shape, strides)`.
 
 
 # %% mutant="storage_strides"
@@ -193,7 +195,7 @@ def contiguous_strides(size):
 
 # %% mutant="storage_strides"
 # A length of 0 counts as 0
-# Then every stride to the left of it is 0. PyTorch counts such a length as 1.
+# With a length of 0 in the product, every stride to its left is 0. PyTorch counts such a length as 1.
 def contiguous_strides(size):
     strides, step = [], 1
     for length in reversed(size):
@@ -204,7 +206,7 @@ def contiguous_strides(size):
 
 # %% mutant="storage_strides"
 # Copies on the way
-# The numbers are right, but they are in memory of their own: a write to the flat array isn't seen.
+# The values are correct, but they are in memory of their own, so a write to the flat array isn't visible in the view.
 def strided(flat, size, stride, offset):
     steps = tuple(step * flat.dtype.itemsize for step in stride)
     return library_of(flat).as_strided(flat[offset:], size, steps).copy()
@@ -219,21 +221,21 @@ def strided(flat, size, stride, offset):
 
 # %% mutant="storage_strides"
 # Elements for bytes
-# as_strided counts in bytes, strides here in elements. Each step has to be multiplied by the size of an element.
+# as_strided counts bytes, while the strides here count elements. Multiply each step by the size of an element.
 def strided(flat, size, stride, offset):
     return library_of(flat).as_strided(flat[offset:], size, stride)
 
 
 # %% mutant="storage_strides"
 # Eight bytes for every element
-# Eight bytes is the size of an int64 or a float64. Ask the array: its `itemsize`.
+# Eight bytes is the size of an int64 or a float64. The array's `itemsize` says how many it has.
 def strided(flat, size, stride, offset):
     return library_of(flat).as_strided(flat[offset:], size, tuple(step * 8 for step in stride))
 
 
 # %% mutant="storage_strides"
 # Eight bytes in every array
-# Eight bytes is the size of an int64 or a float64. Ask the array: its `itemsize`.
+# Eight bytes is the size of an int64 or a float64. The array's `itemsize` says how many it has.
 def from_numpy(array):
     check_array(array)
     strides = tuple(step // 8 for step in array.strides)
@@ -243,7 +245,7 @@ def from_numpy(array):
 
 # %% mutant="storage_strides"
 # Checks nothing
-# A list, or an array that no tensor can share, has to be refused: call `check_array(array)` first.
+# A list has to be refused, and so has an array that no tensor can share: call `check_array(array)` first.
 def from_numpy(array):
     strides = tuple(step // np.asarray(array).itemsize for step in np.asarray(array).strides)
     last = sum((length - 1) * step for length, step in zip(np.asarray(array).shape, strides, strict=True))
@@ -254,7 +256,7 @@ def from_numpy(array):
 
 # %% mutant="storage_strides"
 # Copies the array
-# A contiguous copy has the same elements and other strides, and doesn't see writes to the array.
+# A contiguous copy has the same elements but other strides, and writes to the array aren't visible in it.
 def from_numpy(array):
     check_array(array)
     return from_array(array.copy(order="C"))
@@ -262,7 +264,8 @@ def from_numpy(array):
 
 # %% mutant="storage_strides"
 # As many elements as the array
-# A view with gaps reaches further than the number of its elements. The storage has to end at the last one reached.
+# A view with gaps reaches further than the number of its elements. The storage has to end at the last element that it
+# reaches.
 def from_numpy(array):
     check_array(array)
     strides = tuple(step // array.itemsize for step in array.strides)
@@ -279,14 +282,14 @@ def contiguous_strides(size):
 
 
 # %% [markdown] exercise="storage_bytes_held" kind="build" points=2
-# ### Exercise 3 · What a list of tensors holds on to
-# `bytes_held` returns how many bytes of memory a list of tensors keeps alive: all bytes of each storage that at least one of
-# them uses. Tensors may share a storage. Copy nothing and change nothing.
+# ### Exercise 3 · Memory that a list of tensors keeps alive
+# `bytes_held` returns how many bytes of memory a list of tensors keeps alive, which are all bytes of every storage that at
+# least one of them uses. Several tensors may share a storage. Copy nothing and change nothing.
 
 
 # %% solution="storage_bytes_held"
 def bytes_held(tensors: list[torch.Tensor]) -> int:
-    """How many bytes the storages of these tensors have together."""
+    """The total number of bytes in the storages of these tensors."""
     ### BEGIN SOLUTION
     held = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
     return sum(held.values())
@@ -315,18 +318,19 @@ check.show(
 )
 
 # %% [markdown] hint="storage_bytes_held"
-# What does a view of one number keep alive? And how many times does a storage count if two tensors use it?
+# What does a view of one element keep alive? And how often does a storage count if two tensors use it?
 
 # %% [markdown] hint="storage_bytes_held"
-# `untyped_storage().nbytes()` is the size of the whole storage. Which number tells you that two storages are the same?
+# `untyped_storage().nbytes()` is the size of the whole storage. Which value tells you that two storages are the same?
 
 # %% [markdown] hint="storage_bytes_held"
-# Make a dict with `untyped_storage().data_ptr()` as the key and the bytes as the value, and add up its values.
+# Make a dict with `untyped_storage().data_ptr()` as the key and the number of bytes as the value, and add up its
+# values.
 
 
 # %% mutant="storage_bytes_held"
 # Counts what the shapes hold
-# `nbytes` of a tensor is what its shape needs. A view of one number keeps the whole storage alive.
+# `nbytes` of a tensor counts what its shape needs, but a view of one element keeps the whole storage alive.
 def bytes_held(tensors):
     return sum(t.nbytes for t in tensors)
 
@@ -340,7 +344,7 @@ def bytes_held(tensors):
 
 # %% mutant="storage_bytes_held"
 # Tells tensors apart by their first element
-# `data_ptr()` of a tensor is the address of its first element. Two views of one storage may begin at different places.
+# `data_ptr()` of a tensor is the address of its first element. Two views of one storage may begin at different elements.
 def bytes_held(tensors):
     return sum({t.data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
@@ -354,14 +358,14 @@ def bytes_held(tensors):
 
 # %% [markdown] exercise="storage_views_meet" kind="build" points=3
 # ### Exercise 4 · Do two views overlap?
-# Two strided views of one storage are given, each as `(size, stride, offset)`, in elements. Do they have an element in
-# common? The even and the odd positions of a storage don't, though their ranges overlap. Sizes are small, so you may look at
+# Two strided views of one storage are given, each as `(size, stride, offset)` in elements. Do they have an element in
+# common? The even and the odd positions of a storage don't, although their ranges overlap. Sizes are small, so you may visit
 # every element. A length may be 0, a size may be `()`, and a stride may be 0.
 
 
 # %% solution="storage_views_meet"
 def views_meet(one: View, other: View) -> bool:
-    """Whether two strided views of the same storage share an element."""
+    """True if two strided views of the same storage have an element in common."""
     ### BEGIN SOLUTION
     places = []
     for size, stride, offset in (one, other):
@@ -397,16 +401,16 @@ check.show({name: views_meet(*pair) for name, pair in cases.items()} | {"gap": g
 # Which positions in the storage does a view of size (2, 3), stride (5, 1) and offset 4 use? Write them down.
 
 # %% [markdown] hint="storage_views_meet"
-# Begin with the offset alone. Each dimension turns every place into `length` places, `step` apart.
+# Begin with the offset alone. Each dimension turns every position into `length` positions that are `step` apart.
 
 # %% [markdown] hint="storage_views_meet"
-# `seen = [place + i * step for place in seen for i in range(length)]` for each dimension; then ask whether the two sets are
-# disjoint. A length of 0 leaves no place, and a size of `()` one.
+# For each dimension, compute `seen = [position + i * step for position in seen for i in range(length)]`, and then
+# test whether the two sets are disjoint. A length of 0 leaves no position, and a size of `()` leaves one.
 
 
 # %% mutant="storage_views_meet"
 # Compares the ranges
-# The even and the odd places have overlapping ranges and no element in common. The strides decide.
+# The even and the odd positions have overlapping ranges but no element in common, so the strides have to decide.
 def views_meet(one, other):
     ends = []
     for size, stride, offset in (one, other):
@@ -417,14 +421,14 @@ def views_meet(one, other):
 
 # %% mutant="storage_views_meet"
 # Compares the offsets
-# Views that begin at different places can still meet further on.
+# Views that begin at different positions can still have a later element in common.
 def views_meet(one, other):
     return one[2] == other[2] and 0 not in one[0] and 0 not in other[0]
 
 
 # %% mutant="storage_views_meet"
 # Looks at the first dimension alone
-# A view with two dimensions reaches more places than its first column.
+# A view with two dimensions reaches more positions than its first column.
 def views_meet(one, other):
     places = []
     for size, stride, offset in (one, other):
@@ -435,7 +439,7 @@ def views_meet(one, other):
 
 # %% mutant="storage_views_meet"
 # Forgets empty views
-# A view with a length of 0 has no element, so it shares none.
+# A view with a length of 0 has no elements, so it can't share one.
 def views_meet(one, other):
     places = []
     for size, stride, offset in (one, other):
@@ -448,8 +452,8 @@ def views_meet(one, other):
 
 # %% [markdown] exercise="storage_repair_frames" kind="repair" points=2
 # ### Exercise 5 · The camera that shows one picture
-# `read_frames` collects frames from a camera. It runs without an error, has the right shapes, and in a test with one
-# frame the numbers were right. With five frames, the training set holds the last frame five times. Repair it.
+# `read_frames` collects frames from a camera. It runs without an error, it returns the right shapes, and in a test with one
+# frame the values were correct. With five frames, however, the training set contains the last frame five times. Fix it.
 
 
 # %% solution="storage_repair_frames"
@@ -488,19 +492,19 @@ check.show(
 )
 
 # %% [markdown] hint="storage_repair_frames"
-# Print the whole list after each turn of the loop. When does the first frame change?
+# Print the whole list after each iteration of the loop. When does the first frame change?
 
 # %% [markdown] hint="storage_repair_frames"
-# Compare `data_ptr()` of the five tensors. The camera writes into `buffer` each time; which line copies?
+# Compare `data_ptr()` of the five tensors. The camera writes into `buffer` each time. Which line makes a copy?
 
 # %% [markdown] hint="storage_repair_frames"
-# Each frame needs memory of its own while the buffer still holds it: `torch.tensor(buffer)` or
-# `torch.from_numpy(buffer).clone()`, inside the loop.
+# Each frame needs memory of its own while the buffer still contains it. Inside the loop, use `torch.tensor(buffer)`
+# or `torch.from_numpy(buffer).clone()`.
 
 
 # %% mutant="storage_repair_frames"
 # as_tensor instead
-# as_tensor copies only if dtype or device must change. Neither does, so all frames still share the buffer.
+# as_tensor copies only if dtype or device have to change. Neither does here, so all frames still share the buffer.
 def read_frames(camera, count, shape):
     buffer = np.empty(shape, np.float32)
     frames = []
@@ -524,7 +528,7 @@ def read_frames(camera, count, shape):
 
 # %% mutant="storage_repair_frames"
 # Converts instead of copying
-# `.float()` gives the same tensor back if it is float32 already. No copy is made.
+# `.float()` returns the tensor itself if it is float32 already, so no copy is made.
 def read_frames(camera, count, shape):
     buffer = np.empty(shape, np.float32)
     frames = []
@@ -536,7 +540,7 @@ def read_frames(camera, count, shape):
 
 # %% mutant="storage_repair_frames"
 # Keeps the last frame only
-# Only the last frame is kept, and the list holds it `count` times.
+# Only the last frame is kept, and the list contains it `count` times.
 def read_frames(camera, count, shape):
     buffer = np.empty(shape, np.float32)
     for _ in range(count):
@@ -546,49 +550,51 @@ def read_frames(camera, count, shape):
 
 # %% [markdown] exercise="storage_random" kind="core" points="2 1" part="mytorch.random:Generator.normal mytorch.random:box_muller mytorch.random:randn | mytorch.random:randperm"
 # ### Exercise 6 · PyTorch's random numbers, to the digit
-# A seed gives a stream of words of 32 bits, and libraries that seed a Mersenne Twister in the same way get the same ones.
-# They turn these words into numbers in different ways, so the same seed doesn't make NumPy and PyTorch agree. Write two of
-# PyTorch's recipes: normal numbers, and a random order. `self.uniform(count, bits)` gives numbers in [0, 1) with 24 or 53 random bits, and
-# `source.words(count)` the next words as whole numbers.
+# This exercise belongs to the optional section of the lesson. A seed fixes a stream of 32-bit words, and libraries that seed a
+# Mersenne Twister in the same way get the same words. They turn the words into numbers in different ways, however, so the
+# same seed doesn't make NumPy and PyTorch agree. Write two of PyTorch's methods: normally distributed numbers, and a random
+# order. `self.uniform(count, bits)` returns numbers in [0, 1) with 24 or 53 random bits, and `source.words(count)` returns the
+# next words as integers.
 #
 # After `mytorch.manual_seed(0)`, `mytorch.randn(3)` is `tensor([ 1.5410, -0.2934, -2.1788])`, as in PyTorch.
 
 
 # %% docstrings="storage_random"
 def normal():
-    """One normal number. They come in pairs; the second waits in `self.waiting` for the next call.
+    """One normally distributed number. They come in pairs; the second waits in `self.waiting` for the next call.
 
-    A pair is made of two uniform numbers u and v with 53 bits, drawn in this order: the first number is
-    √(-2 log(1 - v)) · cos(2πu), the second has the sine in place of the cosine. `self.waiting` is None
-    while no number waits. Both are floats of Python.
+    A pair is made from two uniform numbers u and v with 53 bits, drawn in this order. The first number is
+    √(-2 log(1 - v)) · cos(2πu), and the second has the sine instead of the cosine. `self.waiting` is None
+    while no number waits. Both numbers are Python floats.
     """
 
 
 def box_muller():
-    """Normal numbers from uniform ones, in groups of 16: the j-th and the (j + 8)-th of a group belong together.
+    """Normally distributed numbers from uniform ones, in groups of 16; the j-th and the (j + 8)-th of a group form a pair.
 
-    For u_j and u_(j + 8) they are √(-2 log(1 - u_j)) times the cosine and times the sine of 2π u_(j + 8). The
-    cosine's number stands in place j of the result, the sine's in place j + 8.
+    The pair of u_j and u_(j + 8) is √(-2 log(1 - u_j)) times the cosine, and times the sine, of 2π u_(j + 8).
+    The number with the cosine has position j in the group, and the one with the sine has position j + 8.
     """
 
 
 def randn():
-    """Normal numbers, mean 0 and variance 1.
+    """Normally distributed numbers with mean 0 and variance 1.
 
-    Fewer than 16 are `source.normal()`, one by one. For more, draw as many uniform numbers as there are to
-    be, with `bits_of(type_)` bits, in the type in which they are computed: float64 for float64, else float32.
-    Whole groups of 16 are made by `box_muller`. If some are left over, 16 more uniform numbers are drawn, and
-    the last 16 places of the result are made anew from these. (For types of 16 bits nothing is drawn for the
-    incomplete group at first.) The result has the dtype asked for, by default `settings.default_dtype`;
-    `new(array, device, requires_grad)` makes a tensor of an array.
+    Their source is `generator`, or `default_generator` if it is None. Fewer than 16 numbers are
+    `source.normal()`, one by one. For more, draw as many uniform numbers as there are elements, with
+    `bits_of(type_)` bits, and compute in float64 for float64 and in float32 for all other types. `box_muller`
+    makes the complete groups of 16. If the count is no multiple of 16, draw 16 more uniform numbers and use
+    them to compute the last 16 elements of the result again. (For 16-bit types nothing is drawn for the
+    incomplete group at first.) The result has the dtype that was asked for, by default
+    `settings.default_dtype`; `new(array, device, requires_grad)` makes a tensor from an array.
     """
 
 
 def randperm():
     """The numbers below n in random order, as int64.
 
-    Start with 0, 1, 2, … and draw n - 1 words. For each place in turn, exchange what stands there with what
-    stands at a place from it on: `place + word % (n - place)` (Fisher and Yates).
+    Start with 0, 1, 2, … and draw n - 1 words. At each position in turn, exchange the element with the one
+    at `position + word % (n - position)` (Fisher and Yates).
     """
 
 
@@ -656,22 +662,23 @@ check.show(
 )
 
 # %% [markdown] hint="storage_random"
-# `normal`: if a number waits, return it and set `self.waiting` to None. Otherwise `u, v = self.uniform(2, 53)`.
-# `randperm`: exchange two entries of a list with `order[a], order[b] = order[b], order[a]`.
+# `normal`: if a number is waiting, return it and set `self.waiting` to None. Otherwise begin with `u, v =
+# self.uniform(2, 53)`. `randperm`: exchange two elements of a list with `order[a], order[b] = order[b], order[a]`.
 
 # %% [markdown] hint="storage_random"
-# `box_muller`: `uniform.reshape(-1, 2, 8)` puts the first eight of each group into `[:, 0]` and the other eight into
-# `[:, 1]`. Stack cosine and sine along dimension 1 and flatten.
+# `box_muller`: `uniform.reshape(-1, 2, 8)` puts the first eight numbers of each group into `[:, 0]` and the other
+# eight into `[:, 1]`. Stack cosine and sine along dimension 1 and flatten the result.
 
 # %% [markdown] hint="storage_random"
-# `randn`: `whole = count // 16 * 16`. Draw `count` uniform numbers (`whole` of them if `type_.itemsize == 2`), convert
-# with `.astype(exact)`, and start with `box_muller(uniform[:whole])` and zeros for the rest. If `count % 16`, the last 16
-# are `box_muller(source.uniform(16, bits_of(type_)).astype(exact))`.
+# `randn`: `whole = count // 16 * 16`, and `exact` is the NumPy type to compute in. Draw `count` uniform numbers (only
+# `whole` of them if `type_.itemsize == 2`), convert them with `.astype(exact)`, and start with
+# `box_muller(uniform[:whole])` and zeros for the rest. If `count % 16` isn't 0, the last 16 elements are
+# `box_muller(source.uniform(16, bits_of(type_)).astype(exact))`.
 
 
 # %% mutant="storage_random"
 # Lets no number wait
-# Box and Muller's formula makes two numbers at a time. PyTorch keeps the second one for the next call.
+# The formula of Box and Muller makes two numbers at a time, and PyTorch keeps the second one for the next call.
 def normal(self):
     u, v = self.uniform(2, 53)
     return float(np.sqrt(-2 * np.log1p(-v)) * np.cos(2 * np.pi * u))
@@ -692,7 +699,7 @@ def normal(self):
 
 # %% mutant="storage_random"
 # Neighbours belong together
-# In a group of 16 the first eight numbers give the radius, the other eight the angle.
+# In a group of 16 the first eight numbers give the radius and the other eight give the angle.
 def box_muller(uniform):
     groups = uniform.reshape(-1, 8, 2)
     radius, angle = np.sqrt(-2 * np.log(1 - groups[..., 0])), 2 * np.pi * groups[..., 1]
@@ -701,7 +708,7 @@ def box_muller(uniform):
 
 # %% mutant="storage_random"
 # The last ones one by one
-# What doesn't fill a group of 16 isn't made one by one: the last 16 numbers are drawn again, together.
+# The elements that don't fill a group of 16 aren't made one by one: the last 16 are drawn again together.
 def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
     shape, type_, source = one_tuple(size), dtype or settings.default_dtype, generator or default_generator
     count = count_of(shape)
@@ -714,7 +721,7 @@ def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
 
 # %% mutant="storage_random" spoils="randn"
 # A generator for a few numbers alone
-# From 16 numbers on, too, a given generator is the source; the default one doesn't move.
+# With 16 numbers and more, too, a generator that was passed is the source, and the default one doesn't advance.
 def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
     shape, type_, source = one_tuple(size), dtype or settings.default_dtype, generator or default_generator
     count = count_of(shape)
@@ -731,8 +738,8 @@ def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
 
 # %% mutant="storage_random"
 # Any place
-# Exchanging each place with *any* place makes some orders more likely than others: n^n draws can't be shared out equally
-# among n! orders. Choose from the places that are left.
+# Exchanging each element with *any* other makes some orders more likely than others, because n^n draws can't be
+# divided equally among n! orders. Choose from the positions that are left.
 def randperm(n, *, generator=None):
     order = list(range(n))
     for place, word in enumerate((generator or default_generator).words(max(n - 1, 0)).tolist()):
@@ -743,7 +750,7 @@ def randperm(n, *, generator=None):
 
 # %% mutant="storage_random"
 # Ignores the generator
-# If a generator is given, the words come from it; the default one is for calls without.
+# If a generator is passed, the words come from it. The default one is for calls without a generator.
 def randperm(n, *, generator=None):
     order = list(range(n))
     for place, word in enumerate(default_generator.words(max(n - 1, 0)).tolist()):
@@ -754,7 +761,7 @@ def randperm(n, *, generator=None):
 
 # %% mutant="storage_random"
 # From the end
-# The loop goes through the places from the first to the last.
+# The loop goes through the positions from the first to the last.
 def randperm(n, *, generator=None):
     order = list(range(n))
     words = (generator or default_generator).words(max(n - 1, 0)).tolist()
