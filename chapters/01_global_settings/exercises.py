@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Global settings
-# You write three parts of `mytorch`, repair a test helper that makes other tests fail, and measure how many digits each
-# type needs. In exercises 2 to 4 you use Python and NumPy alone; elsewhere `torch` is minitorch.
+# You write three parts of `mytorch`, fix a test helper that makes other tests fail, and measure how many digits each type
+# needs. Exercises 2 to 4 use Python and NumPy alone; elsewhere `torch` is minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -16,7 +16,7 @@ from course import check
 import minitorch as torch
 
 # %% [markdown] exercise="settings_predict_types" kind="predict" points=1
-# ### Exercise 1 · Which type?
+# ### Exercise 1 · Predict the dtypes
 # ```python
 # old = torch.tensor([1.5, 2.5])
 # torch.set_default_dtype(torch.float64)
@@ -28,7 +28,7 @@ import minitorch as torch
 # torch.set_default_dtype(torch.float32)
 # f = b + old
 # ```
-# Give the dtype of each as a string, such as `"int64"`. Write it down without running the code.
+# Write down the dtype of each variable as a string, such as `"int64"`, without running the code.
 
 # %% solution="settings_predict_types"
 prediction = {
@@ -55,14 +55,15 @@ names = {name: str(prediction[name]).removeprefix("torch.") for name in "abcdef"
 check.show(names, secret=True)
 
 # %% [markdown] hint="settings_predict_types"
-# The default matters only where no operand is a floating-point tensor. Does the Python number in `a` bring a type?
+# The default matters only if no operand is a floating-point tensor. Does the Python number in `a` have a dtype of its
+# own?
 
 # %% [markdown] hint="settings_predict_types"
 # `b` divides integers, so it takes the default of that moment and keeps it. `//` of two integers gives an integer.
 
 # %% [markdown] hint="settings_predict_types"
-# `d` and `e` differ: `zeros(2)` takes the default and is then added to `old`, and the wider type wins. `zeros_like` takes the
-# type of its argument.
+# `d` and `e` differ: `zeros(2)` takes the default and is then added to `old`, and the wider type wins, while
+# `zeros_like` takes the dtype of its argument.
 
 # %% mutant="settings_predict_types"
 # The default converts what exists
@@ -71,7 +72,7 @@ prediction = {"a": "float64", "b": "float64", "c": "int64", "d": "float64", "e":
 
 # %% mutant="settings_predict_types"
 # A Python float counts as float64
-# A Python number brings no type of its own. It adapts to the floating-point tensor beside it: `a` is float32.
+# A Python number has no dtype of its own. It adapts to the floating-point tensor beside it, so `a` is float32.
 prediction = {"a": "float64", "b": "float64", "c": "int64", "d": "float64", "e": "float32", "f": "float64"}
 
 # %% mutant="settings_predict_types"
@@ -91,12 +92,12 @@ prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e":
 
 # %% mutant="settings_predict_types"
 # Floor division makes floats
-# `/` always gives a floating-point result, `//` doesn't: of two integers it gives an integer, so `c` is int64.
+# `/` always gives a floating-point result, but `//` doesn't. With two integers it gives an integer, so `c` is int64.
 prediction = {"a": "float32", "b": "float64", "c": "float64", "d": "float64", "e": "float32", "f": "float64"}
 
 # %% mutant="settings_predict_types"
 # An old tensor decides for all
-# `d` adds a float64 and a float32. The wider type wins: float64.
+# `d` adds a float64 tensor and a float32 one, and the wider type, float64, wins.
 prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float32", "e": "float32", "f": "float64"}
 
 # %% mutant="settings_predict_types"
@@ -105,31 +106,32 @@ prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float32", "e":
 prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e": "float64", "f": "float64"}
 
 # %% [markdown] exercise="settings_device" kind="core" points="2 2" part="mytorch.settings:parse_device | mytorch.settings:device.__enter__ mytorch.settings:device.__exit__"
-# ### Exercise 2 · The name of a device, and a block that restores the default
-# `parse_device("cuda:1")` is `("cuda", 1)`, and `parse_device("cpu")` is `("cpu", None)`. The messages are PyTorch's, but
-# your list of known types is short: `cpu, cuda`. A device also works in a `with` statement. Inside the block it is the
-# default device; afterwards the default is what it was before. You may enter the same object again inside its own block.
+# ### Exercise 2 · Device strings, and a block that restores the default
+# `parse_device("cuda:1")` returns `("cuda", 1)`, and `parse_device("cpu")` returns `("cpu", None)`. The error messages are
+# PyTorch's, but your list of known types is short: `cpu, cuda`. A device also works in a `with` statement. Inside the block it
+# is the default device, and afterwards the default is what it was before. The same object may be entered again inside its own
+# block.
 
 
 # %% docstrings="settings_device"
 def parse_device():
-    """Split a device's text into its type and index.
+    """Split a device string into its type and index.
 
-    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type is a word of letters. The
-    index, if there is a colon, is a number without leading zeros.
+    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type consists of letters. The index, which
+    follows a colon, is a number without leading zeros.
 
     Raises:
-        RuntimeError: "Device string must not be empty"; for a text of another form "Invalid
+        RuntimeError: "Device string must not be empty"; for a string of another form "Invalid
             device string: 'cuda:01'"; for a type that isn't in `device.TYPES` "Expected one
             of cpu, cuda device type at start of device string: gpu".
     """
 
 
 def __enter__():
-    """Become the default device (`settings.default_device`), and return the device itself.
+    """Make this device the default (`settings.default_device`), and return it.
 
-    The same device may be entered again inside its own block. The list `self.outer` is there to
-    remember what `__exit__` has to restore.
+    The same device may be entered again inside its own block. The list `self.outer` is provided for
+    what `__exit__` has to restore.
     """
 
 
@@ -194,19 +196,20 @@ def nested(places):
 values |= {"the default device after each step": seen, "`as` names the device": entered is one}
 values |= {"eight more blocks, each in the one before": [str(devices[place]) for place in places]}
 values |= {"the default device in them and after each": nested(places)}
-check.show(values, text="What each text means, or its error; then the default devices.")
+check.show(values, text="The type and index of each string, or its error; then the default devices.")
 
 # %% [markdown] hint="settings_device"
-# `re` is imported. `re.fullmatch` compares the whole text with a pattern. Which characters may the type have, and which
-# the index? Check the form first, then whether the type is known.
+# `re` is imported, and `re.fullmatch` compares the whole string with a pattern. Which characters may the type
+# contain, and which may the index? Check the form first, and then whether the type is known.
 
 # %% [markdown] hint="settings_device"
-# An index without leading zeros is `0`, or a digit from 1 to 9 followed by any digits: `0|[1-9][0-9]*`. Put it with its
-# colon into a group that may be missing.
+# An index without leading zeros is `0`, or a digit from 1 to 9 followed by any digits: `0|[1-9][0-9]*`. Put it with
+# its colon into an optional group.
 
 # %% [markdown] hint="settings_device"
-# `__enter__`: append `settings.default_device` to `self.outer`, set it to `self`, return `self`. `__exit__`: set it to
-# what `self.outer.pop()` gives. Return nothing, or errors from inside are swallowed.
+# `__enter__`: append `settings.default_device` to `self.outer`, set the default to `self`, and return `self`.
+# `__exit__`: set the default to `self.outer.pop()`. Return nothing from `__exit__`, because a true value would
+# swallow errors.
 
 
 # %% mutant="settings_device"
@@ -237,7 +240,7 @@ def __exit__(self, *error):
 
 # %% mutant="settings_device"
 # Swallows errors
-# An `__exit__` that returns something true tells Python that the error is dealt with. Return nothing.
+# An `__exit__` that returns a true value tells Python that the error has been handled. Return nothing.
 def __exit__(self, *error):
     settings.default_device = self.outer.pop()
     return True
@@ -245,7 +248,7 @@ def __exit__(self, *error):
 
 # %% mutant="settings_device"
 # Splits at the colon and converts
-# `int("01")` is 1, and `int(" 7")` is 7: Python is more lenient than PyTorch, which refuses both.
+# `int("01")` is 1 and `int(" 7")` is 7, so Python is more lenient than PyTorch, which refuses both.
 def parse_device(text):
     if not text:
         raise RuntimeError("Device string must not be empty")
@@ -259,7 +262,7 @@ def parse_device(text):
 
 # %% mutant="settings_device"
 # Lets a line break pass
-# `$` also matches before a line break at the end of the text. `re.fullmatch` doesn't let it pass.
+# `$` also matches before a line break at the end of the string, whereas `re.fullmatch` doesn't.
 def parse_device(text):
     if not text:
         raise RuntimeError("Device string must not be empty")
@@ -275,7 +278,7 @@ def parse_device(text):
 
 # %% mutant="settings_device"
 # A type with digits in it
-# The type is a word of letters, so "cuda7" is no device string. `\w` also stands for digits and the underscore.
+# The type consists of letters, so "cuda7" isn't a valid device string. `\w` also matches digits and the underscore.
 def parse_device(text):
     if not text:
         raise RuntimeError("Device string must not be empty")
@@ -291,7 +294,7 @@ def parse_device(text):
 
 # %% mutant="settings_device"
 # Index 0 where none was named
-# "cuda" names no index: it means the current GPU, whichever that is. Its index is None.
+# "cuda" names no index, because it means whichever GPU is current. Its index is None.
 def parse_device(text):
     if not text:
         raise RuntimeError("Device string must not be empty")
@@ -307,7 +310,7 @@ def parse_device(text):
 
 # %% mutant="settings_device"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def parse_device(text):
     import minitorch
 
@@ -317,15 +320,15 @@ def parse_device(text):
 
 # %% [markdown] exercise="settings_printing" kind="core" points="1 2 1" part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
 # ### Exercise 3 · How a number is written
-# Three small functions decide what a tensor looks like. `needs_scientific` has the first rule of the lesson. `write` turns
-# one number into text; the attributes that it needs (`options`, `is_floating_point`, `scientific`, `whole`) were set in
-# `Formatter.__init__`, which the lesson shows. `edges` picks what a summary shows: of a 4 × 2 array with `edgeitems=1`,
-# the first and the last row, both whole. `_brackets` does the rest.
+# Three small functions decide what a tensor looks like. `needs_scientific` implements the first rule of the lesson. `write`
+# turns one number into text; `Formatter.__init__`, which the lesson shows at its end, has set the attributes that it needs
+# (`options`, `is_floating_point`, `scientific`, `whole`). `edges` picks the elements that a summary shows: for a 4 × 2 array
+# with `edgeitems=1` these are the whole first and the whole last row. `_brackets` does the rest.
 
 
 # %% docstrings="settings_printing"
 def needs_scientific():
-    """Whether PyTorch prints these finite numbers, none of them 0, in scientific notation.
+    """True if PyTorch prints these numbers, which are finite and not 0, in scientific notation.
 
     It does if the largest magnitude is more than 1000 times the smallest, or above 1e8, or
     if the smallest is below 1e-4.
@@ -333,18 +336,20 @@ def needs_scientific():
 
 
 def write():
-    """One number as text, without padding.
+    """Return one number as text, without padding.
 
-    Without `is_floating_point`, as Python writes it. Otherwise with `options.precision` digits
-    after the point, in scientific notation if `scientific` is set. If it isn't and `whole` is,
-    with a point and no digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
+    Unless `is_floating_point` is set, the text is Python's. A floating-point number has
+    `options.precision` digits after the point, and is in scientific notation if `scientific` is set.
+    If `scientific` isn't set and `whole` is, it has a point and no digits: `3.`. Infinities and nan
+    are always `inf`, `-inf` and `nan`.
     """
 
 
 def edges():
     """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
 
-    A dimension of at most twice that length is shown whole. The result has as many dimensions.
+    A dimension whose length is at most twice that number is shown whole. The result has as many
+    dimensions as `numbers`.
     """
 
 
@@ -395,11 +400,12 @@ check.show(values, text="When notation is scientific, and arrays as your functio
 
 # %% [markdown] hint="settings_printing"
 # `write` has four cases, in this order: not floating-point, scientific, whole, everything else. Python's format
-# specifications do the work: `f"{number:.3e}"`, `f"{number:.0f}"`, `f"{number:.3f}"`. Mind `inf` among whole numbers.
+# specifications do the work: `f"{number:.3e}"`, `f"{number:.0f}"`, `f"{number:.3f}"`. Watch out for `inf` among whole
+# numbers.
 
 # %% [markdown] hint="settings_printing"
-# `edges`: go through the axes. Where the length is above `2 * options.edgeitems`, take the first and last places with
-# `numbers.take(places, axis)`. A shorter axis stays as it is.
+# `edges`: go through the axes. Where the length is above `2 * options.edgeitems`, take the first and last indices
+# with `numbers.take(indices, axis)`. Leave a shorter axis unchanged.
 
 
 # %% mutant="settings_printing"
@@ -453,7 +459,8 @@ def write(self, number):
 
 # %% mutant="settings_printing"
 # Asks each number whether it is whole
-# All numbers of a tensor have one form: beside 0.5, the 2 is written as `2.0000`. `self.whole` is about all of them.
+# All elements of a tensor have one form, so beside 0.5 the 2 is written as `2.0000`. `self.whole` describes all of
+# them.
 def write(self, number):
     if not self.is_floating_point or not np.isfinite(number):
         return str(number)
@@ -464,7 +471,7 @@ def write(self, number):
 
 # %% mutant="settings_printing"
 # Asks for whole numbers first
-# Whole numbers may be scientific too: `[1., 1001.]` is. Look at `scientific` before `whole`.
+# Whole numbers may be printed in scientific notation too, as in `[1., 1001.]`. Check `scientific` before `whole`.
 def write(self, number):
     if not self.is_floating_point or not np.isfinite(number):
         return str(number)
@@ -501,14 +508,15 @@ def write(self, number):
 
 # %% mutant="settings_printing"
 # Formats the hidden middle too
-# A summary is formatted from the elements that it shows. Hidden ones must not widen the columns or change the notation.
+# A summary is formatted from the elements that it shows, so hidden elements must not widen the columns or change the
+# notation.
 def edges(numbers, options):
     return numbers
 
 
 # %% mutant="settings_printing"
 # Cuts the last two dimensions
-# An array of three dimensions is cut along the first as well, if that is long.
+# A three-dimensional array is also shortened along its first dimension, if that is long.
 def edges(numbers, options):
     for axis in range(max(numbers.ndim - 2, 0), numbers.ndim):
         length = numbers.shape[axis]
@@ -520,7 +528,7 @@ def edges(numbers, options):
 
 # %% mutant="settings_printing"
 # Cuts the first dimension only
-# Every dimension that is longer than twice `edgeitems` is cut.
+# Every dimension that is longer than twice `edgeitems` has to be shortened.
 def edges(numbers, options):
     if len(numbers) <= 2 * options.edgeitems:
         return numbers
@@ -529,7 +537,7 @@ def edges(numbers, options):
 
 # %% mutant="settings_printing"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def write(self, number):
     import minitorch
 
@@ -537,34 +545,35 @@ def write(self, number):
 
 
 # %% [markdown] exercise="settings_options" kind="core" points="1 2" part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
-# ### Exercise 4 · Setting a setting
-# Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default, and leaves the
-# state unchanged then. `set_printoptions` changes the options that you name and leaves the others, with one exception.
+# ### Exercise 4 · Functions that change settings
+# Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default dtype, and then
+# leaves the state unchanged. `set_printoptions` changes the options that you name and leaves the others as they are, with one
+# exception, which the docstring describes.
 
 
 # %% docstrings="settings_options"
 def set_default_dtype():
-    """Make `d` the type of new floating-point tensors (`settings.default_dtype`).
+    """Make `d` the dtype of new floating-point tensors (`settings.default_dtype`).
 
     Raises:
-        TypeError: "only floating-point types are supported as the default type" for another
-            dtype; the same after "invalid dtype object: " for what isn't a `dtype` at all.
+        TypeError: "only floating-point types are supported as the default type" for any other
+            dtype; the same message after "invalid dtype object: " for an object that isn't a `dtype`.
     """
 
 
 def set_printoptions():
-    """Change how tensors are printed, in `settings.print`. What is None stays as it is.
+    """Change how tensors are printed, in `settings.print`. Options that are None stay unchanged.
 
-    With one exception: `sci_mode` is set by every call, and None lets the numbers decide.
+    There is one exception: every call sets `sci_mode`, and None lets the values decide.
 
     Args:
         precision: digits after the decimal point.
-        threshold: the number of elements above which the middle is left out.
-        edgeitems: how many are then shown at each end of a dimension.
+        threshold: the number of elements above which a tensor is summarized.
+        edgeitems: how many elements a summary shows at each end of a dimension.
         linewidth: characters in a line.
         profile: a name in `PROFILES`, whose values are set first, so that the other arguments
-            win. An unknown name does nothing, as in PyTorch.
-        sci_mode: scientific notation, always or never.
+            override them. An unknown name does nothing, as in PyTorch.
+        sci_mode: True for scientific notation always, False for never.
     """
 
 
@@ -597,16 +606,16 @@ for call in (
 check.show(values, text="The default after each call, and its error; then the print options.")
 
 # %% [markdown] hint="settings_options"
-# Check before you set: first whether it is a `dtype` at all, then whether it is a floating-point one. The state is
-# `settings.default_dtype` and the fields of `settings.print`.
+# Check before you set: first whether it is a `dtype` at all, and then whether it is a floating-point one. The state
+# consists of `settings.default_dtype` and the fields of `settings.print`.
 
 # %% [markdown] hint="settings_options"
-# `threshold=0` and `precision=0` are values, not gaps: compare with None. A profile comes first, so that what is named
-# beside it wins.
+# `threshold=0` and `precision=0` are values, so compare with None. The profile comes first, so that the other
+# arguments override it.
 
 # %% [markdown] hint="settings_options"
-# `PROFILES.get(profile, {})` is a dict of names and values; `setattr(settings.print, name, value)` sets one.
-# Last, and in every call: `settings.print.sci_mode = sci_mode`.
+# `PROFILES.get(profile, {})` is a dict of names and values, and `setattr(settings.print, name, value)` sets one of
+# them. At the end of every call, set `settings.print.sci_mode = sci_mode`.
 
 
 # %% mutant="settings_options"
@@ -623,7 +632,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 # %% mutant="settings_options"
 # Leaves sci_mode alone
-# That would be sensible, but PyTorch sets `sci_mode` in every call: None means that the numbers decide.
+# That would be sensible, but PyTorch sets `sci_mode` in every call, and None means that the values decide.
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     if profile is not None:
         for name, value in PROFILES.get(profile, {}).items():
@@ -635,8 +644,22 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 # %% mutant="settings_options"
+# Ignores the case of a profile
+# Names of profiles are case-sensitive, as in PyTorch: "FULL" is an unknown name and does nothing.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    for name, value in PROFILES.get((profile or "").lower(), {}).items():
+        setattr(settings.print, name, value)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings.print, name, value)
+    settings.print.sci_mode = sci_mode
+
+
+# %% mutant="settings_options"
 # Starts from the default profile
-# A call without a profile leaves the options that it doesn't name as they are. Yours puts them back to the default profile.
+# A call without a profile leaves the options that it doesn't name unchanged, while yours resets them to the default
+# profile.
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     for name, value in PROFILES.get(profile, PROFILES["default"]).items():
         setattr(settings.print, name, value)
@@ -663,7 +686,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 # %% mutant="settings_options"
 # The profile comes last
-# What is named beside a profile wins over it: `profile="short", linewidth=40` has lines of 40.
+# The other arguments override the profile: with `profile="short", linewidth=40` lines have 40 characters.
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     for name, value in given.items():
@@ -677,7 +700,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 # %% mutant="settings_options"
 # Sets first, checks later
-# The refused type is the default now. Check before you touch the state.
+# The refused dtype has become the default. Check it before you change the state.
 def set_default_dtype(d):
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -688,7 +711,8 @@ def set_default_dtype(d):
 
 # %% mutant="settings_options"
 # Asks a text whether it is a floating-point type
-# `"float64"` isn't a `dtype` and has no `is_floating_point`. Look at `isinstance(d, dtype)` first, and raise the TypeError.
+# `"float64"` isn't a `dtype` and has no `is_floating_point`. Check `isinstance(d, dtype)` first, and raise the
+# TypeError.
 def set_default_dtype(d):
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
@@ -697,7 +721,7 @@ def set_default_dtype(d):
 
 # %% mutant="settings_options"
 # Takes any dtype
-# Integers can't hold what Python's floats become. PyTorch refuses them as a default.
+# Python floats take the default dtype, and integers can't hold them, so PyTorch refuses an integer type.
 def set_default_dtype(d):
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -706,7 +730,7 @@ def set_default_dtype(d):
 
 # %% mutant="settings_options"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def set_printoptions(**options):
     import minitorch
 
@@ -715,16 +739,16 @@ def set_printoptions(**options):
 
 # %% [markdown] exercise="settings_repair_helper" kind="repair" points=3
 # ### Exercise 5 · A test suite that depends on its order
-# A colleague runs numerical tests in double precision with this decorator. Each test passes by itself. When all of them
-# run, some fail, and which ones depends on the order:
+# A colleague runs numerical tests in double precision with this decorator. Each test passes by itself, but when all of them
+# run, some fail, and which ones fail depends on the order:
 #
 # ```python
 # double = in_double(mean_of)       # mean_of(values) = torch.tensor(values).mean()
-# double([0.1, 0.2])                # float64, as wanted
-# double([])                        # an error, as wanted: [] has no numbers
+# double([0.1, 0.2])                # float64, as it should be
+# double([])                        # an error, as it should be: [] has no elements
 # torch.tensor([0.1]).dtype         # torch.float64 ?
 # ```
-# Repair `in_double`, so that no test can tell what ran before it.
+# Fix `in_double`, so that no test is affected by the tests that ran before it.
 
 
 # %% solution="settings_repair_helper"
@@ -799,10 +823,10 @@ check.show(values, text="Results and errors, each with the default dtype afterwa
 # Print `torch.get_default_dtype()` after each of the calls above, under several defaults. When does it change?
 
 # %% [markdown] hint="settings_repair_helper"
-# Two things are wrong. One shows after an error. The other shows if the default before the call isn't float32.
+# There are two bugs. One shows after an error, and the other shows if the default before the call isn't float32.
 
 # %% [markdown] hint="settings_repair_helper"
-# Ask `torch.get_default_dtype()` on entering each call, and put the answer back in a `finally`.
+# Read `torch.get_default_dtype()` at the start of each call, and restore that dtype in a `finally`.
 
 
 # %% mutant="settings_repair_helper"
@@ -821,7 +845,7 @@ def in_double(function):
 
 # %% mutant="settings_repair_helper"
 # Always back to float32
-# The default before the call may have been another one: ask for it.
+# The default before the call may have been another dtype, so read it before you change it.
 def in_double(function):
     def inside(*arguments):
         torch.set_default_dtype(torch.float64)
@@ -851,7 +875,8 @@ def in_double(function):
 
 # %% mutant="settings_repair_helper"
 # One place to remember
-# A function that calls itself overwrites what the outer call had to remember. Each call needs a variable of its own.
+# A function that calls itself overwrites the value that the outer call had stored. Each call needs a variable of its
+# own.
 def in_double(function):
     before = None
 
@@ -869,7 +894,7 @@ def in_double(function):
 
 # %% mutant="settings_repair_helper"
 # Swallows the error
-# A helper must not hide the failure of a test: restore, and let the error go on.
+# A helper must not hide the failure of a test. Restore the default, and let the error propagate.
 def in_double(function):
     def inside(*arguments):
         before = torch.get_default_dtype()
@@ -886,9 +911,9 @@ def in_double(function):
 
 # %% [markdown] exercise="settings_measure_digits" kind="measure" points=2
 # ### Exercise 6 · How many digits does a type need?
-# Print a tensor in scientific notation and read the text back. You want the same numbers, bit for bit. Find by experiment
-# the smallest `precision` that achieves this for *every* number of a type: float16, bfloat16, float32 and float64. Try
-# thousands of random numbers from several ranges, among them 1 to 10 and 1000 to 1024.
+# Print a tensor in scientific notation, read the text back, and compare: you want the same values, bit for bit. Find by
+# experiment the smallest `precision` that achieves this for *every* value of a type, for float16, bfloat16, float32 and
+# float64. Try thousands of random numbers from several ranges, including 1 to 10 and 1000 to 1024.
 #
 # ```python
 # torch.set_printoptions(precision=4, sci_mode=True, threshold=10**6)
@@ -910,20 +935,21 @@ names = ("float16", "bfloat16", "float32", "float64")
 check.show({name: int(precision[name]) for name in names}, secret=True)
 
 # %% [markdown] hint="settings_measure_digits"
-# Write a function of a dtype and a precision that counts how many of 10,000 random numbers come back changed, and call it
-# in a loop. Change one of the two at a time.
+# Write a function of a dtype and a precision that counts how many of 10,000 random numbers come back changed. Call it
+# in a loop, and change one of the two arguments at a time.
 
 # %% [markdown] hint="settings_measure_digits"
-# Few numbers hit the worst case. It is where a type's numbers lie close together compared with decimal ones: above a
-# power of ten and just below a power of two, such as 1000 to 1024.
+# Only few numbers are the worst case. It occurs where a type's values are close together compared with decimal ones,
+# which is above a power of ten and just below a power of two, such as 1000 to 1024.
 
 # %% [markdown] hint="settings_measure_digits"
-# Theory agrees with a good experiment: p bits need ⌈p·log₁₀2 + 1⌉ significant digits, and `precision` counts those after
-# the point, one digit fewer. The types have 11, 8, 24 and 53 bits.
+# Theory agrees with a good experiment: p bits need ⌈p·log₁₀2 + 1⌉ significant digits, and `precision` counts only
+# those after the point, which are one fewer. The types have 11, 8, 24 and 53 bits.
 
 # %% mutant="settings_measure_digits"
 # Digits that are right
-# That is how many decimal digits of a *text* survive in the type. To tell the type's numbers apart, you need more.
+# That is how many decimal digits of a *text* the type preserves. You need more digits to distinguish all values of
+# the type.
 precision = {"float16": 2, "bfloat16": 1, "float32": 5, "float64": 14}
 
 # %% mutant="settings_measure_digits"
@@ -933,7 +959,8 @@ precision = {"float16": 5, "bfloat16": 4, "float32": 9, "float64": 17}
 
 # %% mutant="settings_measure_digits"
 # Too few numbers tried
-# That worked for the numbers you drew. There are others, where the type's numbers lie closer than the decimal ones.
+# That worked for the numbers that you drew. There are others, where the type's values are closer together than the
+# decimal ones.
 precision = {"float16": 3, "bfloat16": 2, "float32": 7, "float64": 15}
 
 # %% mutant="settings_measure_digits"
