@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Types and dispatch
-# Seven exercises, 18 points. `torch` is `minitorch`. Exercises 2 to 4 write `mytorch`; what passes there goes into
-# `my/mytorch`. Your functions run inside a file of `mytorch`. The functions that a docstring mentions are there; import
-# anything else, NumPy too, in the cell.
+# These seven exercises are worth 18 points. `torch` is `minitorch`. Exercises 2 to 4 write parts of `mytorch`, and what passes
+# there is copied into `my/mytorch`. Your functions run inside a file of `mytorch`, where every function that a docstring
+# mentions is available. Import anything else in the cell, including NumPy.
 
 # %% setup=true
 from __future__ import annotations
@@ -15,14 +15,14 @@ from course import check
 import minitorch as torch
 
 # %% [markdown] exercise="dtypes_predict_promotion" kind="predict" points=1
-# ### Exercise 1 · Three sums
+# ### Exercise 1 · Predict three dtypes
 # ```python
 # ids = torch.tensor([3, 4])
 # scale = torch.tensor(0.5, dtype=torch.float64)
 # half = torch.tensor([1.0, 2.0], dtype=torch.float16)
 # print((ids * scale).dtype, (half * scale).dtype, (ids + half).dtype)
 # ```
-# What does the last line print? Answer without running it: three texts, such as `"int64"` or `"torch.int64"`.
+# What does the last line print? Write down three strings, such as `"int64"` or `"torch.int64"`, without running the code.
 
 # %% solution="dtypes_predict_promotion"
 ### BEGIN SOLUTION
@@ -37,67 +37,68 @@ names = [str(each).removeprefix("torch.") for each in (first, second, third)]
 check.show(dict(zip(("ids * scale", "half * scale", "ids + half"), names, strict=True)), secret=True)
 
 # %% [markdown] hint="dtypes_predict_promotion"
-# Look at the category first, then at who has dimensions. `scale` has none.
+# Compare the categories first, and then ask which operands have dimensions. `scale` has none.
 
 # %% [markdown] hint="dtypes_predict_promotion"
-# A tensor without dimensions decides only if its category is higher than that of the tensors with dimensions. Is it, in each
-# of the three?
+# A 0-d tensor decides only if its category is higher than that of the tensors with dimensions. Is it higher in each
+# of the three expressions?
 
 # %% [markdown] hint="dtypes_predict_promotion"
-# In the first line the category of `scale` is higher, so its own type decides. In the second it isn't. The third has two
-# tensors with dimensions: category comes before size.
+# In the first expression the category of `scale` is higher, so its own dtype decides. In the second it isn't. The
+# third has two tensors with dimensions, so remember that category comes before size.
 
 # %% mutant="dtypes_predict_promotion"
 # The default type
-# Only Python numbers bring the default type. `scale` is a tensor, with a type of its own, and its category is the higher one.
+# Only Python numbers stand for the default dtype. `scale` is a tensor with a dtype of its own, and its category is
+# the higher one.
 first, second, third = "float32", "float16", "float16"
 
 # %% mutant="dtypes_predict_promotion"
 # The scalar counts in full
-# `scale` has no dimensions, and `half` is floating point already. So `half` keeps its type.
+# `scale` is a 0-d tensor, and `half` is floating point already, so the result keeps the dtype of `half`.
 first, second, third = "float64", "float64", "float16"
 
 # %% mutant="dtypes_predict_promotion"
 # A type for both values
-# NumPy would look for a type that holds all values of both. PyTorch takes the floating-point type as it is.
+# NumPy would look for a type that holds all values of both, while PyTorch keeps the floating-point type unchanged.
 first, second, third = "float64", "float16", "float64"
 
 # %% mutant="dtypes_predict_promotion"
 # The wider type wins
-# int64 has more bits than float16, but category comes before size: integers give way to floating-point numbers.
+# int64 has more bits than float16, but category comes before size, so the floating-point type wins.
 first, second, third = "float64", "float16", "int64"
 
 # %% [markdown] exercise="storage_promotion" kind="core" points="2 2" part="mytorch.promotion:promote_types mytorch.promotion:result_type"
-# ### Exercise 2 · Which type wins?
-# `promote_types` is the table of the lesson: two types, one result. `result_type` takes any number of tensors and
-# Python numbers and keeps the three groups apart. `category` (0, 1 or 2) and `type_of_number` are given, and so are the
-# types that you need by name: `uint8`, `int8`, `int16`, `float16`, `bfloat16`, `float32`.
+# ### Exercise 2 · Type promotion
+# `promote_types` is the table of the lesson, which maps two dtypes to one. `result_type` takes any number of tensors and Python
+# numbers, and keeps the three groups apart. `category` (0, 1 or 2) and `type_of_number` are provided, and so are the dtypes
+# that you need by name: `uint8`, `int8`, `int16`, `float16`, `bfloat16`, `float32`.
 #
 # | operands | result |
 # |---|---|
 # | int64 with dimensions, `2.5` | the default dtype |
-# | float16 with dimensions, float64 without | float16 |
-# | int8 with dimensions, int64 without, `1.5` | the default dtype |
+# | float16 with dimensions, 0-d float64 | float16 |
+# | int8 with dimensions, 0-d int64, `1.5` | the default dtype |
 # | `True`, `3` | int64 |
 
 
 # %% docstrings="storage_promotion"
 def promote_types():
-    """The smallest type that holds the values of both, as PyTorch sees it.
+    """The dtype to which PyTorch promotes a pair of dtypes.
 
-    Of two categories (`category(one)`) the higher wins, whatever its size: int64 and float16 give
-    float16. Within a category the larger (`one.itemsize`) wins, with two exceptions: uint8 with int8
-    gives int16, float16 with bfloat16 gives float32.
+    The higher of two categories (`category(one)`) wins, whatever the sizes are: int64 and float16 give
+    float16. Within a category the larger size (`one.itemsize`) wins, with two exceptions: uint8 with int8
+    gives int16, and float16 with bfloat16 gives float32.
     """
 
 
 def result_type():
-    """The common type of tensors and Python numbers.
+    """The common dtype of tensors and Python numbers.
 
-    Three groups are looked at in this order: tensors with dimensions, tensors without, Python numbers.
-    A group decides only if its category is higher than that of the groups before it, so that
-    `x * 2.5` keeps the type of a float16 `x`, and an integer `x` becomes the default type.
-    `type_of_number(2.5)` is the type that stands for a Python number.
+    There are three groups, in this order: tensors with dimensions, 0-d tensors, and Python numbers. A group
+    decides only if its category is higher than that of all groups before it. So `x * 2.5` keeps the dtype of
+    a float16 `x`, while an integer `x` becomes the default dtype. `type_of_number(2.5)` is the dtype that
+    stands for a Python number.
     """
 
 
@@ -131,25 +132,27 @@ results = {
 }
 check.show(
     {"with each of": " ".join(names), **table, **results},
-    text="int8[2] is a tensor of two elements, int8[] one without dimensions.",
+    text="int8[2] is a tensor of two elements, and int8[] is a 0-d tensor.",
 )
 
 # %% [markdown] hint="storage_promotion"
-# `promote_types`: look at the categories first, and at sizes only if they are equal. `result_type`: sort the operands
-# into groups before you compare anything.
+# `promote_types`: compare the categories first, and sizes only if the categories are equal. `result_type`: sort the
+# operands into groups before you compare anything.
 
 # %% [markdown] hint="storage_promotion"
-# Within a category the larger type wins, with two exceptions: uint8 with int8, and float16 with bfloat16.
-# In `result_type`, join each group by `promote_types`; then let a later group take over only if its category is higher.
+# Within a category the larger type wins, with two exceptions: uint8 with int8, and float16 with bfloat16. In
+# `result_type`, reduce each group with `promote_types`, and let a later group take over only if its category is
+# higher.
 
 # %% [markdown] hint="storage_promotion"
-# The exceptions are `{one, other} == {uint8, int8}` and `{one, other} == {float16, bfloat16}`; else
-# `max(one, other, key=lambda each: each.itemsize)`. Groups: `0 if operand.ndim else 1` for tensors, 2 for the rest.
+# The exceptions are `{one, other} == {uint8, int8}` and `{one, other} == {float16, bfloat16}`; otherwise return
+# `max(one, other, key=lambda each: each.itemsize)`. The group of an operand is `0 if operand.ndim else 1` for
+# tensors, and 2 for Python numbers.
 
 
 # %% mutant="storage_promotion"
 # The larger type wins
-# Size is looked at before category: int64 with float16 becomes int64. Category comes first.
+# Here size decides before category, so that int64 with float16 becomes int64. Category comes first.
 def promote_types(one, other):
     if {one, other} == {uint8, int8}:
         return int16
@@ -160,7 +163,8 @@ def promote_types(one, other):
 
 # %% mutant="storage_promotion"
 # NumPy's table
-# NumPy wants every value to fit: int64 with float32 becomes float64. PyTorch keeps the floating-point type as it is.
+# NumPy chooses a type that holds every value, so int64 with float32 becomes float64. PyTorch keeps the floating-point
+# type unchanged.
 def promote_types(one, other):
     import numpy as np
 
@@ -171,7 +175,7 @@ def promote_types(one, other):
 
 # %% mutant="storage_promotion"
 # Two floats of 16 bits
-# float16 and bfloat16 have the same size, and neither holds all of the other's numbers. Their common type is float32.
+# float16 and bfloat16 have the same size, and neither holds all values of the other. Their common type is float32.
 def promote_types(one, other):
     if {one, other} == {uint8, int8}:
         return int16
@@ -180,7 +184,7 @@ def promote_types(one, other):
 
 # %% mutant="storage_promotion"
 # All operands alike
-# A tensor without dimensions and a Python number count as much as a tensor here, so that x * 2.5 may change x's type.
+# Here a 0-d tensor and a Python number count as much as a tensor with dimensions, so x * 2.5 may change x's dtype.
 def result_type(*operands):
     types = [each.dtype if isinstance(each, Tensor) else type_of_number(each) for each in operands]
     result = types[0]
@@ -191,7 +195,7 @@ def result_type(*operands):
 
 # %% mutant="storage_promotion"
 # Scalars have no say
-# If there is a tensor with dimensions, nothing else is looked at: integers times 2.5 would stay integers.
+# If there is a tensor with dimensions, this ignores everything else, and integers times 2.5 would stay integers.
 def result_type(*operands):
     groups = [[], [], []]
     for each in operands:
@@ -206,7 +210,8 @@ def result_type(*operands):
 
 # %% mutant="storage_promotion"
 # The first of a later group
-# A group that decides is joined first: of int16 and int64, both without dimensions, the larger stands for the group.
+# A group is reduced to one dtype before it decides: for a 0-d int16 and a 0-d int64, the larger one stands for the
+# group.
 def result_type(*operands):
     groups = [[], [], []]
     for each in operands:
@@ -225,7 +230,8 @@ def result_type(*operands):
 
 # %% mutant="storage_promotion"
 # Compares with the first group alone
-# A later group has to be higher than *all* groups before it: beside a float64 without dimensions, 3 decides nothing.
+# The category of a later group has to be higher than that of *all* groups before it: beside a 0-d float64, 3 decides
+# nothing.
 def result_type(*operands):
     groups = [None, None, None]
     for each in operands:
@@ -242,7 +248,7 @@ def result_type(*operands):
 
 # %% mutant="storage_promotion"
 # Two groups
-# A tensor without dimensions ranks above a Python number. Here they are in one group.
+# A 0-d tensor ranks above a Python number, but here they are in one group.
 def result_type(*operands):
     groups = [None, None]
     for each in operands:
@@ -255,7 +261,7 @@ def result_type(*operands):
 
 # %% mutant="storage_promotion"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch can't be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def promote_types(one, other):
     import minitorch
 
@@ -265,33 +271,33 @@ def promote_types(one, other):
 
 # %% [markdown] exercise="dispatch_common_type" kind="core" points=3 part="mytorch.pointwise:run_in_common_type"
 # ### Exercise 3 · What an operation does with its operands
-# Below the last layer, `run_kernel` calls `op.run(op, args)`. For elementwise operations that is `run_in_common_type`. It is
-# the reason why `exp` of integers is float32, why a product of float16 numbers is computed in float32, and why the condition
-# of `where` doesn't count for the type.
+# Below the last layer, `run_kernel` calls `op.run(op, args)`, which is `run_in_common_type` for elementwise operations. It is the
+# reason why `exp` of integers is float32, why a product of float16 tensors is computed in float32, and why the condition of
+# `where` doesn't affect the dtype.
 #
 # | `op` has | what it is |
 # |---|---|
 # | `kernel` | the function on arrays |
 # | `parameters` | the names of its parameters, one for each of `args` |
-# | `apart` | names of those that don't count for the type |
-# | `floating` | integers become the default type: `div`, `exp` |
-# | `wide` | types of 16 bits are computed in float32 and rounded once: `mul`, `div` |
+# | `apart` | the names of parameters that are excluded from type promotion |
+# | `floating` | whether integers become the default dtype, as in `div` and `exp` |
+# | `wide` | whether 16-bit types are computed in float32 and rounded once, as in `mul` and `div` |
 
 
 # %% docstrings="dispatch_common_type"
 def run_in_common_type():
-    """Find the common type of the operands, convert them, and call the kernel on their arrays: a new tensor.
+    """Find the common dtype of the operands, convert them, call the kernel on their arrays, and return a new tensor.
 
-    The common type is the `result_type` of all arguments that count: not those that are None, nor those
-    whose parameter is in `op.apart`. If `op.floating`, and the common type isn't a floating-point type,
-    it is `settings.default_dtype` instead.
+    The common dtype is the `result_type` of all arguments, except those that are None and those whose
+    parameter is in `op.apart`. If `op.floating` is set and the common dtype isn't a floating-point type,
+    `settings.default_dtype` takes its place.
 
-    Each argument is then converted, also those that didn't count: `convert(x, common)` gives the array of a
-    tensor, the number of a number, and None for None. A tensor that has the type already isn't copied.
+    Then every argument is converted, including the excluded ones: `convert(x, common)` returns the array of
+    a tensor, the number for a Python number, and None for None. It doesn't copy a tensor that has the dtype already.
 
-    If `op.wide` and the common type is a floating-point type of 16 bits, the two operands come from
-    `widened(args, common)` instead, in float32, and the kernel's result is rounded: `.astype(common.numpy)`.
-    The tensor is made by `from_array`.
+    If `op.wide` is set and the common dtype is a 16-bit floating-point type, the two operands come from
+    `widened(args, common)` instead, in float32, and the kernel's result is rounded with
+    `.astype(common.numpy)`. `from_array` makes the tensor.
     """
 
 
@@ -320,7 +326,7 @@ wide = mytorch.pointwise.Pointwise(lambda x, y: spy(x, y), "spy_wide", wide=True
 
 
 def in_float64(call):
-    """What the call gives while float64 is the default type."""
+    """The result of the call while float64 is the default dtype."""
     mytorch.set_default_dtype(mytorch.float64)
     try:
         return call()
@@ -368,26 +374,27 @@ check.show(
         "what the kernels received": received,
     },
     rtol=1e-4,
-    text="The kernel called spy notes the class of x, the type of y, whether the third argument is None and x was copied.",
+    text="The kernel spy records the class of x, the dtype of y, if the third argument is None, and if x was copied.",
 )
 
 # %% [markdown] hint="dispatch_common_type"
-# Pair the names with the arguments: `zip(op.parameters, args)`. Which of them go into `result_type`, and which to the kernel?
+# Pair the names with the arguments: `zip(op.parameters, args)`. Which of them go into `result_type`, and which go to
+# the kernel?
 
 # %% [markdown] hint="dispatch_common_type"
-# `counted` are the arguments that are neither None nor in `op.apart`. `common = result_type(*counted)`; then look at
-# `op.floating`, then at `op.wide` together with `common.itemsize == 2`.
+# Let `counted` be the arguments that are neither None nor in `op.apart`, and `common = result_type(*counted)`. Then
+# check `op.floating`, and after it `op.wide` together with `common.itemsize == 2`.
 
 # %% [markdown] hint="dispatch_common_type"
 # The usual end is `from_array(op.kernel(*[convert(x, common) for x in args]))`. The wide one is
-# `from_array(op.kernel(*widened(args, common)).astype(common.numpy))`, for floating-point types of two bytes alone: int16 has
-# two bytes too.
+# `from_array(op.kernel(*widened(args, common)).astype(common.numpy))`. It is for 16-bit floating-point types only,
+# because int16 has two bytes too.
 
 
 # %% mutant="dispatch_common_type"
 # Lets every argument count
-# `where`'s condition would make integers of booleans, and the value of `masked_fill` would change the type. Leave out what is
-# in `op.apart`.
+# The condition of `where` would take part in the promotion, and the value of `masked_fill` would change the dtype.
+# Exclude the parameters in `op.apart`.
 def run_in_common_type(op, args):
     common = result_type(*[x for x in args if x is not None])
     if op.floating and not common.is_floating_point:
@@ -399,7 +406,8 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Leaves None out
-# An argument that is None keeps its place: without it, the upper bound of `clamp(None, 0.0)` would become the lower one.
+# An argument that is None keeps its position, because otherwise the upper bound of `clamp(None, 0.0)` would become
+# the lower one.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = result_type(*counted)
@@ -412,7 +420,7 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Integers stay integers
-# `exp` and `div` compute with floating-point numbers: `op.floating` turns an integer type into the default type.
+# `exp` and `div` compute in floating point, so `op.floating` turns an integer type into the default dtype.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = result_type(*counted)
@@ -423,7 +431,7 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Always the default type
-# With `op.floating`, integers become the default type. A floating-point type stays: exp of float64 is float64.
+# With `op.floating`, integers become the default dtype, but a floating-point type stays: exp of float64 is float64.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = settings.default_dtype if op.floating else result_type(*counted)
@@ -434,7 +442,8 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Takes int16 for a float
-# int16 has two bytes too. A product of integers isn't computed in float32, which would round it: ask for both.
+# int16 has two bytes too, but a product of integers isn't computed in float32, which would round it. Check both
+# conditions.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = result_type(*counted)
@@ -447,7 +456,8 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Multiplies in 16 bits
-# 0.5 · 70000 fits into float16, and 70000 doesn't. With `op.wide`, a product is computed in float32 and rounded once.
+# 0.5 · 70000 fits into float16, while 70000 doesn't. With `op.wide`, a product is computed in float32 and rounded
+# once.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = result_type(*counted)
@@ -458,7 +468,7 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Forgets to round back
-# The kernel computed in float32. The result has to be of the common type: `.astype(common.numpy)`.
+# The kernel computed in float32, but the result must have the common dtype: `.astype(common.numpy)`.
 def run_in_common_type(op, args):
     counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
     common = result_type(*counted)
@@ -471,7 +481,7 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Leaves the conversion to NumPy
-# NumPy has rules of its own: int64 plus float32 is float64 there. Convert the operands to the common type first.
+# NumPy has rules of its own, by which int64 plus float32 is float64. Convert the operands to the common dtype first.
 def run_in_common_type(op, args):
     arrays = [x.array if hasattr(x, "array") else x for x in args]
     return from_array(np.asarray(op.kernel(*arrays)))
@@ -479,7 +489,7 @@ def run_in_common_type(op, args):
 
 # %% mutant="dispatch_common_type"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch can't be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def run_in_common_type(op, args):
     import minitorch
 
@@ -489,7 +499,7 @@ def run_in_common_type(op, args):
 
 # %% [markdown]
 # ### Before exercise 4 · What a variance has to get right
-# The lesson shows the formula, and why it divides by n − 1. What happens to the intermediate results in 16 bits?
+# The lesson shows the formula and why it divides by n − 1. What happens to the intermediate results in 16 bits?
 
 # %%
 large = torch.tensor([200.0, 0.0, -200.0], dtype=torch.float16)
@@ -498,42 +508,43 @@ brain = torch.tensor([256.0, 258, 260, 262], dtype=torch.bfloat16)
 print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(), "in float32")
 
 # %% [markdown]
-# They need float32: the squares here add up to 80000, which float16 can't hold, and the mean 259 is between two
-# bfloat16. So PyTorch computes in float32 and rounds once, at the end.
+# They need float32, because the squares here add up to 80000, which float16 can't hold, and the mean 259 is between
+# two bfloat16 numbers. PyTorch therefore computes in float32 and rounds once, at the end.
 
 # %% [markdown] exercise="storage_mean_var" kind="core" points="1 2" part="mytorch.reduction:mean mytorch.reduction:var"
 # ### Exercise 4 · Mean and variance
-# Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things:
+# Both are composed of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Three things need care:
 #
-# - Numbers around twenty thousand can have a small variance. Don't lose it to rounding.
-# - In float16, 60000 and 60000 have a mean, although their sum doesn't fit, and squares overflow even sooner. In bfloat16,
-#   the mean of 256 and 258 is between two numbers of the type, and the distances to it still have to be right.
+# - Numbers around twenty thousand can have a small variance, which must not be lost to rounding.
+# - In float16, 60000 and 60000 have a mean although their sum doesn't fit, and squares overflow even sooner. In bfloat16, the
+#   mean of 256 and 258 is between two numbers of the type, and the distances from it still have to be correct.
 # - `var` divides by n - `correction`.
 #
-# `mytorch.tensor([1.0, 2.0, 6.0]).var()` is 7, with `correction=0` it is 4.6667.
+# `mytorch.tensor([1.0, 2.0, 6.0]).var()` is 7, and with `correction=0` it is 4.6667.
 
 
 # %% docstrings="storage_mean_var"
 def mean():
-    """The sum along `dim`, divided by how many elements went into it: `elements_along(x, dim)`.
+    """The sum along `dim`, divided by the number of elements that it adds: `elements_along(x, dim)`.
 
-    The result has the type of `x`. Types of 16 bits are computed in float32, `x.float()`, and converted
-    at the end, `_to_copy(result, x.dtype)`, so that a sum above 65504 doesn't become inf.
+    The result has the dtype of `x`. 16-bit types are computed in float32 (`x.float()`) and converted
+    at the end (`_to_copy(result, x.dtype)`), so that a sum above 65504 doesn't become inf.
 
     Raises:
-        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "mean")`).
+        RuntimeError: `x` doesn't have a floating-point dtype (raised by `check_floating(x, "mean")`).
     """
 
 
 def var():
-    """The mean squared distance from the mean along `dim`, over n - correction instead of n elements.
+    """The sum of squared distances from the mean along `dim`, divided by n - correction.
 
-    The default, 1, estimates the variance of what the elements were drawn from (Bessel's correction);
-    0 is that of the elements themselves. A divisor below 0 counts as 0: the result is nan or inf.
-    Types of 16 bits are computed in float32 and converted at the end, as in `mean`.
+    The default correction of 1 estimates the variance of the distribution from which the elements were
+    drawn (Bessel's correction); 0 gives the variance of the elements themselves. A divisor below 0 counts as
+    0, so that the result is nan or inf. 16-bit types are computed in float32 and converted at the end, as in
+    `mean`.
 
     Raises:
-        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "var")`).
+        RuntimeError: `x` doesn't have a floating-point dtype (raised by `check_floating(x, "var")`).
     """
 
 
@@ -593,12 +604,13 @@ check.show(
 # Write the formulas for one dimension first. What do you divide by when `dim` names one dimension of three?
 
 # %% [markdown] hint="storage_mean_var"
-# `elements_along(x, dim)` counts. For `var`, subtract the mean with `keepdim=True`, so that the shapes fit, and square
-# the differences. The mean of the squares minus the square of the mean loses all digits far from 0.
+# `elements_along(x, dim)` is the number of elements. For `var`, subtract the mean with `keepdim=True`, so that the
+# shapes broadcast, and square the differences. The mean of the squares minus the square of the mean would lose all
+# digits far from 0.
 
 # %% [markdown] hint="storage_mean_var"
-# `wide = x.float() if x.dtype.itemsize == 2 else x`, compute with `wide`, and give `_to_copy(result, x.dtype)` back
-# where the types differ. The divisor of `var` is `max(elements_along(x, dim) - correction, 0)`.
+# Compute with `wide = x.float() if x.dtype.itemsize == 2 else x`, and return `_to_copy(result, x.dtype)` where the
+# dtypes differ. The divisor of `var` is `max(elements_along(x, dim) - correction, 0)`.
 
 
 # %% mutant="storage_mean_var"
@@ -621,7 +633,8 @@ def mean(x, dim=None, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Divides in 16 bits, then sums
-# That doesn't overflow, but each quotient is rounded: a quarter of the smallest float16 is 0. Compute in float32.
+# Dividing first doesn't overflow, but each quotient is rounded: a quarter of the smallest float16 is 0. Compute in
+# float32.
 def mean(x, dim=None, keepdim=False):
     check_floating(x, "mean")
     return (x / elements_along(x, dim)).sum(dim, keepdim)
@@ -629,7 +642,7 @@ def mean(x, dim=None, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Widens float16 alone
-# bfloat16 has 16 bits too, and only eight of them for digits. `x.dtype.itemsize` is 2 for both.
+# bfloat16 has 16 bits too, and an even shorter mantissa. `x.dtype.itemsize` is 2 for both.
 def mean(x, dim=None, keepdim=False):
     check_floating(x, "mean")
     wide = x.float() if x.dtype.name == "float16" else x
@@ -638,7 +651,7 @@ def mean(x, dim=None, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Takes integers
-# PyTorch refuses the mean of integers. This one gives a floating-point number.
+# PyTorch refuses the mean of integers, while this one returns a floating-point number.
 def mean(x, dim=None, keepdim=False):
     wide = x.float() if x.dtype.itemsize == 2 or not x.is_floating_point() else x
     result = wide.sum(dim, keepdim) / elements_along(x, dim)
@@ -667,8 +680,8 @@ def var(x, dim=None, correction=1, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Subtracts in 16 bits
-# The mean of 256, 258, 260 and 262 is 259, which bfloat16 can't represent. It was rounded before you subtracted it, and so the distances
-# are wrong: make `x` a float32 before you take its mean.
+# The mean of 256, 258, 260 and 262 is 259, which bfloat16 can't represent. It was rounded before you subtracted it,
+# so the distances are incorrect. Convert `x` to float32 before you take its mean.
 def var(x, dim=None, correction=1, keepdim=False):
     check_floating(x, "var")
     distance = x - x.mean(dim, keepdim=True)
@@ -679,7 +692,7 @@ def var(x, dim=None, correction=1, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Everything in float32
-# float32 has more digits than float16 and fewer than float64: around a billion its step is 64. Convert 16 bits only.
+# float32 has fewer digits than float64: around a billion its spacing is 64. Convert only 16-bit types.
 def var(x, dim=None, correction=1, keepdim=False):
     check_floating(x, "var")
     wide = x.float()
@@ -688,8 +701,19 @@ def var(x, dim=None, correction=1, keepdim=False):
 
 
 # %% mutant="storage_mean_var"
+# Divides by at least 1
+# A divisor of 0 or less counts as 0, so the result is nan or inf, as in PyTorch. Yours divides by 1 instead.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    distance = wide - wide.mean(dim, keepdim=True)
+    result = (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 1)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
 # A negative divisor
-# With four numbers and a correction of 9 the divisor counts as 0. Here it is -5, and the variance is negative.
+# With four numbers and a correction of 9 the divisor counts as 0, but here it is -5, and the variance is negative.
 def var(x, dim=None, correction=1, keepdim=False):
     check_floating(x, "var")
     wide = x.float() if x.dtype.itemsize == 2 else x
@@ -700,7 +724,8 @@ def var(x, dim=None, correction=1, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Mean of squares minus square of mean
-# True on paper. In float32 both are near 400,000,000, where the step is 32, and the difference is noise.
+# The formula is correct on paper. In float32, however, both terms are near 400,000,000, where the spacing is 32, so
+# the difference is noise.
 def var(x, dim=None, correction=1, keepdim=False):
     check_floating(x, "var")
     wide = x.float() if x.dtype.itemsize == 2 else x
@@ -712,7 +737,7 @@ def var(x, dim=None, correction=1, keepdim=False):
 
 # %% mutant="storage_mean_var"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch can't be imported from it.
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
 def mean(x, dim=None, keepdim=False):
     import minitorch
 
@@ -721,14 +746,14 @@ def mean(x, dim=None, keepdim=False):
 
 # %% [markdown] exercise="storage_round_bits" kind="build" points=2
 # ### Exercise 5 · Rounding by hand
-# A float32 has a sign bit, 8 bits of exponent and 23 of fraction. Cut the last 16 bits off and you have a bfloat16; cut
-# 13 off and you have a TF32, the format in which some GPUs multiply matrices.
+# A float32 has a sign bit, 8 exponent bits and 23 mantissa bits. Without its last 16 bits it is a bfloat16, and without its last
+# 13 bits it is a TF32, the format in which some GPUs multiply matrices.
 #
-# `bits` is an array of uint32: the bit patterns of float32 numbers. Round each to the nearest pattern whose last
-# `dropped` bits are 0. A pattern exactly in the middle goes to the *even* one of its neighbours, the one whose last
-# kept bit is 0. Return uint32. The numbers are finite, and not close to the largest.
+# `bits` is an array of uint32, the bit patterns of float32 numbers. Round each pattern to the nearest one whose last `dropped`
+# bits are 0. A pattern exactly in the middle goes to the *even* one of its two neighbours, whose last kept bit is 0. Return
+# uint32. The numbers are finite and not close to the largest one.
 #
-# $1 + 2^{-8}$ is in the middle between two bfloat16 and becomes 1; $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
+# $1 + 2^{-8}$ is in the middle between two bfloat16 numbers and becomes 1, while $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
 
 
 # %% solution="storage_round_bits"
@@ -755,43 +780,43 @@ for dropped in (16, 13, int(generator.integers(4, 12))):
     shown["dtype"] = str(rounded.dtype)
 check.show(
     shown,
-    text="The last four patterns of each group lie in the middle. The last kept bit is 0 in two of them, 1 in two.",
+    text="The last four patterns of each group are in the middle; their last kept bit is 0 in two of them, 1 in two.",
 )
 
 # %% [markdown] hint="storage_round_bits"
-# Rounding to the nearest is adding half a step and cutting off. What goes wrong exactly in the middle?
+# Rounding to the nearest means adding half a step and truncating. What goes wrong exactly in the middle?
 
 # %% [markdown] hint="storage_round_bits"
-# Add a little less than half a step, so that the middle stays below. When should the middle go up after all?
+# Add a little less than half a step, so that the middle is rounded down. When does the middle have to be rounded up?
 
 # %% [markdown] hint="storage_round_bits"
-# `bits >> dropped & 1` is the last kept bit. Add it, and $2^{dropped - 1} - 1$, then shift right and left again.
+# `bits >> dropped & 1` is the last kept bit. Add it and $2^{dropped - 1} - 1$, and then shift right and left again.
 
 
 # %% mutant="storage_round_bits"
 # Cuts off
-# This rounds towards 0: about half of all numbers end up a step too small.
+# This rounds toward 0, so about half of all numbers end up one step too small.
 def round_bits(bits, dropped):
     return bits >> dropped << dropped
 
 
 # %% mutant="storage_round_bits"
 # Halves go up
-# Exactly in the middle, this always goes away from 0. IEEE 754 goes to the even neighbour, so that errors cancel.
+# Exactly in the middle, this always rounds away from 0. IEEE 754 rounds to the even neighbour, so that errors cancel.
 def round_bits(bits, dropped):
     return (bits + np.uint32(1 << (dropped - 1))) >> dropped << dropped
 
 
 # %% mutant="storage_round_bits"
 # Halves go down
-# Exactly in the middle, this always goes towards 0. A pattern whose last kept bit is 1 must go up.
+# Exactly in the middle, this always rounds toward 0. A pattern whose last kept bit is 1 must be rounded up.
 def round_bits(bits, dropped):
     return (bits + np.uint32((1 << (dropped - 1)) - 1)) >> dropped << dropped
 
 
 # %% mutant="storage_round_bits"
 # Delegates to bfloat16
-# Right for 16 bits and for no other number. The function has to round `dropped` bits away.
+# This is correct for 16 bits and for no other number. The function has to remove `dropped` bits.
 def round_bits(bits, dropped):
     numbers = torch.from_numpy(bits.view(np.float32).copy())
     return numbers.to(torch.bfloat16).float().numpy().view(np.uint32)
@@ -799,14 +824,14 @@ def round_bits(bits, dropped):
 
 # %% [markdown] exercise="dtypes_repair_motion" kind="repair" points=3
 # ### Exercise 6 · The alarm that rings at night
-# `moved` compares two frames of a camera, uint8 images of the same size, and says what share of the pixels has become brighter
-# or darker by more than `limit`. In daylight it works. At night, when pixels flicker between 3 and 5, it reports that the
-# whole picture moves; and when a lamp is switched off, it sometimes sees nothing. Repair it.
+# `moved` compares two frames of a camera, which are uint8 images of the same size, and returns the fraction of pixels that became
+# brighter or darker by more than `limit`. In daylight it works. At night, when pixels flicker between 3 and 5, it reports that
+# the whole picture moves, and when a lamp is switched off, it sometimes detects nothing. Fix it.
 
 
 # %% solution="dtypes_repair_motion"
 def moved(before: torch.Tensor, after: torch.Tensor, limit: int) -> float:
-    """The share of the pixels that differ by more than `limit`."""
+    """The fraction of pixels that differ by more than `limit`."""
     ### BEGIN SOLUTION
     difference = (after.to(torch.int16) - before.to(torch.int16)).abs()
     return (difference > limit).sum().item() / difference.numel()
@@ -849,15 +874,17 @@ check.show(
 # Take one pixel that goes from 5 to 3, and print `difference` for it.
 
 # %% [markdown] hint="dtypes_repair_motion"
-# uint8 has no negative numbers: 3 - 5 is 254. `abs` comes too late to help. Which type holds all differences of two uint8?
+# uint8 has no negative numbers, so 3 - 5 is 254, and `abs` comes too late to help. Which dtype holds all differences
+# of two uint8 numbers?
 
 # %% [markdown] hint="dtypes_repair_motion"
-# Convert *before* you subtract: `after.to(torch.int16) - before.to(torch.int16)`, or `.float()`. int8 ends at 127.
+# Convert *before* you subtract, with `after.to(torch.int16) - before.to(torch.int16)` or `.float()`. int8 isn't
+# enough, because it ends at 127.
 
 
 # %% mutant="dtypes_repair_motion"
 # Converts after subtracting
-# The difference has wrapped around already: 254 stays 254 as an int16.
+# The difference has already wrapped around, and 254 stays 254 as an int16.
 def moved(before, after, limit):
     difference = (after - before).to(torch.int16).abs()
     return (difference > limit).sum().item() / difference.numel()
@@ -873,7 +900,7 @@ def moved(before, after, limit):
 
 # %% mutant="dtypes_repair_motion"
 # Sees only what becomes brighter
-# A pixel that gets darker has moved too: take the absolute value of the difference.
+# A pixel that gets darker has changed too, so take the absolute value of the difference.
 def moved(before, after, limit):
     difference = after.to(torch.int16) - before.to(torch.int16)
     return (difference > limit).sum().item() / difference.numel()
@@ -881,7 +908,7 @@ def moved(before, after, limit):
 
 # %% mutant="dtypes_repair_motion"
 # Takes the distance around the circle
-# 250 is far from 2, not five steps away. Wrapping around is what has to be avoided.
+# 250 is far from 2, and not eight steps away. The result must not wrap around.
 def moved(before, after, limit):
     difference = (after - before).to(torch.int16)
     difference = torch.minimum(difference, 256 - difference)
@@ -890,10 +917,10 @@ def moved(before, after, limit):
 
 # %% [markdown] exercise="storage_measure_stuck" kind="measure" points=2
 # ### Exercise 7 · The counter that stops
-# A counter of type `dtype` starts at 0, and 1 is added again and again. At some number it stops growing. Find that
-# number by experiment, for bfloat16, float16, float32 and float64: change the type, and nothing else.
+# A counter of type `dtype` starts at 0, and 1 is added again and again. At some number it stops growing. Find that number by
+# experiment for bfloat16, float16, float32 and float64, changing only the dtype.
 #
-# Counting one by one takes too long in the wide types. Ask about single numbers: does this one grow?
+# Counting one by one takes too long in the wide types. Test single numbers instead: does the counter grow from this one?
 
 
 # %% solution="storage_measure_stuck"
@@ -913,18 +940,19 @@ check.show(
 )
 
 # %% [markdown] hint="storage_measure_stuck"
-# Count in bfloat16 first: `x = x + 1` in a loop that stops when nothing changes. What is special about the number?
+# Count in bfloat16 first, with `x = x + 1` in a loop that stops when nothing changes. What is special about the
+# number at which it stops?
 
 # %% [markdown] hint="storage_measure_stuck"
-# The step between neighbours doubles at each power of two. The counter stops where the step becomes 2.
+# The spacing between neighbours doubles at each power of two, and the counter stops where it becomes 2.
 
 # %% [markdown] hint="storage_measure_stuck"
-# Try 1, 2, 4, 8 … as tensors of the type, until `number + 1 == number`.
+# Try 1, 2, 4, 8 … as tensors of the dtype, until `number + 1 == number`.
 
 
 # %% mutant="storage_measure_stuck"
 # Counts in the default type
-# The tensor is float32, whatever was asked for: a dtype has to be named where the number is made.
+# The tensor is float32, whatever `dtype` says. Pass the dtype where the number is created.
 def stuck_at(dtype):
     number = torch.tensor(1.0)
     while number + 1 != number:
@@ -934,7 +962,7 @@ def stuck_at(dtype):
 
 # %% mutant="storage_measure_stuck"
 # One step too far
-# That is the first whole number that the type can't hold. The counter stops at the one before it.
+# That is the first whole number that the type can't represent. The counter stops at the one before it.
 def stuck_at(dtype):
     number = torch.tensor(1, dtype=dtype)
     while number + 1 != number:
@@ -944,6 +972,6 @@ def stuck_at(dtype):
 
 # %% mutant="storage_measure_stuck"
 # From the epsilon
-# 1 / eps is half of it: at that number the step is 1, and the counter still grows.
+# 1 / eps is half of the answer. At that number the spacing is 1, and the counter still grows.
 def stuck_at(dtype):
     return int(1 / torch.finfo(dtype).eps)
