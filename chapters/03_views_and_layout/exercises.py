@@ -779,10 +779,11 @@ def in_place(op, name):
 
 # %% [markdown] exercise="views_patches" kind="build" points=2
 # ### Exercise 5 · A picture cut into patches
-# A convolution slides a square of `side` × `side` over a picture, in steps of `step`. Return all these patches as one view
-# of the picture `x` (h rows, w columns). It has four dimensions: `patches(x, side, step)[i, j]` is the patch whose upper
-# left corner is `x[i * step, j * step]`. Patches that don't fit are left out. No number may be copied, and `x` may itself
-# be a view with any strides. `x` is a tensor of `mytorch`; use `x.shape`, `x.stride()` and `x.as_strided(sizes, strides)`.
+# A convolution slides a square of `side` × `side` over a picture, in steps of `step`. Return all these patches as a single
+# view of the picture `x` (h rows, w columns), which is what two calls of PyTorch's `unfold` give. The view has four
+# dimensions: `patches(x, side, step)[i, j]` is the patch whose upper left corner is `x[i * step, j * step]`. Patches that
+# don't fit are skipped. No element may be copied, although `x` may itself be a view with any strides. `x` is a tensor of
+# `mytorch`; use `x.shape`, `x.stride()` and `x.as_strided(sizes, strides)`.
 
 
 # %% solution="views_patches"
