@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Several GPUs
-# Seven exercises, 19 points, about 90 minutes. Three of them add to your library: once you have solved them, it trains on
+# Seven exercises, 19 points. Three of them add to your library: once you have solved them, it trains on
 # several GPUs and on several ranks. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
 # anything else in the cell.
 
@@ -135,7 +135,8 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.layer, self.calls, self.seen = nn.Linear(3, 2), 0, []
-        self.tied = self.layer
+        self.tied, self.head = self.layer, nn.Linear(3, 2)
+        self.head.weight = self.layer.weight  # as a language model ties its head to its embedding
         self.register_buffer("scale", mytorch.full((1,), 2.0))
         self.register_buffer("nothing", None)
 
@@ -173,6 +174,7 @@ check.show(
         "children": [name for name, _ in other.named_modules()],
         "its weight": [other.layer.weight.device, other.layer.weight.requires_grad, other.layer.weight.is_leaf],
         "the tied layer is one": other.layer is other.tied,
+        "the tied weight is one": other.head.weight is other.layer.weight,
         "without a buffer": other.nothing,
         "its type and mode": [type(other).__name__, other.training],
         "the list is shared": other.seen is net.seen,
@@ -255,6 +257,21 @@ def replica(module, where, made):
     for name, child in module._modules.items():
         new._modules[name] = None if child is None else replica(child, where, made)
     return new
+
+
+# %% mutant="gpus_data_parallel"
+# Remembers modules and no tensors
+# A weight that two layers share is one tensor. Without an entry in `made` it is copied to the GPU twice.
+def replica(module, where, made):
+    if module not in made:
+        made[module] = new = object.__new__(type(module))
+        new.__dict__ = {**module.__dict__, "_parameters": {}, "_buffers": {}, "_modules": {}}
+        for table, target in ((module._parameters, new.__dict__), (module._buffers, new._buffers)):
+            for name, tensor in table.items():
+                target[name] = None if tensor is None else tensor.to(where)
+        for name, child in module._modules.items():
+            new._modules[name] = None if child is None else replica(child, where, made)
+    return made[module]
 
 
 # %% mutant="gpus_data_parallel"
@@ -1069,7 +1086,7 @@ check.show(
 
 # %% mutant="gpus_measure_bucket"
 # The share of the whole step
-# What is asked is the share of the *communication* that is hidden, so the time without communication doesn't belong to it.
+# The task asks for the share of the *communication* that is hidden, so the time without communication doesn't belong to it.
 def best_bucket(step_time, alone):
     sizes = [2.0**power for power in range(-4, 9)]
     best = min(sizes, key=step_time)

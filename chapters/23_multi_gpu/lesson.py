@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Several GPUs
-# After this chapter your library trains one model on four GPUs, in two ways: with replicas that one process makes anew
-# for each batch, and with ranks that pass gradients around a ring. You'll be able to say which bytes move where, and
-# when.
+# After this chapter your library trains one model on several ranks, which pass gradients around a ring while the backward pass runs. You will be able
+# to say which bytes move where and when, what breaks if one rank does something else, and how you find that rank.
 
 # %% hidden=true
 from course import lesson
@@ -10,14 +9,142 @@ from course import lesson
 mytorch = lesson.mytorch(23)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## A counter that stays at 0
-# This module counts its calls, lists the rows that it saw, and adds them up in a buffer. Four simulated GPUs run it
-# under `DataParallel`, on a batch of nine rows, twice. What do the counter, the list and the buffer say?
+# ## A gradient that isn't averaged
+# Two ranks train one weight with `DistributedDataParallel`, **DDP** for short. On rank 0 the gradient is 1 and on rank 1 it is 2, so DDP should give
+# both ranks the mean. The context `no_sync` switches that off, but which half of the pass has to be inside?
 
-# %% tags=["proof-lost-counter"]
+# %% tags=["proof-which-pass"]
+import copy
+from contextlib import nullcontext
+
 import minitorch as torch
 from course import check, pictures
 
+distributed, DDP = mytorch.distributed, mytorch.nn.parallel.DistributedDataParallel
+
+
+def one_pass(rank, forward_inside, backward_inside):
+    model = DDP(mytorch.nn.Linear(1, 1, bias=False))
+    with model.no_sync() if forward_inside else nullcontext():
+        loss = model(mytorch.full((1, 1), rank + 1.0)).sum()
+    with model.no_sync() if backward_inside else nullcontext():
+        loss.backward()
+    return model.module.weight.grad.item()
+
+
+cases = {"neither": (False, False), "backward": (False, True), "forward": (True, False), "both": (True, True)}
+for name, inside in cases.items():
+    print(f"inside no_sync: {name:8} gradients", distributed.spawn(one_pass, inside, nprocs=2))
+
+# %% [markdown] tags=["short"]
+# The forward pass decides, although gradients exist only in the backward pass. A loss that was computed inside `no_sync` leaves the ranks with
+# different gradients, even if its `backward` runs outside, and no error tells you. To understand that, you need to know what DDP does in each pass.
+#
+# ## The smallest DistributedDataParallel
+# A **rank** is one of the processes that train together. Each has a whole model and its own rows of the batch. Two things keep the models equal: rank
+# 0 broadcasts its parameters at the start, and all ranks average their gradients before each optimizer step. In `mytorch` a rank is a thread, which
+# is enough to see what is sent.
+
+# %% tags=["proof-toy"]
+mytorch.manual_seed(0)
+x = mytorch.rand(16, 3)
+y = x.sum(1, keepdim=True)
+
+
+def a_model(seed):
+    mytorch.manual_seed(seed)
+    return mytorch.nn.Sequential(mytorch.nn.Linear(3, 8), mytorch.nn.Tanh(), mytorch.nn.Linear(8, 1))
+
+
+def train(model, x, y, synchronize=lambda model: None, steps=50):
+    optimizer, losses, weights = mytorch.optim.SGD(model.parameters(), lr=0.1), [], []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        synchronize(model)
+        optimizer.step()
+        losses.append(loss.item())
+        weights.append(next(model.parameters())[0, 0].item())
+    return losses, weights
+
+
+def average(model):
+    for each in model.parameters():
+        distributed.all_reduce(each.grad)  # the sum over all ranks, in place
+        each.grad /= distributed.get_world_size()
+
+
+def smallest(rank, synchronize):
+    model = copy.deepcopy(models[rank])
+    for each in model.parameters():
+        distributed.broadcast(each, 0)
+    return train(model, x[rank::4], y[rank::4], synchronize)
+
+
+def summary(name, runs):
+    losses, weights = zip(*runs, strict=True)
+    mean = [sum(each) / len(runs) for each in zip(*losses, strict=True)]
+    ends = [f"{each[-1]:.3f}" for each in weights]
+    print(f"{name:14} loss {mean[0]:.3f} to {mean[-1]:.3f}, a weight on each rank: {', '.join(ends)}")
+    return weights
+
+
+models = [a_model(rank) for rank in range(4)]
+one_device = train(a_model(0), x, y)
+summary("one device", [one_device])
+apart = summary("not averaged", distributed.spawn(smallest, (lambda model: None,), nprocs=4))
+together = summary("averaged", distributed.spawn(smallest, (average,), nprocs=4))
+lines = {f"rank {rank}, not averaged": each for rank, each in enumerate(apart)} | {"all ranks, averaged": together[0]}
+pictures.curves(lines, xlabel="step", ylabel="one weight")
+
+# %% [markdown]
+# Without averaging, each rank fits its own four rows, which is easy, so the loss is lower although the models drift apart. With averaging, four ranks
+# train as one device does on all rows, because the shares are equal and the mean of their gradients is the gradient of the mean.
+#
+# ## Processes, ranks and process groups
+# In PyTorch each rank is a process with an interpreter of its own, and a launcher tells it who it is in environment variables. `RANK` counts over all
+# machines, `LOCAL_RANK` on one machine, and `WORLD_SIZE` is the number of ranks. This [script](files/two_ranks.py) starts twice:
+
+# %% tags=["proof-processes"]
+import subprocess
+import sys
+
+
+def run(*command):
+    print(subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True).stdout, end="")
+
+
+launcher = ["-m", "minitorch.distributed.run", "--standalone"]
+run(*launcher, "--nproc-per-node=2", "files/two_ranks.py")
+
+# %% [markdown]
+# Under `torchrun --nproc-per-node=2` PyTorch prints the same. `init_process_group` connects the processes, with the backend `nccl` for GPUs or `gloo`
+# for CPUs. A **process group** is a subset of the ranks with its own collectives, and more groups than one are needed as soon as a model is divided
+# ([Shards](23b_shards.ipynb)). The next [script](files/groups.py) has four processes in two groups, and afterwards one process is late:
+
+# %% tags=["proof-groups"]
+run(*launcher, "--nproc-per-node=4", "files/groups.py")
+
+# %% [markdown]
+# **Interview · What are `RANK`, `LOCAL_RANK` and a process group?**
+#
+# - *Thirty seconds:* `RANK` is the number of the process among all processes of the job, and `LOCAL_RANK` is its number on its machine, so it chooses
+#   the GPU. A process group is a set of ranks that communicate with each other: `init_process_group` creates the one with all ranks, and `new_group`
+#   creates smaller ones.
+# - *Longer:* NCCL moves tensors between GPUs, while Gloo works on CPUs. Inside a machine NCCL uses NVLink or PCIe, and between machines it uses
+#   InfiniBand or Ethernet, which is often ten times slower. So the groups that communicate most belong inside one machine.
+# - *They ask next:* What does each process do first? `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`. Without it, every process on the machine
+#   uses GPU 0.
+# - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
+# - *Proof:* `proof-processes`, `proof-groups`.
+#
+# ## DataParallel: where one process breaks
+# PyTorch's older `DataParallel` needs no processes. In each forward pass it scatters the batch over the GPUs, copies the module to each of them, runs
+# the copies in threads and gathers the outputs. This module counts its calls, lists the rows that it saw, and adds them up in a buffer. It runs on
+# four simulated GPUs, twice, with nine rows. What do the counter, the list and the buffer say?
+
+# %% tags=["proof-lost-counter"]
 torch.cuda.simulate(4)
 
 
@@ -39,49 +166,17 @@ model, batch = Counting().to("cuda:0"), torch.rand(9, 3)
 parallel = torch.nn.DataParallel(model)
 parallel(batch), parallel(batch)
 print("calls:", model.calls, " list:", model.seen, " buffer:", model.rows.item(), "of 18 rows")
-
-# %% [markdown] tags=["short"]
-# Three answers, and no two agree. The counter is still 0. The list has six entries, not eight, so one GPU did nothing. The
-# buffer saw a third of the rows. To explain all three, you need to know what a replica is.
-#
-# ## Divide, copy, run, join
-# The smallest model takes four lines: cut the batch into chunks, put a copy of the module on each GPU, run the copies, and
-# join their results.
-
-# %% tags=["proof-toy"]
-import copy
-
-
-def in_parallel(model, batch, gpus):
-    pieces = batch.chunk(gpus)
-    copies = [copy.deepcopy(model).to(f"cuda:{place}") for place in range(len(pieces))]
-    results = [each(piece.to(f"cuda:{place}")) for place, (each, piece) in enumerate(zip(copies, pieces, strict=True))]
-    return torch.cat([each.to("cuda:0") for each in results])
-
-
-layer = torch.nn.Linear(3, 2).to("cuda:0")
-gap = (in_parallel(layer, batch, 4) - layer(batch.cuda())).abs().max()
-print(f"largest difference from one GPU: {gap:.4f}")
 print("rows for 4 GPUs:", {rows: [len(each) for each in torch.rand(rows, 3).chunk(4)] for rows in (8, 9, 10, 3)})
+shallow, deep = torch.nn.DataParallel(model.layer), [copy.deepcopy(model.layer) for _ in range(4)]
+sum(each(rows.cuda()).sum() for each, rows in zip(deep, batch.chunk(4), strict=False)).backward()
+print("gradient with deep copies:", model.layer.weight.grad)
+shallow(batch).sum().backward()
+print("gradient with replicas:  ", [round(number, 2) for number in model.layer.weight.grad[0].tolist()])
 
 # %% [markdown]
-# The results are right. The second line also explains the list: `chunk` makes pieces of ⌈rows / GPUs⌉, so nine rows on
-# four GPUs are 3, 3 and 3, and the fourth GPU gets none.
-#
-# ### Break it
-# Now train with it.
-
-# %% tags=["proof-no-gradient"]
-in_parallel(layer, batch, 4).sum().backward()
-print("gradient with deep copies:", layer.weight.grad)
-torch.nn.DataParallel(layer)(batch).sum().backward()
-print("gradient with replicas:  ", [round(number, 2) for number in layer.weight.grad[0].tolist()])
-
-# %% [markdown]
-# A deep copy has parameters of its own, and their gradients stay with it. So `DataParallel` doesn't copy the parameters behind
-# autograd's back. A **replica** is a shallow copy of the module's `__dict__`, in which each parameter has been replaced by
-# `parameter.to(device)`: the result of an operation, with a `grad_fn`. The backward pass goes through these copies and adds up
-# at the parameter. That explains the surprise:
+# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for itself. So a **replica** is a
+# shallow copy of the module's `__dict__`, in which each parameter is the result of `parameter.to(device)` and has a `grad_fn`: the backward pass adds
+# up at your parameter. What the module writes to itself suffers from that:
 #
 # | what the module writes to | on a replica it is | afterwards |
 # |---|---|---|
@@ -89,22 +184,18 @@ print("gradient with replicas:  ", [round(number, 2) for number in layer.weight.
 # | a list, `self.seen.append(…)` | the module's own list | kept, in the order of the threads |
 # | a buffer, `self.rows += …` | a copy; on the first GPU the module's own | only what the first chunk gave it |
 #
-# You write `replica` and the four steps around it in exercise 2. Then this runs:
-
-# %% [markdown]
 # ### Milestone: four GPUs give one GPU's gradients
-# The batch has ten rows, so the shares are 3, 3, 3 and 1.
+# You write `replica` and its neighbours in exercise 2. Then this runs, with shares of 3, 3, 3 and 1 rows:
 
 # %% tags=["proof-same-gradients"]
 mytorch.cuda.simulate(4)
 
 
-def gradients(gpus, library=mytorch):
-    library.manual_seed(1)
-    nn, x = library.nn, library.rand(10, 3)
+def gradients(gpus):
+    mytorch.manual_seed(1)
+    nn, rows = mytorch.nn, mytorch.rand(10, 3)
     net = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1)).to("cuda:0")
-    run = nn.DataParallel(net, list(range(gpus)))
-    loss = (run(x.to("cuda:0")) ** 2).mean()
+    loss = (nn.DataParallel(net, list(range(gpus)))(rows.to("cuda:0")) ** 2).mean()
     loss.backward()
     return net[0].weight.grad, loss
 
@@ -116,68 +207,27 @@ end = small(mytorch.ones(2, 1)).grad_fn
 pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# The picture shows the smallest case, one weight on two GPUs. Both replicas' branches lead back to one `AccumulateGrad`, one of them through
-# the copy to the second GPU.
-#
-# The losses weren't computed on four GPUs. The *outputs* were gathered on the first, and the loss was computed there, from
-# all ten rows. That's why unequal shares do no harm. If the module returns its loss itself, you get four numbers, and
-# averaging those weights the rows of a small share more.
-#
-# ## Where everything has to be
-# Five statements that you'll hear about several GPUs, run on two:
-
-# %% tags=["proof-where"]
-torch.cuda.simulate(2)
-
-
-def told(make, x):
-    try:
-        return f"works, the result is on {make()(x).device}"
-    except (RuntimeError, AssertionError) as error:
-        return f"{type(error).__name__}: {str(error).partition(' but')[0]}"
-
-
-def parallel_on(where, ids):
-    return lambda: torch.nn.DataParallel(torch.nn.Linear(3, 2).to(where), device_ids=ids)
-
-
-print("parameters on cuda:1:  ", told(parallel_on("cuda:1", [0, 1]), torch.ones(4, 3)))
-print("the first id is 1:     ", told(parallel_on("cuda:1", [1, 0]), torch.ones(4, 3)))
-print("inputs on the CPU:     ", told(parallel_on("cuda:0", [0, 1]), torch.ones(4, 3)))
-print("three ids, two GPUs:   ", told(parallel_on("cuda:0", [0, 1, 2]), torch.ones(4, 3)))
-print("a sum over both GPUs:  ", told(lambda: lambda x: x.to("cuda:0") + x.to("cuda:1"), torch.ones(3)))
-
-# %% [markdown]
-# - "`model.cuda(device_ids[1])` chooses the main GPU." The parameters must be on `device_ids[0]`; the order of the
-#   list chooses.
-# - "The data must first be on the main GPU." Inputs from anywhere are scattered; it is the parameters that have
-#   to be there.
-# - "`device_ids=[0, 1, 2]` uses what there is." With two GPUs it raises.
-# - "With peer access you can operate across GPUs." Copies can then go directly; an operation still wants all its
-#   tensors on one device.
-# - "Each GPU computes its loss." The loss is computed where the outputs are gathered ([same gradients](proof-same-gradients)).
-# - "Replicas are shallow copies." Of the module, yes; its parameters are [copied, for each pass](proof-lost-counter).
-# - "Each GPU gets the same share." It gets [a chunk, or nothing](proof-toy).
+# The graph belongs to the smallest case, one weight on two GPUs: both replicas lead back to one `AccumulateGrad`. The loss was computed from the
+# outputs gathered on the first GPU, so unequal shares did no harm. A module that returns its own loss computes it on each GPU instead, which was the
+# usual remedy for a full first GPU, but a mean of those losses weights the rows of a small share more.
 #
 # **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
 #
-# - *Thirty seconds:* Scatter the inputs, copy the module to each GPU, run the copies in threads, gather the outputs. The backward
-#   pass adds the replicas' gradients up at the parameters on the first GPU. All weights move in each forward pass, and the threads
-#   of one process share Python's lock.
-# - *Longer:* `DistributedDataParallel` has a process for each GPU. The weights stay where they are; only gradients move, and
-#   while the backward pass is still running.
-# - *They ask next:* Which GPU runs out of memory first? The first: it also holds the gathered outputs, the gradients and the
-#   optimizer's state.
+# - *Thirty seconds:* It scatters the inputs, copies the module to each GPU, runs the copies in threads and gathers the outputs. All weights move in
+#   each forward pass, and the threads share Python's lock. DDP has a process for each GPU and sends only gradients, while the backward pass is still
+#   running.
+# - *Longer:* DDP also works over several machines, and PyTorch's documentation recommends it even for one. The gradients of the replicas are summed
+#   on the first GPU, while DDP averages over all ranks.
+# - *They ask next:* Which GPU runs out of memory first under `DataParallel`? The first one, because it also holds the gathered outputs, the summed
+#   gradients and the optimizer's state.
 # - *The trap:* "Both divide the batch, so they do the same." Batch norm, counters, random numbers and the loss differ.
 # - *Proof:* `proof-lost-counter`, `proof-same-gradients`; what a ring sends: `proof-ring`.
 #
-# ## Who sends how much?
-# Forget modules for a moment. Each of $n$ **ranks** has a gradient of $N$ bytes, and wants the sum of all: an
-# **all-reduce**. The first idea: everybody sends to rank 0, which adds and sends the sum back. In `mytorch`, a rank is a thread that
-# reaches the others through mailboxes, and counts what it sends:
+# ## All-reduce: a star or a ring
+# Each of $n$ ranks has a gradient of $N$ bytes and needs the sum of all, which is called an **all-reduce**. The first idea is a star: everybody sends
+# to rank 0, which adds up and sends the sum back.
 
 # %% tags=["proof-star"]
-distributed = mytorch.distributed
 
 
 def star(tensor):
@@ -201,14 +251,12 @@ def bytes_of(all_reduce, ranks, length=1200):
 print("sum and bytes sent by ranks 0 to 3:", bytes_of(star, 4))
 
 # %% [markdown]
-# Rank 0 sends three times the array, and receives it three times as well. With 64 ranks it would be 63 times, while everybody
-# else waits.
+# Rank 0 sends three times the array and receives it three times as well. With 64 ranks it would be 63 times, while everybody else waits.
 #
-# ### A ring
-# Cut the array into $n$ chunks. In each step every rank sends one chunk to its right neighbour, and adds the one that
-# comes from the left. After $n - 1$ steps each rank has one complete chunk: that is a **reduce-scatter**. In $n - 1$ more
-# steps the complete chunks travel around, and nobody adds any more: an **all-gather**. Move the slider; a number says how
-# many ranks' gradients are in a chunk.
+# ### Ring all-reduce: reduce-scatter and all-gather
+# Cut the array into $n$ chunks. In each step every rank sends one chunk to its right neighbour and adds the chunk that comes from the left. After $n
+# - 1$ steps each rank has one complete chunk, which is a **reduce-scatter**. In $n - 1$ more steps the complete chunks travel around the ring, which
+#   is an **all-gather**. Move the slider: a number says how many ranks' gradients a chunk contains.
 
 
 # %% tags=["proof-ring-steps"]
@@ -245,79 +293,66 @@ lines = {"ring, each rank": [2 * (n - 1) / n for n in counts], "star, rank 0": [
 pictures.curves(lines, counts, xlabel="ranks", ylabel="sent (times the array)", log="y")
 
 # %% [markdown]
-# In a ring each rank sends $2 (n - 1) / n$ of the array: less than twice its size, however many there are. You write both halves
-# in exercise 3.
+# In a ring each rank sends $2 (n - 1) / n$ of the array, which is less than twice its size however many ranks there are. You write both halves in
+# exercise 3.
 #
 # **Interview · Ring or tree: how many bytes, how many steps?**
 #
-# - *Thirty seconds:* In a ring each rank sends 2(n − 1)/n of the array, in 2(n − 1) steps. A tree needs about 2 log₂ n steps. So a ring
-#   is best for large arrays, where bytes count, and a tree for small ones, where steps do.
-# - *Longer:* As long as only ranks add, no all-reduce sends fewer bytes than a ring. A switch that adds on the way (NVLink SHARP)
-#   halves them.
-# - *They ask next:* What are the two halves good for alone? With a reduce-scatter each rank keeps the gradient of its share of the
-#   weights, updates that, and all-gathers the weights: the idea of ZeRO and FSDP.
-# - *The trap:* "More ranks mean more bytes for each." In the ring the bytes hardly change; the number of steps grows.
+# - *Thirty seconds:* In a ring each rank sends 2(n − 1)/n of the array, in 2(n − 1) steps, so it is good for large arrays and slow for small ones. A
+#   tree needs only about 2 log₂ n steps, and NCCL's double binary tree has nearly the ring's bandwidth as well, so over many machines it may also be
+#   chosen for large messages.
+# - *Longer:* As long as the reduction runs on the ranks, no all-reduce sends fewer bytes than a ring. A switch that adds on the way (NVLink SHARP)
+#   halves them. The other collectives are cheaper: a reduce-scatter, an all-gather and an all-to-all each send (n − 1)/n of the array.
+# - *They ask next:* What are the two halves good for alone? With a reduce-scatter each rank has the gradient of its share of the weights, updates
+#   that share, and all-gathers the weights, which is the idea of ZeRO and FSDP.
+# - *The trap:* "More ranks mean more bytes for each." In the ring the bytes hardly change, while the number of steps grows.
 # - *Proof:* `proof-ring`, `proof-ring-steps`.
 #
-# ## Ranks that train
-# `DistributedDataParallel`, DDP for short, gives each rank a module of its own. They begin equal, since rank 0 broadcasts its
-# parameters, and stay equal, since all average their gradients before the optimizer's step. It needs no change in the module: a
-# hook at each parameter ([chapter 07b](07b_vector_jacobian_products.ipynb)) says when its gradient is complete.
+# ## Buckets: communication during the backward pass
+# The smallest version is correct but slow, because it waits for the whole backward pass and then sends one message for each parameter. DDP registers
+# a hook at each parameter ([chapter 07b](07b_vector_jacobian_products.ipynb)) that tells it when a gradient is complete, collects the gradients in
+# **buckets**, and averages a bucket as soon as it is full. You write this in exercise 4, and the module doesn't have to change.
 #
 # ### Milestone: four ranks train as one device does
 
 # %% tags=["proof-DDP"]
-DDP = mytorch.nn.parallel.DistributedDataParallel
-mytorch.manual_seed(0)
-x = mytorch.rand(16, 3)
-y = x.sum(1, keepdim=True)
+by_rank = distributed.spawn(lambda rank: train(DDP(copy.deepcopy(models[rank])), x[rank::4], y[rank::4]), nprocs=4)
+summary("one device", [one_device])
+summary("DDP", by_rank)
+for limit in (1e-6, 5e-5, 25):
+    print(f"buckets of {limit} MB:", [len(each) for each in DDP(a_model(0), bucket_cap_mb=limit).buckets], "parameters")
 
-
-def train(model, x, y, steps=50):
-    optimizer, losses = mytorch.optim.SGD(model.parameters(), lr=0.1), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = ((model(x) - y) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def a_model(seed):
-    mytorch.manual_seed(seed)
-    return mytorch.nn.Sequential(mytorch.nn.Linear(3, 8), mytorch.nn.Tanh(), mytorch.nn.Linear(8, 1))
-
-
-models = [a_model(rank) for rank in range(4)]
-by_rank = distributed.spawn(lambda rank: train(DDP(models[rank]), x[rank::4], y[rank::4]), nprocs=4)
-alone = train(a_model(0), x, y)
-mean = [sum(each) / 4 for each in zip(*by_rank, strict=True)]
-print(f"one device: {alone[0]:.3f} to {alone[-1]:.3f}; mean over the ranks: {mean[0]:.3f} to {mean[-1]:.3f}")
-print("a weight on each rank:", [f"{each[0].weight[0, 0].item():.3f}" for each in models])
-pictures.curves({"alone": alone, "rank 0": by_rank[0], "rank 1": by_rank[1]}, xlabel="step", ylabel="loss", log="y")
-
-# %% [markdown] tags=["short"]
-# The losses of the ranks differ, as each sees its own rows. The mean of the gradients is the gradient of the mean, so the weights
-# don't differ.
+# %% [markdown]
+# Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as they are, whereas PyTorch
+# learns. In the first pass all gradients form one bucket. Then DDP **rebuilds the buckets** in the order in which the gradients arrived: the first
+# one is limited to 1 MB so that communication starts early, the others to 25 MB. On PyTorch, forty layers of 1 MB had one bucket of 40 MB in the
+# first pass, then buckets of 1, 25 and 14 MB. With `find_unused_parameters=True` nothing is rebuilt, and if you set `bucket_cap_mb` yourself, the
+# small first bucket is gone.
 #
-# ### When does it talk?
-# DDP puts parameters into **buckets**, from the last layer to the first, which is about the order in which gradients become
-# complete. As soon as a bucket is full, it is averaged, while the backward pass goes on. Smaller buckets start earlier, and
-# cost more messages. With `no_sync`, nothing is sent, and gradients add up:
+# **Interview · When does DDP communicate?**
+#
+# - *Thirty seconds:* When it is created, it broadcasts parameters and buffers from rank 0. In the backward pass it all-reduces each bucket of
+#   gradients as soon as all of them are complete. Before a forward pass it broadcasts the buffers.
+# - *Longer:* The optimizer needs no communication, because equal weights and equal gradients give equal steps. A *communication hook* can compress a
+#   bucket, for instance to bfloat16, and `gradient_as_bucket_view=True` saves the second copy of the gradients.
+# - *They ask next:* How are the buckets formed? The first pass uses one, and afterwards they follow the order in which gradients arrived, at most 25
+#   MB each and 1 MB for the first.
+# - *The trap:* "DDP synchronizes the weights in each step." It averages gradients, so a weight that you change by hand on one rank stays different.
+# - *Proof:* `proof-DDP`, `proof-toy`.
+#
+# ### Gradient accumulation with no_sync
+# With several micro-batches for each step, only the last one has to communicate:
 
 
 # %% tags=["proof-no-sync"]
-def sent_in(micro_batches, synchronised):
+def sent_in(micro_batches, synchronized):
     def job(rank):
         model = DDP(copy.deepcopy(models[0]))
         begin = distributed.bytes_sent()
         for number in range(micro_batches):
-            if synchronised or number == micro_batches - 1:
+            last = synchronized or number == micro_batches - 1
+            with nullcontext() if last else model.no_sync():
                 model(x[:2]).sum().backward()
-            else:
-                with model.no_sync():
-                    model(x[:2]).sum().backward()
         return distributed.bytes_sent() - begin
 
     return distributed.spawn(job, nprocs=2)[0]
@@ -325,23 +360,21 @@ def sent_in(micro_batches, synchronised):
 
 print("bytes for one batch:", sent_in(1, True))
 print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first three {sent_in(4, False)}")
-for limit in (1e-6, 5e-5, 25):
-    print(f"buckets of {limit} MB:", [len(each) for each in DDP(a_model(0), bucket_cap_mb=limit).buckets], "parameters")
 
-# %% [markdown] tags=["short"]
-# **Interview · When does DDP communicate?**
+# %% [markdown]
+# **Interview · The loss was computed inside `no_sync`, and `backward` runs outside. Are the gradients averaged?**
 #
-# - *Thirty seconds:* When it is made, it broadcasts parameters and buffers from rank 0. In the backward pass it all-reduces each
-#   bucket of gradients as soon as all of them are complete. Before a forward pass it broadcasts buffers.
-# - *Longer:* The optimizer needs no communication, because equal weights and equal gradients give equal steps.
-# - *They ask next:* What does `no_sync` save? With k micro-batches, k − 1 of k all-reduces.
-# - *The trap:* "DDP synchronises the weights in each step." It averages gradients; weights that you change by hand on one rank stay
-#   different.
-# - *Proof:* `proof-no-sync`, `proof-DDP`.
+# - *Thirty seconds:* No. DDP reads the flag in the forward pass, because that is where it prepares the hooks for the backward pass. So the forward
+#   pass has to be inside the block, and where `backward` runs makes no difference.
+# - *Longer:* In the opposite case, with only `backward` inside, the gradients are averaged anyway, and you pay for communication that you wanted to
+#   save.
+# - *They ask next:* What does `no_sync` save? Of k micro-batches, k − 1 need no all-reduce. The gradients of all k are averaged with the last one.
+# - *The trap:* Skipping the synchronized pass at the end of an epoch. The accumulated gradients then differ between the ranks.
+# - *Proof:* `proof-which-pass`, `proof-no-sync`.
 #
 # ## A mean of means
-# Rank 0 has a sentence of six tokens, rank 1 one of two, and the rest is padding. Each rank divides its loss by its
-# own number of tokens, and DDP averages.
+# Rank 0 has a sentence of six tokens and rank 1 has one of two, while the rest is padding. Each rank divides its loss by its own number of tokens,
+# and DDP averages.
 
 # %% tags=["proof-mean-of-means"]
 tokens = [[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [10.0, 18.0]]  # losses
@@ -351,127 +384,210 @@ print("mean over all tokens:", sum(map(sum, tokens)) / 8)
 print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(each) * 2 / 8 for each in tokens) / 2)
 
 # %% [markdown]
-# A token of the short sentence counted three times as much. To get the mean over all tokens, all-reduce the *number* of tokens first,
-# and divide each rank's sum by it, times the number of ranks, since DDP will divide by that.
+# A token of the short sentence counted three times as much. To get the mean over all tokens, all-reduce the *number* of tokens first. Then divide
+# each rank's sum by that number and multiply it by the number of ranks, because DDP will divide by it.
 #
 # **Interview · Eight ranks, four micro-batches each: what do you divide the loss by?**
 #
-# - *Thirty seconds:* DDP divides by the eight ranks itself. You divide by four, if each micro-batch's loss is a mean over the same
-#   number of tokens. If they differ, divide each sum by the number of tokens in all 32, and multiply by eight.
-# - *Longer:* DDP averages, `DataParallel` adds up, because its loss was already a mean over the whole batch.
-# - *They ask next:* Then why doesn't everybody notice? With equal lengths both agree, and with unequal ones the loss still falls.
-# - *The trap:* Dividing by 32, so that the gradient is eight times too small.
+# - *Thirty seconds:* DDP divides by the eight ranks itself, so you divide by four, provided that each micro-batch's loss is a mean over the same
+#   number of tokens. If the numbers differ, divide each sum by the number of tokens in all 32 micro-batches and multiply by eight.
+# - *Longer:* DDP averages, whereas `DataParallel` sums, because its loss was already a mean over the whole batch. Eight times as many rows in a step
+#   usually also need another learning rate, with a [warm-up](17_learning_rate_schedules.ipynb).
+# - *They ask next:* Why do people rarely notice the mistake? With equal lengths both agree, and with unequal ones the loss still falls.
+# - *The trap:* Dividing by 32, which makes the gradient eight times too small.
 # - *Proof:* `proof-mean-of-means`.
 #
-# ## What goes wrong
-# A parameter that isn't used gets no gradient, its bucket never fills, and everybody would wait. And a rank that has fewer
-# batches leaves the others waiting in an all-reduce:
+# ## Unused parameters, uneven batches and hangs
+# A parameter that a pass doesn't use gets no gradient, so its bucket never fills. And a rank with fewer batches leaves the loop while the others wait
+# in an all-reduce:
 
 
 # %% tags=["proof-stuck"]
 def unused(rank):
-    layers = mytorch.nn.ModuleList([mytorch.nn.Linear(3, 1), mytorch.nn.Linear(3, 1)])
+    layers = mytorch.nn.ModuleList([mytorch.nn.Linear(3, 1, bias=False), mytorch.nn.Linear(3, 1)])
     layers.forward = lambda x: layers[0](x)
     model = DDP(layers)
     for _ in range(2):
-        model(x[:2]).sum().backward()
+        model(mytorch.ones(1, 3) * (1 + 2 * rank)).sum().backward()
+        first_pass[rank] = layers[0].weight.grad[0, 0].item()
 
 
 def one_batch_fewer(rank):
     train(DDP(copy.deepcopy(models[0])), x[:2], y[:2], steps=3 - rank)
 
 
+first_pass = [None, None]
 for job in (unused, one_batch_fewer):
     print(f"{job.__name__}:", str(check.error(distributed.spawn, job, nprocs=2))[:90])
+print("gradients of the used weight after the first pass, which raised nothing:", first_pass)
 
 # %% [markdown]
+# The first pass with an unused parameter raised nothing and left the *used* gradients local, 1 and 3, so a program that stops after one step never
+# sees the fault, neither here nor in PyTorch. In `mytorch` waiting ranks get an error at once, whereas in PyTorch they wait.
+#
 # **Interview · What is `find_unused_parameters` for?**
 #
-# - *Thirty seconds:* For modules in which a pass leaves parameters out. DDP then searches the graph after each forward pass and
-#   marks those that will get no gradient as ready, so that the buckets fill.
-# - *Longer:* Without it, PyTorch raises in the next forward pass. The search takes time in each step, so don't set it
-#   by default.
-# - *They ask next:* And if different ranks leave out different ones? Then it is needed too: a rank without a gradient
-#   contributes zeros.
+# - *Thirty seconds:* It is for modules in which a pass may skip parameters. After each forward pass, DDP searches the graph and marks the parameters
+#   that will get no gradient as ready, so that the buckets fill.
+# - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step, so if the same parameters are unused
+#   every time, `static_graph=True` is cheaper, because DDP learns them in the first pass.
+# - *They ask next:* And if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes zeros.
 # - *The trap:* Setting it because of an error that came from a layer that isn't needed at all.
 # - *Proof:* `proof-stuck`.
 #
 # **Interview · One rank has one batch fewer than the others. What happens?**
 #
-# - *Thirty seconds:* It ends, and the others wait in an all-reduce until the connection closes or the timeout comes.
-# - *Longer:* `DistributedSampler` avoids it: it repeats items until all ranks have the same number. The context
-#   `Join` lets a rank that is done take part with zeros.
-# - *They ask next:* The same with a rank that skips a step, say on `nan`? The same: all ranks have to agree to skip.
-# - *The trap:* "It raises at once." In PyTorch it may take the whole timeout.
+# - *Thirty seconds:* That rank leaves the loop, while the others wait in an all-reduce until the connection closes or the timeout expires.
+# - *Longer:* `DistributedSampler` avoids it by repeating items until all ranks have the same number. The context `Join` lets a finished rank take
+#   part with zeros.
+# - *They ask next:* What about a rank that skips a step, say because of a `nan`? It is the same case: all ranks have to agree to skip.
+# - *The trap:* "It raises at once." It may take the whole timeout.
 # - *Proof:* `proof-stuck`.
 #
-# ### Batch norm over ranks
-# Each rank's batch norm sees its own rows. For statistics of the whole batch, the ranks add up three numbers for each channel:
+# **Interview · A job on 64 GPUs hangs. How do you find the rank that causes it?**
+#
+# - *Thirty seconds:* I look for the rank that is *not* in the collective. NCCL's watchdog aborts after ten minutes and names the operation, and the
+#   flight recorder has the last collectives of each rank, so comparing the dumps shows who is missing. Meanwhile `py-spy dump` shows where a live
+#   process is.
+# - *Longer:* `TORCH_FR_BUFFER_SIZE` switches the recorder on, and `torchfrtrace` compares its dumps. `TORCH_DISTRIBUTED_DEBUG=DETAIL` checks before
+#   each collective that all ranks call the same one with the same shape. On Gloo, `monitored_barrier` names the missing rank.
+# - *They ask next:* What are the usual causes? Uneven batches, an `if rank == 0` around a collective, an exception on one rank, rank 0 saving a
+#   checkpoint for longer than the timeout, or broken hardware.
+# - *The trap:* Raising the timeout. It helps against one slow step, but not against a rank that never comes.
+# - *Proof:* `proof-groups`, `proof-stuck`.
+#
+# ### SyncBatchNorm
+# Each rank's batch norm sees its own rows. `SyncBatchNorm` normalizes by the statistics of all rows. For that, each rank computes mean and variance
+# of its rows, and the ranks all-gather these together with their counts:
 
 
 # %% tags=["proof-sync-batch-norm"]
 def statistics(rank):
     rows = x[:10] if rank == 0 else x[10:]
-    sums = mytorch.stack([mytorch.full((3,), float(len(rows))), rows.sum(0), (rows**2).sum(0)])
-    distributed.all_reduce(sums)
-    return sums[1] / sums[0], sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
+    table = mytorch.zeros(2, 3, 3)
+    table[rank] = mytorch.stack([rows.mean(0), rows.var(0, correction=0), mytorch.full((3,), float(len(rows)))])
+    distributed.all_reduce(table)  # with zeros from the others, this is an all-gather
+    (mean, var, count), total = table.unbind(1), table[:, 2].sum(0)
+    whole = (mean * count).sum(0) / total
+    return whole, ((var + (mean - whole) ** 2) * count).sum(0) / total, (var * count).sum(0) / total
 
 
-found_mean, found_var = distributed.spawn(statistics, nprocs=2)[0]
-for name, found, expected in (("mean", found_mean, x.mean(0)), ("variance", found_var, x.var(0, correction=0))):
-    print(
-        f"{name:8} {[f'{each:.3f}' for each in found.tolist()]} of all rows {[f'{each:.3f}' for each in expected.tolist()]}"
-    )
-print("mean of rank 0's rows alone:", [f"{each:.3f}" for each in x[:10].mean(0).tolist()])
+def rounded(tensor):
+    return ", ".join(f"{each:.3f}" for each in tensor.tolist())
+
+
+mean, var, naive = distributed.spawn(statistics, nprocs=2)[0]
+print("mean over ranks:    ", rounded(mean), " of all rows:", rounded(x.mean(0)))
+print("variance over ranks:", rounded(var), " of all rows:", rounded(x.var(0, correction=0)))
+print("mean of the ranks' variances:", rounded(naive))
+far = mytorch.tensor([3000.0, 3002.0, 3004.0])
+difference = (far * far).mean() - far.mean() * far.mean()
+print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from sums of squares {difference.item():.2f}")
 
 # %% [markdown]
+# The mean of the variances is too small, because it misses how far the means lie apart. Adding up x and x² would be a single message too, but E[x²] −
+# E[x]² cancels when the mean is large compared with the spread.
+#
 # **Interview · What does batch norm do under DDP?**
 #
-# - *Thirty seconds:* Each rank normalizes by its own rows. With few rows a rank, that is noisy. `SyncBatchNorm` all-reduces count, sum
-#   and sum of squares, and their gradients.
-# - *Longer:* Running statistics would differ between ranks; DDP broadcasts rank 0's buffers before each forward pass.
-# - *They ask next:* And under `DataParallel`? Each replica uses its own rows, and only the first one's running statistics stay.
-# - *The trap:* Averaging variances. The mean of the ranks' variances misses how far their means lie apart.
+# - *Thirty seconds:* Each rank normalizes by its own rows, which is noisy if there are few. With `SyncBatchNorm` the ranks all-gather mean, inverse
+#   standard deviation and count, and all normalize by the same statistics.
+# - *Longer:* Only its backward pass uses an all-reduce, of two sums for each channel. Without it, the running statistics would differ between ranks,
+#   so DDP broadcasts rank 0's buffers before each forward pass.
+# - *They ask next:* And under `DataParallel`? Each replica uses its own rows, and only the first one's running statistics survive.
+# - *The trap:* Averaging the variances of the ranks.
 # - *Proof:* `proof-sync-batch-norm`; the buffer under `DataParallel`: `proof-lost-counter`.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. How does `DataParallel` split nine rows over four GPUs? Into 3, 3, 3 and none.
+# 2. Which pass has to be inside `no_sync`? The forward pass.
+# 3. Does DDP sum or average gradients? It averages them.
+# 4. An all-reduce is a reduce-scatter and what? An all-gather.
+# 5. Why do the names in a state dict begin with `module.`? The wrapper is a module, and yours is its attribute.
+
+# %% tags=["proof-rapid-fire"]
+torch.cuda.simulate(4)
+print("1.", [len(each) for each in torch.nn.parallel.scatter(torch.zeros(9), [0, 1, 2, 3])])
+print("2. and 3. gradients 1 and 2 become", distributed.spawn(one_pass, (False, True), nprocs=2))
+print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. DDP: a process for each GPU, parameters from rank 0, gradients averaged in buckets during the backward pass.
+# 2. `LOCAL_RANK` chooses the GPU; a process group is a set of ranks with their own collectives.
+# 3. The forward pass decides about `no_sync`; use it in all micro-batches but the last.
+# 4. After the first pass the buckets are rebuilt in the order of arrival, and the first one has 1 MB.
+# 5. All-reduce = reduce-scatter + all-gather.
+# 6. In a ring each rank sends 2(n − 1)/n of the array.
+# 7. A mean of means isn't the mean: weight by the number of tokens.
+# 8. All ranks must make the same calls in the same order, or somebody waits until the timeout.
+# 9. An unused parameter is noticed in the second pass.
+# 10. `DataParallel` copies the module in each pass, and what a replica writes to itself is lost.
 #
-# ## Real processes
-# Threads have shown what moves. This script runs in two processes, each with an interpreter and a rank of its own. The
-# launcher tells them who they are in environment variables, the same ones that `torchrun` sets.
-
-# %% tags=["proof-processes"]
-import subprocess
-import sys
-
-
-def run(*command):
-    print(subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True).stdout, end="")
-
-
-run("-m", "minitorch.distributed.run", "--standalone", "--nproc-per-node=2", "files/two_ranks.py")
+# ## You try
+# [The exercises](../exercises/23_multi_gpu.ipynb): predict what survives a pass; write `DataParallel`, the ring and DDP; fix a mean of means; measure
+# which bucket size hides most of the communication; and say what processes share. The next chapter, [Shards](23b_shards.ipynb), divides the
+# optimizer's state and the weights over the ranks.
 
 # %% [markdown]
-# On PyTorch the same [script](files/two_ranks.py) prints the same, under `torchrun --nproc-per-node=2`. And what do processes share? Another
-# [script](files/shared_memory.py) passes a tensor and a NumPy array to a process that writes 100 into both:
+# ## If you have time
+# ### Where everything has to be under DataParallel
+# Five statements about `DataParallel`, each run on two simulated GPUs:
+
+# %% tags=["proof-where"]
+torch.cuda.simulate(2)
+
+
+def told(make, x):
+    try:
+        return f"works, the result is on {make()(x).device}"
+    except (RuntimeError, AssertionError) as error:
+        return f"{type(error).__name__}: {str(error).partition(' but')[0]}"
+
+
+def parallel_on(where, ids):
+    return lambda: torch.nn.DataParallel(torch.nn.Linear(3, 2).to(where), device_ids=ids)
+
+
+print("parameters on cuda:1:  ", told(parallel_on("cuda:1", [0, 1]), torch.ones(4, 3)))
+print("the first id is 1:     ", told(parallel_on("cuda:1", [1, 0]), torch.ones(4, 3)))
+print("inputs on the CPU:     ", told(parallel_on("cuda:0", [0, 1]), torch.ones(4, 3)))
+print("three ids, two GPUs:   ", told(parallel_on("cuda:0", [0, 1, 2]), torch.ones(4, 3)))
+print("a sum over both GPUs:  ", told(lambda: lambda x: x.to("cuda:0") + x.to("cuda:1"), torch.ones(3)))
+
+# %% [markdown]
+# - "`model.cuda(device_ids[1])` chooses the main GPU." The parameters must be on `device_ids[0]`, so the order of the list chooses.
+# - "The data must first be on the main GPU." Inputs from anywhere are scattered; only the parameters have to be there.
+# - "`device_ids=[0, 1, 2]` uses what there is." With two GPUs it raises an error.
+# - "With peer access you can operate across GPUs." Peer access lets copies go directly, but an operation still needs all its tensors on one device.
+# - "Each GPU computes its loss." It does only if the module returns the loss; usually the loss is computed where the outputs are gathered ([same
+#   gradients](proof-same-gradients)).
+# - "Replicas are shallow copies." The module is, while its parameters are [copied in each pass](proof-lost-counter).
+# - "Each GPU gets the same share." It gets [a chunk, or nothing](proof-lost-counter).
+#
+# ### Shared memory, fork and spawn
+# What do processes share? This [script](files/shared_memory.py) passes a tensor and a NumPy array to a process that writes 100 into both:
 
 # %% tags=["proof-shared-memory"]
 run("-m", "minitorch", "files/shared_memory.py")
 
 # %% [markdown]
-# **Myth** · "Once a tensor is in shared memory, sending it copies nothing, and the package is fully compatible with Python's."
-# Passing a tensor *puts* it into shared memory, so the first time it is copied, and afterwards each side sees the other's
-# writes. An array is pickled: the child has a copy. And a result that requires grad is refused.
+# **Myth** · "Once a tensor is in shared memory, sending it copies nothing, and the package is fully compatible with Python's." Passing a tensor
+# *moves* its storage into shared memory, so it is copied the first time, and afterwards each side sees the other's writes. An array is pickled, so
+# the child has a copy. A result that requires grad is refused.
 #
 # **Interview · `fork` or `spawn`, and why does CUDA care?**
 #
-# - *Thirty seconds:* `fork` copies the process, with everything in memory; `spawn` starts a new interpreter and sends
-#   pickled arguments. A CUDA context doesn't survive a fork, so use `spawn` if the parent has used a GPU.
-# - *Longer:* A fork copies only the calling thread, too: a lock that another thread held stays locked in the child.
-# - *They ask next:* Why must the main module be guarded by `if __name__ == "__main__"`? `spawn` imports it again.
+# - *Thirty seconds:* `fork` copies the process with everything in memory, while `spawn` starts a new interpreter and sends pickled arguments. A CUDA
+#   context doesn't survive a fork, so use `spawn` if the parent has used a GPU.
+# - *Longer:* A fork also copies only the calling thread, so a lock that another thread held stays locked in the child.
+# - *They ask next:* Why must the main module be guarded by `if __name__ == "__main__"`? Because `spawn` imports it again.
 # - *The trap:* Creating a tensor on the GPU at import time. Then every forked worker inherits a context that it can't use.
 # - *Proof:* the start of a process: `proof-shared-memory`; both methods: [chapter 18](18_data.ipynb).
 #
-# ## The real one
-# This is how minitorch makes a replica.
+# ### The real one
+# This is how minitorch makes a replica for `DataParallel`:
 
 # %%
 import inspect
@@ -479,45 +595,6 @@ import inspect
 module = inspect.getmodule(torch.nn.parallel.replicate)
 print(inspect.getsource(module._copy))
 
-# %% [markdown] tags=["short"]
-# PyTorch copies all parameters in one call that packs small ones together, `Broadcast`, whose backward adds up the gradients. It
-# also leaves parameters out of the replica's `_parameters`, because they aren't leaves: `list(replica.parameters())` is empty.
-#
-# ## Rapid fire
-# 1. How does `DataParallel` split nine rows over four GPUs? 3, 3, 3 and none.
-# 2. Where is the loss computed under `DataParallel`? Where the outputs are gathered, by default on the first GPU.
-# 3. Does DDP add gradients up or average them? It averages.
-# 4. An all-reduce is a reduce-scatter and what? An all-gather.
-# 5. Why do the names in a state dict begin with `module.`? The wrapper is a module, and yours is its attribute.
-
-
-# %% tags=["proof-rapid-fire"]
-def gradient_of(rank):
-    model = DDP(mytorch.nn.Linear(1, 1, bias=False))
-    model(mytorch.full((1, 1), 1.0 + 2 * rank)).sum().backward()
-    return model.module.weight.grad.item()
-
-
-torch.cuda.simulate(4)
-print("1.", [len(each) for each in torch.nn.parallel.scatter(torch.zeros(9), [0, 1, 2, 3])])
-print("2.", torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda(), output_device=3)(batch).device, "if you ask for it")
-print("3. gradients 1 and 3 become", distributed.spawn(gradient_of, nprocs=2))
-print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. `DataParallel`: scatter, replicate, run in threads, gather. One process.
-# 2. A replica's parameters are results of copying, so that gradients reach yours. What it writes to itself is lost.
-# 3. Parameters on `device_ids[0]`; inputs anywhere.
-# 4. `chunk` gives unequal shares, or none.
-# 5. All-reduce = reduce-scatter + all-gather.
-# 6. In a ring each rank sends 2(n − 1)/n of the array.
-# 7. DDP averages gradients in buckets, during the backward pass.
-# 8. `no_sync` in all micro-batches but the last.
-# 9. A mean of means isn't the mean: weight by the number of tokens.
-# 10. All ranks must make the same calls, or somebody waits.
-#
-# ## You try
-# [The exercises](../exercises/23_multi_gpu.ipynb): predict what survives a pass; write `DataParallel`, the ring and DDP; repair a mean
-# of means; measure which bucket size hides most of the communication; and say what processes share. The next sitting,
-# [Shards](23b_shards.ipynb), divides the optimizer's state and the weights over the ranks.
+# %% [markdown]
+# PyTorch copies all parameters in one call that packs small ones together, `Broadcast`, whose backward pass adds up the gradients. It also leaves
+# parameters out of the replica's `_parameters`, because they aren't leaves, so `list(replica.parameters())` is empty.

@@ -69,7 +69,7 @@ def test_processes_of_the_launcher() -> None:
 
 
 @pytest.mark.needs("torch")
-@pytest.mark.parametrize("script", ["two_ranks.py", "two_shards.py"])
+@pytest.mark.parametrize("script", ["two_ranks.py", "two_shards.py", "groups.py"])
 def test_scripts_of_the_lessons(script: str) -> None:
     ours, theirs = launched(LESSONS / script)
     assert ours == theirs and len(ours) >= 3
