@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises · Welcome
-# Seven exercises, 14 points, about an hour. Run the cells from the top with Shift+Enter. In a cell that says
-# `# YOUR CODE HERE`, put your answer in place of that line and of the `raise` below it, run it, and run the check below
-# it. Green means right. Otherwise the check says what it expected and what it got. The first two cells are folded; they
-# import `math`, `np`, `torch` (minitorch) and `check`, and hold the lesson's `Number`.
+# These seven exercises are worth 14 points and take about an hour. Run the cells from the top with Shift+Enter, beginning with
+# the two folded ones below, which import `math`, `np`, `torch` (minitorch) and `check` and define the lesson's `Number`. Where a
+# cell says `# YOUR CODE HERE`, write your answer in place of that line and of the `raise` below it, run the cell, and then run
+# the check below it. Green means that the answer is correct. Otherwise the check says what it expected and what it got.
 
 # %% setup=true
 import math
@@ -16,7 +16,7 @@ from course import check
 
 # %% setup=true
 class Number:
-    """A number of the lesson: its value, its gradient, and a note for each sum and product."""
+    """The lesson's number, with a value and a gradient. Each sum and product leaves a note."""
 
     def __init__(self, value):
         self.value, self.grad = value, 0.0
@@ -32,7 +32,7 @@ notes = []
 
 
 def noted(value, inputs):
-    """A new Number with this value, and a note: what was made, and a list of (input, derivative)."""
+    """Return a new Number with this value, and leave a note: the result, and a list of (input, derivative)."""
     result = Number(value)
     notes.append((result, inputs))
     return result
@@ -47,9 +47,8 @@ def backward(result):
 
 
 # %% [markdown] exercise="welcome_first_derivative" kind="predict" points=1
-# ### Exercise 1 · Predict
-# Which number does the last line print? Work it out in your head, then write it down as `answer`, for example `answer =
-# 1.5`.
+# ### Exercise 1 · Predict a derivative
+# Which number does the last line print? Work it out in your head, and write it down as `answer`, for example `answer = 1.5`.
 #
 # ```python
 # x = torch.tensor(2.0, requires_grad=True)
@@ -66,16 +65,16 @@ answer = 32.0
 ### END SOLUTION
 
 # %% check="welcome_first_derivative"
-check.show({"answer": float(answer)}, text="What x.grad holds (noted, not shown).", secret=True)
+check.show({"answer": float(answer)}, text="The value of x.grad (recorded, not shown).", secret=True)
 
 # %% [markdown] hint="welcome_first_derivative"
-# How often does the loop run? Write down `y` after each round.
+# How often does the loop run? Write down `y` after each iteration.
 
 # %% [markdown] hint="welcome_first_derivative"
-# 2, 4, 16: two rounds. Near 2 the program computes $(x^2)^2$. Which power of x is that?
+# 2, 4, 16: the loop runs twice. Near 2 the program computes $(x^2)^2$. Which power of x is that?
 
 # %% [markdown] hint="welcome_first_derivative"
-# $x^4$ has the derivative $4 x^3$, at $x = 2$.
+# $x^4$ has the derivative $4 x^3$. Evaluate it at $x = 2$.
 
 # %% mutant="welcome_first_derivative"
 # The value, not the derivative
@@ -84,38 +83,38 @@ answer = 16.0
 
 # %% mutant="welcome_first_derivative"
 # The last round alone
-# 8 is the derivative of the second product, at its input 4. The input depends on x too: multiply by the derivative of the first
-# round.
+# 8 is the derivative of the second product at its input 4. That input depends on x too, so multiply by the derivative
+# of the first product.
 answer = 8.0
 
 # %% mutant="welcome_first_derivative"
 # The first round alone
-# 4 is the derivative of x * x. The loop ran once more on its result.
+# 4 is the derivative of x * x, but the loop ran once more on its result.
 answer = 4.0
 
 # %% mutant="welcome_first_derivative"
 # Adds the derivatives of the rounds
-# 12 is 4 + 8. One round works on the result of the other: along a path, derivatives are multiplied.
+# 12 is 4 + 8. The second iteration works on the result of the first, and along a path derivatives are multiplied.
 answer = 12.0
 
 # %% mutant="welcome_first_derivative"
 # One round too many
-# 1024 is the derivative of x to the 8th. The loop stops at 16, after two rounds.
+# 1024 is the derivative of x to the 8th, but the loop stops at 16, after two iterations.
 answer = 1024.0
 
 # %% mutant="welcome_first_derivative"
 # The loop of the lesson
-# 64 is the derivative in the lesson, of a loop that doubles. This one squares.
+# 64 is the derivative in the lesson, whose loop doubles. This one squares.
 answer = 64.0
 
 # %% [markdown] exercise="welcome_squared_distance" kind="build" points=1
-# ### Exercise 2 · A distance
-# Write `squared_distance(a, b)`: the sum of the squared differences of two tensors of the same shape, $\sum_i (a_i -
-# b_i)^2$, as a tensor with a single number. `squared_distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))` is
+# ### Exercise 2 · A squared distance
+# Write `squared_distance(a, b)`, which returns the sum of the squared differences of two tensors of the same shape,
+# $\sum_i (a_i - b_i)^2$, as a 0-d tensor. `squared_distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))` is
 # `tensor(9.)`.
 #
-# The check draws random tensors and also looks at both gradients. They come by themselves as long as you compute with
-# tensors only.
+# The check draws random tensors and also compares both gradients. You get these for free as long as you compute with tensors
+# only.
 
 
 # %% solution="welcome_squared_distance"
@@ -136,10 +135,10 @@ gradients = {"its gradient at a": a.grad, "its gradient at b": b.grad}
 check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gradients}, rtol=1e-4)
 
 # %% [markdown] hint="welcome_squared_distance"
-# Tensors are added, subtracted and raised to a power element by element, with Python's operators: `+`, `-`, `**`.
+# Tensors are added, subtracted and raised to a power element by element, with Python's operators `+`, `-` and `**`.
 
 # %% [markdown] hint="welcome_squared_distance"
-# `(a - b) ** 2` has the shape of `a`. Which method of a tensor adds all its elements?
+# `(a - b) ** 2` has the shape of `a`. Which method of a tensor adds up all elements?
 
 # %% [markdown] hint="welcome_squared_distance"
 # `return (... ** 2).sum()`
@@ -147,47 +146,47 @@ check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gr
 
 # %% mutant="welcome_squared_distance"
 # The distance itself
-# This is the distance: the square root of what was asked. Leave out the root.
+# This is the distance itself. The task asks for its square, so omit the root.
 def squared_distance(a, b):
     return ((a - b) ** 2).sum().sqrt()
 
 
 # %% mutant="welcome_squared_distance"
 # One side without a gradient
-# `b` lost its history: a detached tensor, or one made from plain numbers, gets no gradient.
+# `b` has lost its history, because a detached tensor, or one made from Python numbers, gets no gradient.
 def squared_distance(a, b):
     return ((a - b.detach()) ** 2).sum()
 
 
 # %% mutant="welcome_squared_distance"
 # The mean instead of the sum
-# This is the mean squared difference: it is divided by the number of elements. The task asks for the sum.
+# This is the mean squared difference, which is divided by the number of elements. The task asks for the sum.
 def squared_distance(a, b):
     return ((a - b) ** 2).mean()
 
 
 # %% mutant="welcome_squared_distance"
 # Forgets the square
-# Without the square, positive and negative differences cancel. Square each difference, then add.
+# Without the square, positive and negative differences cancel. Square each difference before you add them.
 def squared_distance(a, b):
     return (a - b).sum()
 
 
 # %% mutant="welcome_squared_distance"
 # Squares the sum
-# The square comes first, for each element, and the sum after it; otherwise differences cancel before they are squared.
+# Square each element first and add afterwards, because otherwise differences cancel before they are squared.
 def squared_distance(a, b):
     return (a - b).sum() ** 2
 
 
 # %% [markdown] exercise="welcome_more_operations" kind="build" points=3
 # ### Exercise 3 · Three more operations
-# The lesson's `Number` can do `+` and `*`. Its class is in a folded cell at the top, with `noted` and `backward`. Write three
-# functions that return a `Number`. Each leaves exactly one note, made by `noted`:
+# The lesson's `Number` supports `+` and `*`. Its class is in a folded cell at the top, together with `noted` and `backward`. Write
+# three functions that return a `Number`, each of which leaves exactly one note, made by `noted`:
 #
-# - `divide(a, b)`: $a / b$, with both derivatives;
-# - `power(a, n)`: $a^n$ for a Python number `n`, which is not a `Number` and has no derivative;
-# - `exp(a)`: $e^a$.
+# - `divide(a, b)` returns $a / b$, with both derivatives;
+# - `power(a, n)` returns $a^n$ for a Python number `n`, which is not a `Number` and gets no derivative;
+# - `exp(a)` returns $e^a$.
 #
 # `divide(Number(6.0), Number(2.0))` has the value 3.0 and leaves the derivatives 0.5 and −1.5.
 
@@ -229,18 +228,19 @@ for name, step in steps.items():
     result = step(a, b)
     backward(result)
     values[name] = (result.value, a.grad, b.grad, len(notes))
-check.show(values, rtol=1e-9, text="The value, its derivatives with respect to a and b, and how many notes were left.")
+check.show(values, rtol=1e-9, text="The value, its derivatives with respect to a and b, and the number of notes.")
 
 # %% [markdown] hint="welcome_more_operations"
-# Write down the derivative of each on paper. How far does $a / b$ move when `a` moves by 1, and when `b` does?
+# Write down the derivative of each operation on paper. By how much does $a / b$ change if `a` changes a little, and
+# if `b` does?
 
 # %% [markdown] hint="welcome_more_operations"
 # $\frac{\partial}{\partial a} \frac{a}{b} = \frac{1}{b}$, $\frac{\partial}{\partial b} \frac{a}{b} = -\frac{a}{b^2}$,
 # $(a^n)' = n\, a^{n-1}$, $(e^a)' = e^a$.
 
 # %% [markdown] hint="welcome_more_operations"
-# `return noted(a.value / b.value, [(a, ...), (b, ...)])`. The derivatives are plain floats, computed from `a.value` and
-# `b.value`.
+# `return noted(a.value / b.value, [(a, ...), (b, ...)])`. The derivatives are Python floats, computed from `a.value`
+# and `b.value`.
 
 
 # %% mutant="welcome_more_operations"
@@ -260,7 +260,7 @@ def exp(a):
 
 # %% mutant="welcome_more_operations"
 # A quotient that grows with its divisor
-# When `b` grows, a / b shrinks: its derivative with respect to `b` is negative.
+# When `b` grows, a / b shrinks, so its derivative with respect to `b` is negative.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, a.value / b.value**2)])
 
@@ -290,7 +290,7 @@ def exp(a):
 
 # %% mutant="welcome_more_operations"
 # An exponential with the derivative of its input
-# The derivative of the exponential is its own value. Yours is the number that went in.
+# The derivative of the exponential is its own value, while yours is its input.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
 
@@ -305,7 +305,7 @@ def exp(a):
 
 # %% mutant="welcome_more_operations"
 # Multiplies by itself
-# Repeated products give the right numbers for whole exponents and leave many notes. The task asks for one, and
+# Repeated products give correct values for whole exponents, but they leave many notes. The task asks for one, and
 # `power(b, 0.5)` can't be made of products at all.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
@@ -324,12 +324,12 @@ def exp(a):
 
 # %% [markdown] exercise="welcome_newton" kind="build" points=2
 # ### Exercise 4 · Newton's method
-# To find where $f(x) = 0$, follow the tangent to where it crosses zero, and repeat:
+# To find where $f(x) = 0$, follow the tangent to the point where it crosses zero, and repeat:
 # $x \leftarrow x - \frac{f(x)}{f'(x)}$.
 #
-# Write `newton(f, start, steps)`. `f` takes a `Number` and gives a `Number`; the derivative comes from `backward`. Return the
-# list of all x as floats, the start first. Each call of `f` must find the list `notes` empty, and no note may be left at
-# the end. For `f = lambda x: x * x + Number(-2.0)` and the start 1.0, the result begins with 1.0, 1.5, 1.4166….
+# Write `newton(f, start, steps)`. `f` takes a `Number` and returns a `Number`, and `backward` gives you the derivative. Return the
+# list of all values of x as floats, beginning with the start. The list `notes` must be empty before each call of `f` and at the
+# end. For `f = lambda x: x * x + Number(-2.0)` and the start 1.0, the result begins with 1.0, 1.5, 1.4166….
 
 
 # %% solution="welcome_newton"
@@ -361,23 +361,25 @@ found = newton(cube_minus_number, 3.0, 5)
 check.show(
     {"number": number, "x": found, "notes before each run": lengths, "notes afterwards": len(notes)},
     rtol=1e-9,
-    text="The steps from 3 to the cube root of the number, and how many notes were on the list.",
+    text="The steps from 3 to the cube root of the number, and how many notes the list contained.",
 )
 
 # %% [markdown] hint="welcome_newton"
-# One step needs a value and a derivative. What do you call `backward` on, and where is the derivative afterwards?
+# One step needs a value and a derivative. On which Number do you call `backward`, and where do you find the
+# derivative afterwards?
 
 # %% [markdown] hint="welcome_newton"
-# A new `Number` in each step starts with `grad` 0. What about the notes of the step before?
+# A new `Number` in each step starts with a `grad` of 0. What happens to the notes of the previous step?
 
 # %% [markdown] hint="welcome_newton"
-# In each step: `x = Number(found[-1])`, `y = f(x)`, `backward(y)`, `notes.clear()`, then append
-# `x.value - y.value / x.grad`.
+# In each step: `x = Number(found[-1])`, `y = f(x)`, `backward(y)`, `notes.clear()`. Then append `x.value - y.value /
+# x.grad`.
 
 
 # %% mutant="welcome_newton"
 # Keeps the old gradient
-# You moved the same Number along, and its `grad` is the sum of all derivatives so far. Start each step with a gradient of 0.
+# You reused the same Number, so its `grad` is the sum of all derivatives so far. Start each step with a gradient of
+# 0.
 def newton(f, start, steps):
     x = Number(start)
     found = [start]
@@ -392,7 +394,7 @@ def newton(f, start, steps):
 
 # %% mutant="welcome_newton"
 # Steps to the wrong side
-# The sign is wrong: the tangent crosses zero at x minus f(x) / f'(x).
+# The sign is incorrect: the tangent crosses zero at x minus f(x) / f'(x).
 def newton(f, start, steps):
     found = [start]
     for _ in range(steps):
@@ -406,7 +408,7 @@ def newton(f, start, steps):
 
 # %% mutant="welcome_newton"
 # Never clears the notes
-# The roots are right, and the list has grown with every step. `backward` reads all of it each time.
+# The roots are correct, but the list has grown with every step, and `backward` reads all of it each time.
 def newton(f, start, steps):
     found = [start]
     for _ in range(steps):
@@ -418,13 +420,13 @@ def newton(f, start, steps):
 
 
 # %% [markdown] exercise="welcome_read_the_record" kind="build" points=2
-# ### Exercise 5 · Read PyTorch's record
-# Write `operations(result)`: which operations made this tensor, and how many of each, as a dict from the node's name to a
-# count. Start at `result.grad_fn`; `node.next_functions` is a tuple of pairs, and the first of a pair is a node, or None
-# where no gradient goes. `node.name()` is a text such as `MulBackward0`.
+# ### Exercise 5 · Read PyTorch's graph
+# Write `operations(result)`, which returns the operations that produced this tensor, as a dict from the name of a node to the
+# number of nodes with that name. Start at `result.grad_fn`. `node.next_functions` is a tuple of pairs, and the first element of a
+# pair is a node, or None where no gradient is needed. `node.name()` is a string such as `MulBackward0`.
 #
-# Leave out the ends of the paths: the nodes with a name that ends in `AccumulateGrad`. Several paths may meet in one node;
-# count it once. For `x * x + x` the answer is `{"AddBackward0": 1, "MulBackward0": 1}`, in any order.
+# Skip the ends of the paths, which are nodes with a name that ends in `AccumulateGrad`. Several paths may meet in one node, which
+# counts once. For `x * x + x` the answer is `{"AddBackward0": 1, "MulBackward0": 1}`, in any order.
 
 
 # %% solution="welcome_read_the_record"
@@ -458,11 +460,11 @@ counts = {name: sorted(operations(result).items()) for name, result in results.i
 check.show({"start": start, "factor": factor, **counts}, text="Names and counts of the operations, sorted by name.")
 
 # %% [markdown] hint="welcome_read_the_record"
-# Keep a list of nodes that you still have to visit. It starts with one node. What do you do with each node that you take
-# from it?
+# Keep a list of the nodes that you still have to visit, which starts with a single node. What do you do with each
+# node that you take from the list?
 
 # %% [markdown] hint="welcome_read_the_record"
-# Skip None, skip the ends, and skip nodes that you've been to: keep them in a set.
+# Skip None, skip the ends, and skip nodes that you have already visited, which you keep in a set.
 
 # %% [markdown] hint="welcome_read_the_record"
 # `while waiting: node = waiting.pop()`, then skip or count, then `waiting += [to for to, _ in node.next_functions]`.
@@ -470,7 +472,7 @@ check.show({"start": start, "factor": factor, **counts}, text="Names and counts 
 
 # %% mutant="welcome_read_the_record"
 # Counts a node once for each path
-# Where two paths meet, you went through the same node twice. Remember the nodes that you have seen.
+# Where two paths meet, you visited the same node twice. Remember the nodes that you have visited.
 def operations(result):
     counts, waiting = {}, [result.grad_fn]
     while waiting:
@@ -484,7 +486,8 @@ def operations(result):
 
 # %% mutant="welcome_read_the_record"
 # Follows the first input alone
-# A node has as many `next_functions` as its operation has inputs. You followed the first and missed the branches.
+# A node has one entry in `next_functions` for each input of its operation. You followed only the first and missed the
+# branches.
 def operations(result):
     counts, node = {}, result.grad_fn
     while node is not None and not node.name().endswith("AccumulateGrad"):
@@ -510,7 +513,7 @@ def operations(result):
 
 # %% mutant="welcome_read_the_record"
 # Remembers names in place of nodes
-# You skip every name that you have met before, so no operation counts twice. Two multiplications are two nodes.
+# You skip every name that occurred before, so no operation counts twice, although two multiplications are two nodes.
 def operations(result):
     counts, waiting = {}, [result.grad_fn]
     while waiting:
@@ -523,18 +526,18 @@ def operations(result):
 
 
 # %% [markdown] exercise="welcome_repair_standardize" kind="repair" points=3
-# ### Exercise 6 · The values are right
-# `standardize(x)` subtracts the mean of `x` and divides by its standard deviation (that of the whole set: divide by the
-# count). The results are right. But the network that uses it learns badly, so somebody tests the gradient:
+# ### Exercise 6 · Correct values, incorrect gradient
+# `standardize(x)` subtracts the mean of `x` and divides by its standard deviation, for which it divides by the count. The results
+# are correct. But the network that uses it learns badly, so somebody tests the gradient:
 #
 # ```text
 # x                         [1.0, 2.0, 6.0]
-# standardize(x)            [-0.9258, -0.4629, 1.3887]     right
-# shifting x changes nothing: the gradients of a loss must sum to 0
+# standardize(x)            [-0.9258, -0.4629, 1.3887]     correct
+# shifting x changes nothing, so the gradients of a loss must sum to 0
 # gradients of a loss       [1.1903, 0.2976, 2.6783]       sum 4.1662
 # ```
 #
-# Repair it. The values stay as they are.
+# Fix the gradient without changing the values.
 
 
 # %% solution="welcome_repair_standardize"
@@ -566,19 +569,21 @@ check.show(
 )
 
 # %% [markdown] hint="welcome_repair_standardize"
-# If one element of `x` grows, what else in the formula grows with it? Does `backward` know that?
+# If one element of `x` grows, what else in the formula changes? Can `backward` find that out?
 
 # %% [markdown] hint="welcome_repair_standardize"
-# Look at `y.grad_fn` and its inputs: which operations were recorded, and which ones were computed without leaving a note?
+# Look at `y.grad_fn` and its inputs. Which operations were recorded, and which ones were computed without leaving a
+# node?
 
 # %% [markdown] hint="welcome_repair_standardize"
-# `tolist()` gives plain Python numbers, and the sums of those leave no notes. Compute both with operations on tensors: the
-# mean by `x.mean()`, the spread by the mean of the squares and `sqrt()`.
+# `tolist()` returns Python numbers, and sums of Python numbers aren't recorded. Compute both statistics with
+# operations on tensors: the mean with `x.mean()`, and the standard deviation as the `sqrt()` of a mean of squares.
 
 
 # %% mutant="welcome_repair_standardize"
-# The spread still leaves no note
-# The gradients sum to 0 now, so the mean is right. The standard deviation depends on x as well, and yours is a float.
+# The standard deviation isn't recorded
+# The gradients sum to 0 now, so the mean is correct. But the standard deviation depends on x as well, and yours is a
+# float.
 def standardize(x):
     centred = x - x.mean()
     return centred / math.sqrt(sum(value * value for value in centred.tolist()) / len(x))
@@ -586,7 +591,7 @@ def standardize(x):
 
 # %% mutant="welcome_repair_standardize"
 # Wraps the numbers in tensors
-# `torch.tensor(mean)` makes a new tensor from a plain number. It has no history either: nothing leads back to x.
+# `torch.tensor(mean)` makes a new tensor from a Python number, which has no history either, so no path leads to x.
 def standardize(x):
     values = x.tolist()
     mean = torch.tensor(sum(values) / len(values), dtype=x.dtype)
@@ -596,14 +601,14 @@ def standardize(x):
 
 # %% mutant="welcome_repair_standardize"
 # Divides by n minus one
-# `std()` divides by one fewer than the count unless you pass `correction=0`. The values have to stay as they are.
+# `std()` divides by one fewer than the count unless you pass `correction=0`. The values must not change.
 def standardize(x):
     return (x - x.mean()) / x.std()
 
 
 # %% [markdown] exercise="welcome_measure_program" kind="measure" points=2
 # ### Exercise 7 · What is inside this program?
-# You get a program as a function from a tensor to a tensor. You can't see its code. You only know its form:
+# You get a program as a function from a tensor to a tensor. You can't see its code, but you know its form:
 #
 # ```python
 # while x < limit:
@@ -611,9 +616,9 @@ def standardize(x):
 # return x + offset
 # ```
 #
-# Find the three numbers by experiment: `limit` is a whole number from 2 to 60, `factor` is 2, 3 or 4, and `offset` is a
-# whole number. Call the program with positive starts of your choice (from 0 or below, the loop never ends), and look at
-# results and derivatives. `derivative(program, start)` is in the folded cell below. Return whole numbers.
+# Find the three numbers by experiment: `limit` is a whole number from 2 to 60, `factor` is 2, 3 or 4, and `offset` is a whole
+# number. Call the program with positive starts of your choice (with 0 or less the loop never ends), and look at results and
+# derivatives. The folded cell below defines `derivative(program, start)`. Return whole numbers.
 
 
 # %% setup=true
@@ -659,11 +664,12 @@ check.show({"found": found}, secret=True)
 # What is the derivative at a start so large that the loop doesn't run at all?
 
 # %% [markdown] hint="welcome_measure_program"
-# Where the loop doesn't run the derivative is 1, and where it runs once it is the factor. Try one start after the other.
+# Where the loop doesn't run, the derivative is 1, and where it runs once, the derivative is the factor. Try one start
+# after the other.
 
 # %% [markdown] hint="welcome_measure_program"
-# The limit is the smallest start with derivative 1. Just below it the loop runs once. At the limit itself, the result is
-# limit + offset.
+# The limit is the smallest start with derivative 1. Just below it the loop runs once, and at the limit itself the
+# result is limit + offset.
 
 
 # %% mutant="welcome_measure_program"
@@ -676,7 +682,7 @@ def measure(program):
 
 # %% mutant="welcome_measure_program"
 # Stops before 60
-# `range(2, 60)` ends at 59, and the limit may be 60.
+# `range(2, 60)` ends at 59, but the limit may be 60.
 def measure(program):
     limit = next((start for start in range(2, 60) if derivative(program, start) == 1), 59)
     return limit, derivative(program, limit - 1), round(program(torch.tensor(float(limit))).item()) - limit
@@ -684,7 +690,8 @@ def measure(program):
 
 # %% mutant="welcome_measure_program"
 # Takes the derivative at 1 for the factor
-# From 1 the loop may run several times, and the derivative is the factor to that power. Look where it runs once.
+# From 1 the loop may run several times, so the derivative is a power of the factor. Use a start from which it runs
+# once.
 def measure(program):
     limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
     return limit, derivative(program, 1), round(program(torch.tensor(float(limit))).item()) - limit
