@@ -7,6 +7,7 @@ from typing import Any
 
 from minitorch.arrays import gpus
 from minitorch.arrays.errors import NoDataError
+from minitorch.arrays.quiet import NOISE, quiet
 from minitorch.devices import cpu, device
 from minitorch.dispatch import errors, promotion
 from minitorch.dispatch.common_device import common_device, there
@@ -18,10 +19,13 @@ from minitorch.tensor import Tensor, make_tensor
 FAILURES = (ValueError, TypeError, RuntimeError)
 
 
-def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[Any, device, int]:
+def compute(
+    op: Op, args: Sequence[Any], target: Tensor | None = None, is_quiet: bool = False
+) -> tuple[Any, device, int]:
     """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients.
 
-    `target` is the tensor that the op is to overwrite, if any: its first argument.
+    `target` is the tensor that the op is to overwrite, if any: its first argument. `is_quiet` says that NumPy has been
+    told to say nothing of infinities.
     """
     if len(args) < op.count:
         args = (*args, *op.defaults_from[len(args)])
@@ -77,20 +81,30 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
     if op.edits and target is None:
         kept = preserve_format if op.elementwise else contiguous_format
         values[0] = copy_in(where.xp, values[0], values[0].dtype, kept)
-    restored = None
-    if common is not None:
-        mixed = mixed or (number is not None and not promotion.fits(number, common))
-        if mixed and op.check is not None:
-            op.check(*args)
-        if mixed or common not in op.computes_in:
-            restored = promotion.convert(where.xp, op, values, args)
     try:
-        result = op.kernel(where.xp, *values)
-    except FAILURES as error:
-        raise explained(op, args, error) from None
-    except MemoryError as error:
-        raise gpus.out_of_memory(error) from None
-    return (result if restored is None else _restore(where.xp, result, restored)), where, mask
+        restored = None
+        if common is not None:
+            mixed = mixed or (number is not None and not promotion.fits(number, common))
+            if mixed and op.check is not None:
+                op.check(*args)
+            if mixed or common not in op.computes_in:
+                restored = promotion.convert(where.xp, op, values, args)
+        try:
+            if is_quiet or not op.edits:
+                result = op.kernel(where.xp, *values)
+            else:
+                with quiet():  # from the beginning, since what has been overwritten is lost
+                    result = op.kernel(where.xp, *values)
+        except FAILURES as error:
+            raise explained(op, args, error) from None
+        except MemoryError as error:
+            raise gpus.out_of_memory(error) from None
+        return (result if restored is None else _restore(where.xp, result, restored)), where, mask
+    except NOISE:
+        if is_quiet:
+            raise
+        with quiet():
+            return compute(op, args, target, True)
 
 
 def with_dense(args: Sequence[Any]) -> Sequence[Any]:

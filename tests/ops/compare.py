@@ -75,7 +75,7 @@ def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = 
         positional[0] = positional[0].clone()
     lib.default_generator.manual_seed(SEED)  # torch.manual_seed is slow: it seeds every kind of device
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="raise"):  # which must not show through
             warnings.simplefilter("ignore")
             outcome.value = function(*positional, **outcome.kwargs)
         if writes and outcome.value is None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from minitorch import dtypes
 from minitorch.arrays import Array
+from minitorch.arrays.quiet import quietly
 from minitorch.devices import device_for, tensor_device
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import (
@@ -100,7 +101,7 @@ def array_of(data: Any, requested: dtype | None) -> Array:
         kind = from_numpy_dtype(data.dtype)
         if isinstance(data, np.ndarray):
             from_numpy(data)  # refuses negative strides
-        return np.array(data).astype((requested or kind).numpy, order="C")
+        return quietly(np.array(data).astype, (requested or kind).numpy, order="C")
     if hasattr(data, "__array_interface__") or (hasattr(data, "__array__") and not _is_sequence(data)):
         return array_of(np.asarray(data), requested)
     shape, elements = leaves(data)
@@ -136,7 +137,7 @@ def _converted(elements: Sequence[Any], kind: dtype, target: dtype) -> Array:
         lowest = limits.min if target.is_signed else -limits.max
         if not (lowest <= array.min() and array.max() <= limits.max):
             raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
-    return array.astype(target.numpy)
+    return quietly(array.astype, target.numpy)
 
 
 @composite(variants="function")

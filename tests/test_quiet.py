@@ -1,0 +1,71 @@
+"""Infinities and NaN are results: what NumPy and `warnings` are told to say of them changes nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+
+LINES = """
+    torch.ones(2) / 0
+    torch.ones(2).div_(0)
+    torch.zeros(2, dtype=torch.float16).add_(torch.full((2,), 1e5))
+    torch.add(torch.full((2,), 3e38), torch.full((2,), 3e38), out=torch.empty(2))
+    torch.tensor([1e5], dtype=torch.float16)
+    torch.tensor(np.array([1e300]), dtype=torch.float32)
+    torch.full((2,), 1e5).half()
+    torch.empty(2, dtype=torch.float16).copy_(torch.full((2,), 1e5))
+    torch.blackman_window(4, dtype=torch.float16)
+    torch.nn.functional.softmax(torch.tensor([1e4, 0.0]), 0)
+    backward(torch, 3e38)
+    step(torch, torch.optim.SGD, lr=3e38)
+    step(torch, torch.optim.Adam, lr=3e38)
+"""
+LINES_OF = [line.strip() for line in LINES.strip().splitlines()]
+
+
+def backward(torch: Any, size: float) -> Any:
+    """A gradient that two passes add up, each by itself the largest float's neighbour."""
+    x = torch.ones(2, requires_grad=True)
+    for _ in range(2):
+        (x * size).sum().backward()
+    return x.grad
+
+
+def step(torch: Any, optimizer: Callable[..., Any], lr: float) -> Any:
+    x = torch.full((2,), 3e38, requires_grad=True)
+    x.grad = torch.full((2,), -3e38)
+    optimizer([x], lr=lr).step()
+    return x.detach()
+
+
+def value(line: str) -> Any:
+    return eval(line, {"torch": minitorch, "np": np, "backward": backward, "step": step})
+
+
+def check(line: str, quiet: Any) -> None:
+    result = value(line)
+    assert minitorch.equal(result.isnan(), quiet.isnan())
+    assert minitorch.equal(result.nan_to_num(), quiet.nan_to_num())
+
+
+@pytest.mark.parametrize("line", LINES_OF)
+def test_numpy_is_told_to_raise(line: str) -> None:
+    with np.errstate(all="ignore"):
+        quiet = value(line)
+    with np.errstate(all="raise"):
+        check(line, quiet)
+
+
+@pytest.mark.parametrize("line", LINES_OF)
+def test_warnings_are_errors(line: str) -> None:
+    with np.errstate(all="ignore"):
+        quiet = value(line)
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        check(line, quiet)
