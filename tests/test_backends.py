@@ -44,6 +44,21 @@ def test_precision_by_its_newer_names() -> None:
 
 
 @exactly_the_same
+def test_tf32_is_a_name_of_the_precision_of_products(lib: Any) -> Any:
+    seen = []
+    try:
+        for precision in ("high", "medium", "highest"):
+            lib.set_float32_matmul_precision(precision)
+            seen.append(lib.backends.cuda.matmul.allow_tf32)
+        for allowed in (True, False):
+            lib.backends.cuda.matmul.allow_tf32 = allowed
+            seen.append(lib.get_float32_matmul_precision())
+    finally:
+        lib.set_float32_matmul_precision("highest")
+    return seen
+
+
+@exactly_the_same
 def test_cudnn_flags_hold_in_a_block(lib: Any) -> Any:
     cudnn = lib.backends.cudnn
     with cudnn.flags(enabled=True, benchmark=True, deterministic=True):

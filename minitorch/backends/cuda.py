@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from minitorch import settings as _settings
+
 
 class _MatMul:
     """The switches of matrix products on a GPU: kept, and without effect."""
 
-    allow_tf32 = False
     allow_fp16_reduced_precision_reduction = True
     allow_bf16_reduced_precision_reduction = True
     allow_fp16_accumulation = False
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether the precision of float32 products is below "highest": the older name of that switch."""
+        return _settings.get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        _settings.set_float32_matmul_precision("high" if allowed else "highest")
 
 
 matmul = _MatMul()
