@@ -841,9 +841,10 @@ def stack(tensors, dim=0):
 
 # %% [markdown] exercise="gather_top_p" kind="build" points=2
 # ### Exercise 6 · The top-p filter
-# A language model gives each word a probability. Before a word is drawn, the unlikely ones are cut off: keep the most
+# A language model gives each word a probability. Before a word is drawn, the unlikely ones are removed: keep the most
 # probable words of each row, as few as it takes to reach a sum of `p` or more. Set all others to 0, and divide so that
-# each row sums to 1.
+# each row sums to 1. (A widespread implementation removes the words where the cumulative sum exceeds `p`, shifted by one.
+# It keeps one word more if a sum is exactly `p`, so it isn't an answer to this exercise.)
 #
 # For `[[0.1, 0.5, 0.4]]` and `p = 0.8` two words remain: `[[0, 0.5556, 0.4444]]`. Words stay in their places.
 # (`torch.sort` returns the sorted values and where each came from.)
