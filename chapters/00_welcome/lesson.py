@@ -50,7 +50,7 @@ errors = (predicted != labels[1500:]).sum().item()
 print("wrong: about", round(errors, -1), "of 297; by guessing it would be about", round(297 * 0.9))
 
 # %% [markdown]
-# Here are ten of the new digits, each with the network's answer above it. An incorrect answer would have a frame.
+# Here are ten of the new digits, each with the network's answer above it. An incorrect answer would be framed.
 
 # %% hidden=true
 alt = "Ten handwritten digits and answers."
@@ -102,8 +102,8 @@ print(torch.rand(3))
 # PyTorch is a library for computing with tensors, and it rests on two pillars.
 #
 # ### Pillar one: the same code on every device
-# A **tensor** is an array of elements with a shape, a data type, and a **device**, which is where its memory is. You may not have a GPU, so `mytorch` simulates two of them, which use
-# ordinary memory but follow PyTorch's rules.
+# A **tensor** is an array of elements with a shape, a data type, and a **device**, which is where its memory is. You may not have a GPU, so
+# `mytorch` simulates two of them, which use ordinary memory but follow PyTorch's rules.
 
 
 # %% tags=["proof-device"]
@@ -122,8 +122,8 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # device, as `y.to("cpu")` does. Your part is to bring the inputs to one device. The exception is a 0-d tensor on the CPU, which
 # [chapter 05](05_devices.ipynb) explains.
 #
-# A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy, since
-# each call passes through several layers before it reaches the arithmetic ([chapter 02b](02b_dtypes_and_dispatch.ipynb) measures the
+# A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy,
+# since each call passes through several layers before it reaches the arithmetic ([chapter 02b](02b_dtypes_and_dispatch.ipynb) measures the
 # difference).
 #
 # **Interview · What is PyTorch, in a sentence or two?**
@@ -159,8 +159,8 @@ for start in (3.0, 60.0):
 # analysed the loop, so how did `backward` find the derivative?
 #
 # ## The smallest model: finite differences
-# The most direct way is to evaluate the function twice. You change the input by a small step, and divide the change of the output by the step, which
-# gives a **finite difference**.
+# The most direct way is to evaluate the function twice. You change the input by a small step, and divide the change of the output by the
+# step, which gives a **finite difference**.
 
 
 # %% tags=["proof-finite-differences"]
@@ -177,10 +177,10 @@ print("backward:  ", x.grad.item())
 
 # %% [markdown]
 # ### Where finite differences break
-# At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but the two large steps
-# cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but how would you know that without the
-# answer? Even closer to the edge, this step fails as well, whereas `backward` has no step to choose. Move the slider and watch the
-# estimate at 48, which starts far from 4 because the step crosses the edge.
+# At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but the two
+# large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but how would you know
+# that without the answer? Even closer to the edge, this step fails as well, whereas `backward` has no step to choose. Move the slider and
+# watch the estimate at 48, which starts far from 4 because the step crosses the edge.
 
 
 # %% hidden=true
@@ -227,9 +227,9 @@ pictures.curves(counts, sizes, xlabel="inputs", ylabel="runs of the function", l
 # A large GPT has billions of weights, so one run for each of them is hopeless, whereas `backward` ran the function once for all inputs.
 #
 # ## Seventeen lines that differentiate
-# For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives are 1. The derivatives of
-# a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. So let each operation leave a note as it runs, which says what it
-# produced, from which inputs, and with which derivatives. A list of such notes is called a **tape**.
+# For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives are 1. The
+# derivatives of a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. So let each operation leave a note as it
+# runs, which says what it produced, from which inputs, and with which derivatives. A list of such notes is called a **tape**.
 
 # %%
 notes = []
@@ -260,8 +260,8 @@ for made, inputs in notes:
 
 # %% [markdown]
 # Now read the notes backwards. When you reach a note, the gradient of its result is complete, because the notes that used the result were
-# written later and have already been read. For each input, multiply the derivative in the note
-# with that gradient, and add the product to the input's gradient.
+# written later and have already been read. For each input, multiply the derivative in the note by that gradient, and add the product to the
+# input's gradient.
 
 
 # %% tags=["proof-notes"]
@@ -283,8 +283,9 @@ backward(y)
 print("the loop, from 3:", x.grad)
 
 # %% [markdown]
-# Multiply along a path, and add where paths meet: this is the chain rule. The loop needed no special treatment, because each multiplication left a note
-# when it ran. The method is called **automatic differentiation**, it is exact up to rounding, and PyTorch's implementation is **autograd**.
+# Multiply along a path, and add where paths meet: this is the chain rule. The loop needed no special treatment, because each multiplication
+# left a note when it ran. The method is called **automatic differentiation**, it is exact up to rounding, and PyTorch's implementation is
+# **autograd**.
 #
 # **Interview · A value is used in two places. What is its gradient?**
 #
@@ -349,8 +350,8 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
 #
-# - *Thirty seconds:* Autograd doesn't see them. Python decides which operations run, and autograd differentiates exactly those operations, as if
-#   the decision had been fixed.
+# - *Thirty seconds:* Autograd doesn't see them. Python decides which operations run, and autograd differentiates exactly those operations,
+#   as if the decision had been fixed.
 # - *Longer:* So two inputs may get derivatives from different branches, and where a branch changes, the function may jump without
 #   any trace in the gradient.
 # - *They ask next:* Can you train the condition itself, such as a threshold? No, it gets no gradient from the decision. You replace the
@@ -359,8 +360,8 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
-# All calculations share one list. The next cell differentiates $y = x \cdot x$, and then $z = x + x$, whose derivative is 2. After that it omits
-# `notes.clear()` from the training loop, and plots the length of the list.
+# All calculations share one list. The next cell differentiates $y = x \cdot x$, and then $z = x + x$, whose derivative is 2. After that it
+# omits `notes.clear()` from the training loop, and plots the length of the list.
 
 # %% tags=["proof-shared-notes"]
 notes.clear()
@@ -384,10 +385,10 @@ for _ in range(20):
 pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on the list")
 
 # %% [markdown]
-# You got 8 instead of 2, because the old note of $y$ was read again and added its derivative, 6. The list also grows with each
-# step. PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to the notes of its
-# inputs. The backward
-# pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a note any more, it is freed.
+# You got 8 instead of 2, because the old note of $y$ was read again and added its derivative, 6. The list also grows with each step.
+# PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to the notes
+# of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a note any more, it is
+# freed.
 #
 # | yours | PyTorch's |
 # |---|---|
@@ -408,9 +409,9 @@ end = double_until_100(torch.tensor(30.0, requires_grad=True)).grad_fn
 pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# Each run of the function records a new graph, which is why it is called a **dynamic graph**. It is a by-product of **eager** execution, in which an
-# operation runs as soon as Python reaches its line. The `while` isn't in the graph: Python decided how often to multiply, and the graph contains
-# only the multiplications.
+# Each run of the function records a new graph, which is why it is called a **dynamic graph**. It is a by-product of **eager** execution, in
+# which an operation runs as soon as Python reaches its line. The `while` isn't in the graph: Python decided how often to multiply, and the
+# graph contains only the multiplications.
 #
 # Can you run `backward` twice on one graph?
 
@@ -440,10 +441,10 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #
 # **Interview · What does eager execution cost, and what does `torch.compile` change?**
 #
-# - *Thirty seconds:* In eager mode each operation is a call of its own, with overhead for Python and for the launch, and it writes its result to
-#   memory before the next one reads it. `torch.compile` captures many operations and fuses them into few kernels.
-# - *They ask next:* When does it not help? When large matrix multiplications take nearly all of the time, or when shapes keep changing, so that it
-#   compiles again and again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *Thirty seconds:* In eager mode each operation is a call of its own, with overhead for Python and for the launch, and it writes its
+#   result to memory before the next one reads it. `torch.compile` captures many operations and fuses them into few kernels.
+# - *They ask next:* When does it not help? When large matrix multiplications take nearly all of the time, or when shapes keep changing, so
+#   that it compiles again and again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *The trap:* Timing the first call, which includes the compilation.
 # - *Proof:* one node for each operation: `proof-dynamic-graph`.
 #
@@ -481,8 +482,8 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # builds the real piece. Change its cells and run them again as you like. Each interview question has a short answer, usually a longer one, a
 # follow-up and a trap, and a link to the cell that proves it. Try to answer before you unfold it.
 #
-# **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the cell, and then run
-# the check below it.
+# **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the cell, and
+# then run the check below it.
 #
 # **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you haven't written
 # yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises ask for about 35 % of
@@ -522,7 +523,7 @@ topics.notes_index()
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *What are the two pillars?* They are tensors on any device, and autograd.
+# - *What are the two pillars?* They are tensors on any device and autograd.
 # - *What decides where an operation runs?* The device of its inputs does.
 # - *What does a node hold?* It holds its operation, the nodes of its inputs, and the values that its derivatives need.
 # - *Is the `while` in the graph?* No, only the operations that ran are.
@@ -541,6 +542,6 @@ topics.notes_index()
 # 10. In this course `torch` is minitorch, and `mytorch` is yours.
 #
 # ## You try
-# Open [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb). There you teach your numbers to divide, find a root, read PyTorch's graph, and
-# repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb) starts your library
-# with its settings.
+# Open [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb). There you teach your numbers to divide, find a root, read PyTorch's
+# graph, and repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb) starts your
+# library with its settings.

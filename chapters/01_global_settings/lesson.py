@@ -155,7 +155,7 @@ pictures.slider(spacing, start={"dtype": "float32"}, dtype=["float16", "float32"
 
 # %% [markdown] tags=["short"]
 # ## Default device
-# A device object is only a name, which consists of a type and an index, and you can name a GPU that isn't there. At which line does the
+# A device object is only a name, which consists of a type and an index, so you can name a GPU that isn't there. At which line does the
 # error come?
 
 # %% tags=["proof-device-is-a-name", "raises-exception"]
@@ -265,8 +265,8 @@ with again, again:
 print("torch:  ", torch.get_default_device())
 
 # %% [markdown]
-# The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a list, to which entering
-# appends and from which leaving pops. You will write that in exercise 2.
+# The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a stack: entering pushes the old
+# value, and leaving pops it. You will write that in exercise 2.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
@@ -294,7 +294,7 @@ for library in (torch, mytorch):
 #
 # | switch | what it changes | whom it affects |
 # |---|---|---|
-# | `torch.manual_seed(0)` | starts the random numbers of the CPU and of all GPUs again | process ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | process ([chapter 19](19_training_loop.ipynb)) |
 # | `torch.use_deterministic_algorithms(True)` | refuses operations whose result may differ from run to run | process ([chapter 19](19_training_loop.ipynb)) |
 # | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | process ([chapter 11](11_convolution.ipynb)) |
 # | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | process ([chapter 22](22_mixed_precision.ipynb)) |
@@ -345,16 +345,16 @@ for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
     print(torch.tensor([1.0, last]))
 
 # %% [markdown]
-# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide about it; they
-# ignore zeros, `inf` and `nan`:
+# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide which notation it
+# is, and they ignore zeros, `inf` and `nan`:
 #
 # 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? Then every element is
 #    written in scientific notation.
 # 2. Otherwise, are all of them whole? Then they get a decimal point and no digits after it: `1000.`
 # 3. How long is the longest one? The others are padded to its length.
 #
-# The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore enough
-# to put every loss into scientific notation:
+# The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore
+# enough to put every loss into scientific notation:
 
 # %% tags=["proof-outlier"]
 losses = torch.tensor([0.31, 0.25, 0.2, 0.18])
@@ -372,8 +372,8 @@ print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 # - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
 #
 # Above 1,000 elements a tensor is summarized: dots replace the middle of each long dimension. The option `threshold` sets that limit and
-# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks only
-# at the elements that it shows. So what becomes of a `nan` in the hidden middle?
+# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks
+# only at the elements that it shows. So what becomes of a `nan` in the hidden middle?
 
 # %% tags=["proof-hidden-nan"]
 import re
@@ -496,9 +496,9 @@ torch.set_default_dtype(torch.float32)
 # 5. The default dtype must be a floating-point type. Python integers become int64 under every default.
 # 6. A device is a name. You may name one that isn't there, but you can't create a tensor on it.
 # 7. `zeros_like`, results of operations and `from_numpy` don't use the default device.
-# 8. A block restores a setting even after an error, and it needs a list because blocks nest.
+# 8. A block restores a setting even after an error, and it needs a stack because blocks nest.
 # 9. One outlier puts a whole tensor into scientific notation, and a summary may hide a nan.
-# 10. TF32 and `cudnn.benchmark` buy speed, while deterministic algorithms give it up to repeat a run.
+# 10. TF32 and `cudnn.benchmark` buy speed, while deterministic algorithms give some up so that a run can be repeated.
 #
 # ## You try
 # In [the exercises](../exercises/01_global_settings.ipynb) you predict some dtypes, and you write device names and blocks, the printed form of
@@ -508,9 +508,9 @@ torch.set_default_dtype(torch.float32)
 # %% [markdown]
 # ## If you have time
 # ### When notation changes
-# In the picture of many pairs of numbers, fixed notation occupies a narrow band, which is three powers of ten wide and ends on both sides. At its
-# lower end the type matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as a
-# float64 it isn't.
+# In the picture of many pairs of numbers, fixed notation occupies a narrow band, which is three powers of ten wide and ends on both sides.
+# At its lower end the type matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as
+# a float64 it doesn't.
 
 # %%
 for dtype in (torch.float32, torch.float64):

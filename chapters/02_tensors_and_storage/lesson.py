@@ -149,9 +149,9 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #
 # ### Attributes
 # Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they are.
-# Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions keep the order of a
-# dense argument, such as a transposed one. If the argument has gaps or overlaps, as an expanded or sliced tensor does, the result is dense.
-# You will write the rule for a new tensor as `contiguous_strides`.
+# Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions keep the order
+# of a dense argument, such as a transposed one. If the argument has gaps or overlaps, as an expanded or sliced tensor does, the result is
+# dense. You will write the rule for a new tensor as `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -184,9 +184,9 @@ print("converted instead:", numbers.to(torch.int32).tolist())
 #
 # - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read it: dtype,
 #   shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
-# - *Longer:* Several tensors can share one storage. A view has its own shape, strides and offset, and copies nothing. Sparse tensors
-#   are built differently.
-# - *They ask next:* Are strides counted in bytes? PyTorch counts elements, while NumPy counts bytes.
+# - *Longer:* Several tensors can share one storage, because a view has its own shape, strides and offset but copies nothing. Sparse tensors are
+#   built differently.
+# - *They ask next:* Are strides counted in bytes? PyTorch counts elements, whereas NumPy counts bytes.
 # - *The trap:* `x.nbytes` counts only the elements of the shape, and the storage may be much larger.
 # - *Proof:* `proof-made-of`.
 #
@@ -221,8 +221,8 @@ pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes
 # - *Proof:* `proof-one-number`.
 #
 # ### A shape without memory
-# A tensor and its memory can also part on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor and all references to
-# it remain. A *meta* tensor never has any memory, whatever its shape says.
+# A tensor can also be separated from its memory on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor and all
+# references to it remain. A *meta* tensor never has any memory, whatever its shape says.
 
 # %% tags=["proof-freed-storage"]
 weight = torch.ones(1000, 1000)
@@ -234,8 +234,8 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 # %% [markdown]
 # **Interview · How can a framework free a parameter's memory while the module still holds the parameter?**
 #
-# - *Thirty seconds:* It resizes the storage to zero bytes with `untyped_storage().resize_(0)`. The tensor keeps its shape and its identity, so the
-#   module, the optimizer and autograd still refer to the same object, and the memory can be allocated again when it is needed.
+# - *Thirty seconds:* It resizes the storage to zero bytes with `untyped_storage().resize_(0)`. The tensor keeps its shape and its identity,
+#   so the module, the optimizer and autograd still refer to the same object, and the memory can be allocated again when it is needed.
 # - *Longer:* FSDP does this with gathered parameters: it frees them after a layer has run and gathers them again for the backward pass
 #   ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
@@ -263,7 +263,7 @@ pictures.storage(six, {"even": even, "odd": odd})
 #
 # - *Thirty seconds:* They share storage, but no elements, so a write to one is never visible in the other.
 # - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same. Comparing the ranges from first to last
-#   element tells you whether the views *may* overlap. To be sure, you need the strides.
+#   element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
 # - *They ask next:* When does it matter? It matters when you save several tensors in one file, because shared weights should be
 #   written only once.
 # - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different ones.
@@ -292,8 +292,9 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# The data decides. Python integers become int64 and Python floats become the *default dtype* (chapter 01), an array keeps its dtype, and the
-# `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data to look at, they take the default dtype.
+# The data decides the dtype. Python integers become int64 and Python floats become the *default dtype* (chapter 01), an array keeps its
+# dtype, and the `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data to look at, they take the default
+# dtype.
 #
 # ### `empty` or `zeros`?
 # `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads them, switch on
@@ -316,8 +317,8 @@ torch.use_deterministic_algorithms(False)
 # **Interview · When do you use `empty` instead of `zeros`?**
 #
 # - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example as the target of `out=` or of a
-#   collective. It saves one pass over the memory.
-# - *They ask next:* What happens if you read it first? You get whatever the memory contained. Often those are zeros, so the bug stays
+#   collective. That saves one pass over the memory.
+# - *They ask next:* What happens if you read it first? You get whatever the memory contained. Often it contains zeros, so the bug stays
 #   hidden until the allocator reuses a block.
 # - *The trap:* `torch.Tensor(2, 3)` is uninitialized as well.
 # - *Proof:* `proof-empty`.
@@ -381,7 +382,7 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #
 # - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor unless the
 #   dtype or the device has to change.
-# - *They ask next:* And `t.numpy()`? It shares as well. It refuses a tensor that requires grad, that is on a GPU (chapter 05), or whose
+# - *They ask next:* And `t.numpy()`? It shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter 05), or whose
 #   type NumPy doesn't have, such as bfloat16.
 # - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
@@ -405,8 +406,7 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # %% [markdown]
 # **Interview · What is DLPack for?**
 #
-# - *Thirty seconds:* It passes a tensor from one library to another without a copy, even on a GPU. Both libraries then use the same
-#   memory.
+# - *Thirty seconds:* It passes a tensor from one library to another without a copy, even on a GPU, so that both libraries use the same memory.
 # - *They ask next:* How is that different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so PyTorch, CuPy
 #   and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is finished first.
 # - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor.
@@ -444,7 +444,7 @@ print(inspect.getsource(torch.Tensor.stride))
 # - *What is the stride of `zeros(4, 5)`?* It is (5, 1).
 # - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64.
 # - *What is the offset of `arange(12).reshape(3, 4)[1]`?* It is 4.
-# - *How many bytes has `zeros(10, dtype=float16)`?* It has 20.
+# - *How many bytes does `zeros(10, dtype=float16)` take?* It takes 20.
 # - *Does `torch.tensor(array)` copy?* Yes, always.
 
 # %% tags=["proof-rapid-fire"]
@@ -493,8 +493,8 @@ twist(words)
 print([round(temper(word) % 2**24 / 2**24, 4) for word in words[:3]])
 
 # %% [markdown] given="mytorch.random:Generator.uniform"
-# The lowest 24 bits of a word, divided by $2^{24}$, are what `rand` returns in float32. NumPy has the same generator in C, so `mytorch` takes the
-# words from there and turns them into PyTorch's numbers:
+# The lowest 24 bits of a word, divided by $2^{24}$, are what `rand` returns in float32. NumPy has the same generator in C, so `mytorch`
+# takes the words from there and turns them into PyTorch's numbers:
 
 # %% tags=["proof-same-seed"]
 for library in (mytorch, torch):

@@ -67,8 +67,8 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later group decides only
-# if its category is *higher*. Guess each dtype and each value before you run the cell.
+# Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later group
+# decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
 
 # %% tags=["proof-promotion"]
 print(torch.tensor([1]) + 2.5)
@@ -79,15 +79,15 @@ print(half * 60000 - 70000.0)
 print(torch.tensor([250], dtype=torch.uint8) + 10)
 
 # %% [markdown]
-# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension, so the wider
-# type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it. The scalar
-# therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and rounds once. On the CPU a
-# sum or difference doesn't do this, so in the fifth line 70000 is first rounded to float16, which makes it inf.
+# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension, so the
+# wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it. The
+# scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and rounds once.
+# On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to float16, which makes it inf.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and then the tensor
-#   with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and then the
+#   tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
 # - *They ask next:* And int64 with float16? The result is float16, although it holds fewer integers, because the category comes before the
 #   size.
 # - *The trap:* Expecting a sum of integers to be widened. In uint8, 250 + 10 is 4.
@@ -105,7 +105,7 @@ print("4.", half.to(torch.float16) is half, half.to(torch.float32) is half)
 
 # %% [markdown]
 # In place, a higher category is refused, while a wider type of the same category is silently rounded to the narrower one. `to` truncates
-# fractions toward 0, while `round` goes to the nearest integer, and to the even one of two that are equally near. Line 4 shows that `to` returns
+# fractions toward 0, while `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that `to` returns
 # the tensor itself when nothing has to change.
 #
 # **Interview · `x += 0.5` on integers: what happens?**
@@ -130,8 +130,8 @@ print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
 #
 # - *Thirty seconds:* Arithmetic and conversions between integer types wrap around without a warning, so 300 becomes 44 in uint8. Creating a
 #   tensor from a Python number that doesn't fit, and `fill_` or `full` with one, raise an error.
-# - *They ask next:* And a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ between CPU and GPU, so
-#   clamp first.
+# - *They ask next:* And a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ between CPU and
+#   GPU, so clamp first.
 # - *The trap:* Subtracting uint8 images. A negative difference wraps around and looks like a bright pixel.
 # - *Proof:* `proof-overflow`.
 #
@@ -163,10 +163,10 @@ NUMBERS = [1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8]
 pictures.slider(bits_of, start={"number": 0.1}, number=NUMBERS)
 
 # %% [markdown]
-# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does, and seven for the
-# mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in float16. In both types an
-# exponent of ones alone means inf or nan. The 8-bit type E4M3 has four exponent bits and three for the mantissa. It ends at 448 because it uses that
-# exponent for numbers, has no inf, and clamps what is larger; 257 becomes 256.
+# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does, and seven
+# for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in float16. In both
+# types, an exponent of all ones means inf or nan. The 8-bit type E4M3 has four exponent bits and three for the mantissa. It has no inf and
+# uses the highest exponent for ordinary numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
 #
 # ## Data types and their limits
 # The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns the older
@@ -205,13 +205,13 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 # %% [markdown]
 # **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and gradients therefore
-#   rarely overflow or vanish in bfloat16, so training works without loss scaling.
+# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and gradients
+#   therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
 # - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large. Weights and sums are therefore kept in
 #   float32.
 # - *They ask next:* Why does float16 need loss scaling? Small gradients become 0 in it ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and rounds
-#   once.
+# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and
+#   rounds once.
 # - *Proof:* `proof-16-bits`.
 #
 # ### Comparing floating-point numbers
@@ -232,8 +232,8 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 #
 # - *Thirty seconds:* I compare them with a tolerance. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and
 #   reports the largest difference. Two correct programs that add in different orders differ in the last digits.
-# - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0, where rtol times y
-#   vanishes, atol decides.
+# - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0, where rtol
+#   times y vanishes, atol decides.
 # - *The trap:* `allclose` raises an error for unequal dtypes, but it broadcasts unequal shapes silently. And nan equals nothing, not even nan,
 #   unless you pass `equal_nan=True`.
 # - *Proof:* `proof-nearly`.
@@ -241,7 +241,8 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 # %% [markdown] tags=["short"]
 # ## The dispatcher
 # What happens between `x + y` and the loop that adds the elements? PyTorch's **dispatcher** sends each call through several layers, such as
-# autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**, one for each layer that handles it. A call goes to the highest key that one of its operands has and that isn't switched off. Twelve lines show the idea:
+# autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**, one for each layer that
+# handles it. A call goes to the highest key that one of its operands has and that isn't switched off. Twelve lines show the idea:
 
 # %% tags=["proof-keys"]
 ORDER = ["Autocast", "Autograd", "Python", "CPU", "Meta"]  # from the top down
@@ -272,9 +273,9 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 # - *Thirty seconds:* It is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and others a
 #   feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that kernel redispatches to the
 #   next one.
-# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it requires grad or
-#   not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other modes switch keys on and off
-#   for the thread.
+# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it requires
+#   grad or not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other modes switch keys
+#   on and off for the thread.
 # - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses the backend from
 #   the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
 # - *The trap:* A tensor without `requires_grad` still passes through the autograd layer, which finds nothing to record.
@@ -290,9 +291,9 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 # aten.sum.default
 # ```
 #
-# `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print the operations
-# that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data, and it runs every
-# operation with the Meta kernels. These kernels alone you can try in minitorch, with a matrix of four terabytes:
+# `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print the
+# operations that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data,
+# and it runs every operation with the Meta kernels. You can try the Meta kernels in minitorch, with a matrix of four terabytes:
 
 # %% tags=["proof-meta-kernel"]
 huge = torch.empty(10**6, 10**6, device="meta")
@@ -305,8 +306,8 @@ print(check.error(product[0, 0].item))
 #
 # - *Thirty seconds:* `__torch_function__` intercepts calls of the Python API before the dispatcher, so it sees `torch.square`.
 #   `__torch_dispatch__` runs below autograd and sees the ATen operations that remain, including those of the backward pass.
-# - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the second to observe or
-#   replace what is computed, as FakeTensor, DTensor and FLOP counters do.
+# - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the second to
+#   observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
 # - *They ask next:* Does the second one see autocast? It sees the casts that autocast has inserted, as `_to_copy` operations, because autocast
 #   and autograd have already run.
 # - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever. You unwrap the operands first.
@@ -314,21 +315,21 @@ print(check.error(product[0, 0].item))
 #
 # **Interview · What is a FakeTensor, and who uses it?**
 #
-# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and `torch.export` run a model on
-#   fake tensors to learn every shape without computing or allocating anything.
-# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be on the CPU or a
-#   GPU, so that rules about devices are checked, too.
+# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and `torch.export` run a
+#   model on fake tensors to learn every shape without computing or allocating anything.
+# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be on the CPU
+#   or a GPU, so that rules about devices are checked, too.
 # - *The trap:* `item()` or an `if` on its value fails, because it has no data. That is where a compiler must break the graph or add a guard
 #   ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
 # ## One declaration, every call
-# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays. From then on you can
-# call the operation as a function and as a method, and it converts dtypes. Between a call and its kernel there is a stack of layers. A layer is a
-# function of three arguments: the operation, the call's arguments, and `below`, which it calls to continue. The four slots of the stack are
-# empty for now, and later chapters fill them. The next cell declares an operation, borrows the top slot for a layer that prints, and makes four
-# calls. Dashed boxes in the picture are empty slots, which the call skips.
+# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays. From then on
+# you can call the operation as a function and as a method, and it converts dtypes. Between a call and its kernel there is a stack of
+# layers. A layer is a function of three arguments: the operation, the call's arguments, and `below`, which it calls to continue. The four
+# slots of the stack are empty for now, and later chapters fill them. The next cell declares an operation, borrows the top slot for a layer
+# that prints, and makes four calls. Dashed boxes in the picture are empty slots, which the call skips.
 
 # %% tags=["proof-layers"]
 from course import lesson
@@ -361,8 +362,8 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
-# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies, such as autocast or autograd, does its part and redispatches, and
-#   the device's kernel comes last.
+# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies, such as autocast or autograd, does its part and
+#   redispatches, and the device's kernel comes last.
 # - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
 # - *The trap:* Assuming that a call runs the operation of that name. Above, `square` runs `mul`, and in PyTorch it runs `pow`.
 # - *Proof:* `proof-layers`.
@@ -399,8 +400,8 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 #
 # ## Mean and variance
 # A variance is the mean squared distance from the mean, and it needs everything in this chapter: the dtype of the result, a sum that
-# doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and compute the variance of
-# each triple. What is the average of these variances?
+# doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and compute the
+# variance of each triple. What is the average of these variances?
 
 # %% tags=["proof-bessel"]
 die = torch.arange(1.0, 7.0)
@@ -416,8 +417,8 @@ print(f"std of 1, 2, 6:  torch {torch.tensor([1.0, 2.0, 6.0]).std().item():.4f},
 #
 # **Interview · Why do `torch.std` and `np.std` differ?**
 #
-# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`; NumPy's is `ddof`, and
-#   since NumPy 2 it accepts `correction` as well.
+# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`; NumPy's is
+#   `ddof`, and since NumPy 2 it accepts `correction` as well.
 # - *They ask next:* What does `std` return for a single value? It returns nan, because n − 1 is 0.
 # - *The trap:* Batch norm uses both, n to normalize and n − 1 for its running variance ([chapter 12](12_norm_dropout_and_modes.ipynb)).
 # - *Proof:* `proof-bessel`.
@@ -433,9 +434,9 @@ from minitorch.dispatch import promotion
 print(inspect.getsource(promotion.fits))
 
 # %% [markdown] tags=["short"]
-# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left to NumPy. `common`
-# is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and `is_low_precision` is true for 16-bit types. Your
-# library always converts, so it needs no such function but is slower.
+# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left to NumPy.
+# `common` is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and `is_low_precision` is true for
+# 16-bit types. Your library always converts, so it needs no such function but is slower.
 #
 # ## Ten lines to remember
 # 1. Category first (bool, integer, floating point, complex), then size.
@@ -464,6 +465,6 @@ print(torch.tensor(True) + True)
 
 # %% [markdown]
 # ## You try
-# The [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb) are worth 18 points. In three of them you write parts of `mytorch`: promotion,
-# what an operation does with its operands, and `mean` and `var`. The others are a prediction, rounding by hand, a repair and a measurement.
-# [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
+# The [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb) are worth 18 points. In three of them you write parts of `mytorch`:
+# promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction, rounding by hand, a repair and a
+# measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
