@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Shards
-# Six exercises, 17 points, about 90 minutes. Two of them add to your library: once you have solved them, ranks share one optimizer's state
+# Six exercises, 17 points. Two of them add to your library: once you have solved them, ranks share one optimizer's state
 # and one copy of the weights. They run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in
 # the cell.
 

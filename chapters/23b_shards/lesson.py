@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Shards
-# After this sitting your library trains a model of which no GPU holds everything: first the optimizer's state is
-# divided, then the weights themselves. You'll be able to say how many bytes each scheme keeps and sends, and which one
-# a model needs.
+# After this chapter your library trains a model of which no GPU holds everything: first the optimizer's state is divided, then the weights. You will
+# be able to say how many bytes each scheme keeps and sends, and to choose a mesh for 70 billion parameters on 64 GPUs.
 
 # %% hidden=true
 from course import lesson
@@ -11,9 +10,8 @@ mytorch = lesson.mytorch("23b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Twelve bytes that wait
-# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). Count the bytes for each
-# parameter on a simulated GPU. Then throw away everything that belongs to the optimizer, and run forward and backward once more.
-# What breaks?
+# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). Count the bytes for each parameter on a
+# simulated GPU. Then throw away everything that belongs to the optimizer, and run forward and backward once more. What breaks?
 
 # %% tags=["proof-sixteen"]
 from course import pictures
@@ -46,11 +44,11 @@ report("without optimizer:")
 
 # %% [markdown]
 # Nothing breaks. Of 16 bytes, forward and backward need four, activations aside: two for the weight and two for its gradient. The other twelve, the
-# master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU keeps all sixteen, and
-# the twelve are the same on each.
+# master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU keeps all sixteen, although the
+# twelve are the same on each.
 #
-# ## Deal the parameters out
-# So let each rank's optimizer have some of the parameters. After the step, their owner broadcasts them:
+# ## Partition the parameters
+# So let each rank's optimizer have only some of the parameters. After the step, their owner broadcasts them:
 
 
 # %% tags=["proof-toy"]
@@ -86,16 +84,16 @@ print(f"last loss on one device {alone[-1]:.3f}, mean over four ranks {sum(dealt
 print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f"{each / count:.2f}" for each in owned])
 
 # %% [markdown]
-# The loss is the same, and each rank keeps a part of the state.
+# The loss is the same, and each rank keeps only a part of the state.
 #
 # ### Break it
-# Two things are wrong. Two ranks keep half of the state each, and the other two keep little more than biases. However you deal, the largest
-# matrix of a model isn't divided. And together the ranks send nine times the weights: six for the averages, three for the broadcasts.
+# Two ranks keep half of the state each, while the other two keep little more than biases: however you partition whole parameters, the largest matrix
+# of a model isn't divided. And together the ranks send nine times the weights, six for the averages and three for the broadcasts.
 #
 # ## Move the halves of the ring apart
-# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between the halves, each rank
-# has the complete gradient of one chunk. That is all its optimizer needs if it owns just that chunk of the weights. So make the step
-# between the halves, and all-gather *weights* in place of gradients:
+# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between the halves, each rank has the complete
+# gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So make the optimizer's step between the
+# halves, and all-gather *weights* instead of gradients:
 
 # %% tags=["proof-halves"]
 import numpy as np
@@ -117,27 +115,26 @@ names, own = ("gradients, reduce-scattered", "weights after the step", "weights,
 pictures.grids(*[(name, np.array(tables, dtype=int)[:, n], own) for n, name in enumerate(names)])
 
 # %% [markdown]
-# A row is a rank, a column a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank
-# sends 12 of 16 bytes in each half, as it does in an all-reduce, so dividing the state costs no traffic.
+# A row is a rank, a column is a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank sends 12 of 16 bytes
+# in each half, as it does in an all-reduce, so dividing the state costs no traffic.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:ZeroRedundancyOptimizer"
 # ### Sharded in `mytorch`
-# So that the shares are even, *every parameter* is cut into equal shards. You write the cut, both directions of the traffic and the step in
-# exercise 2. What the optimizer has is given: float32 copies of this rank's shards, in place of master weights.
+# So that the shares are even, *every parameter* is cut into equal shards. You write the cut, both directions of the traffic and the step in exercise
+# 2. The optimizer's data are provided: float32 copies of this rank's shards, which serve as master weights.
 
 # %% [markdown]
-# ### Milestone: seven bytes in place of sixteen
-# Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first
-# stage of **ZeRO**, the *zero redundancy optimizer*. The numbers are the loss, the bytes a parameter that one GPU holds after the last
-# step, the most that it held at any time, and what it sent in a step, as a multiple of the weights. The curves are what it has in use at each
-# layer of the last step:
+# ### Milestone: seven bytes instead of sixteen
+# Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first stage of
+# **ZeRO**, the *zero redundancy optimizer*. The cell prints the loss, the bytes a parameter that one GPU holds after the last step, the peak, and
+# what it sent in a step as a multiple of the weights. The curves show what it has in use at each layer of the last step:
 
 
 # %% tags=["proof-milestone"]
 def ddp(model):
     master = mytorch.amp.MasterWeights(model.parameters())
     adam = mytorch.optim.Adam(master.copies, lr=1e-4)
-    return parallel.DistributedDataParallel(model), lambda: (master.step(adam), adam.zero_grad())
+    return parallel.DistributedDataParallel(model, bucket_cap_mb=0.1), lambda: (master.step(adam), adam.zero_grad())
 
 
 def zero(model):
@@ -170,15 +167,16 @@ def trained(scheme, dtype, steps=5):
 
 
 lines = {each.__name__: trained(each, mytorch.bfloat16) for each in (ddp, zero)}
-pictures.curves(lines, xlabel="layers, forward then backward", ylabel="bytes a parameter in use")
+pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
 # %% [markdown] tags=["short"]
-# The losses agree, no byte more is sent, and seven bytes a parameter are left: two, two, and a quarter of twelve. The curves are parallel, because the backward
-# pass still builds up whole gradients.
+# The losses agree, not one byte more is sent, and seven bytes a parameter are left: two, two, and a quarter of twelve. The curves are parallel,
+# because the backward pass still builds up whole gradients. DDP's peak isn't on its curve, because it comes from the optimizer's temporary memory
+# after the backward pass.
 #
-# ### What else can go?
-# The next stage divides gradients: as soon as a bucket is reduced, each rank frees all but its own shard. The third divides the
-# weights too. For $n$ ranks:
+# ### ZeRO stages: what else can be divided?
+# The next stage divides gradients: as soon as a bucket is reduced, each rank frees everything but its own shard, and the third stage divides the
+# weights too. For $n$ ranks, with everything sent in 16 bits:
 #
 # | | whole on each rank | bytes a parameter | a rank sends, times the weights |
 # |---|---|---|---|
@@ -198,34 +196,35 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 # %% [markdown]
 # **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
 #
-# - *Thirty seconds:* Of 16 bytes a parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, stage 3
-#   also the 2 of the weights. The first two send what DDP sends; the third gathers the weights twice, so it sends half as much again.
-# - *Longer:* An all-reduce is a reduce-scatter and an all-gather. Stages 1 and 2 make the step between the two. Stage 3 needs
-#   an all-gather before forward and one before backward, and a reduce-scatter.
-# - *They ask next:* What do the stages not divide? Activations. Those need smaller micro-batches or checkpointing.
-# - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, if gradients are reduce-scattered in place of an all-reduce.
+# - *Thirty seconds:* Of 16 bytes a parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
+#   the weights. The first two send what DDP sends, while the third gathers the weights twice and therefore sends half as much again.
+# - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 make the optimizer's step between the two. Stage 3 needs an
+#   all-gather before forward, one before backward, and a reduce-scatter.
+# - *They ask next:* What do the stages not divide? They don't divide activations, which need smaller micro-batches, checkpointing, or a divided
+#   sequence.
+# - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, provided that gradients are reduce-scattered instead of all-reduced.
 # - *Proof:* `proof-milestone`, `proof-halves`, `proof-timeline`.
 #
-# ## Gather, use, free
-# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps
-# its shards, and hooks gather the whole before its forward and its backward pass and free it after each. Each shard gets its gradient
-# from a reduce-scatter.
+# ## FSDP: gather, use, free
+# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps its shards, while
+# hooks gather the whole before its forward and its backward pass and free it after each. Each shard gets its gradient from a reduce-scatter.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
 # ### Gathered in `mytorch`
-# You write `FSDPParam` in exercise 3. The hooks are given, and so is the answer to a question that's easy to miss: the graph saves the
-# weight for the backward pass, so how can it be freed? Of a gathered weight, the graph keeps only the strides, and finds the memory again when
-# it is back:
+# You write `FSDPParam` in exercise 3. The hooks are provided, and so is the answer to a question that is easy to miss. The graph saves the weight for
+# the backward pass, which would keep the whole of it alive, so that nothing would be saved. Therefore the graph keeps only the strides of a gathered
+# weight, and finds its memory again when the hook before the backward pass has gathered it once more:
 
 # %% [markdown]
 # ### Milestone: no GPU holds the model
-# Three ways to train in float32, where 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam: replicas, `fully_shard` on the whole
-# model, and `fully_shard` on each layer first.
+# Here are three ways to train in float32, where 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam: replicas, `fully_shard` on the
+# whole model, and `fully_shard` on each layer first.
 
 
 # %% tags=["proof-timeline"]
 def replicas(model):
-    return parallel.DistributedDataParallel(model), mytorch.optim.Adam(model.parameters(), lr=1e-4).step
+    adam = mytorch.optim.Adam(model.parameters(), lr=1e-4)
+    return parallel.DistributedDataParallel(model, bucket_cap_mb=0.1), adam.step
 
 
 def whole_model(model):
@@ -240,30 +239,55 @@ def layer_by_layer(model):
 
 print(f"one device     loss {alone[0]:.2f} to {alone[4]:.2f}")
 lines = {each.__name__: trained(each, mytorch.float32) for each in (replicas, whole_model, layer_by_layer)}
-pictures.curves(lines, xlabel="layers, forward then backward", ylabel="bytes a parameter in use")
+pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
 # %% [markdown]
-# Sixteen bytes become four, and the loss is that of one device. Layer by layer, the curve rises at each layer that has weights, and
-# falls after it. In the backward pass it climbs slowly, as the gradients' shards arrive.
+# Sixteen bytes become four, and the loss is that of one device. Layer by layer, the curve rises at each layer that has weights and falls after it.
+# `whole_model` gathers everything at once, which is why its curve is high in both passes, and frees it only between them. With 80 layers instead of
+# five, the two peaks would lie much farther apart.
 #
-# - **Myth** · "`fully_shard(model)` is enough." It makes one group, so everything is gathered at once (PyTorch even keeps it until the backward
-#   pass, if it is the outermost group). What you save elsewhere is lost at the peak, where it counts. Shard each block, then the model.
-# - **Myth** · "FSDP is model parallelism." Each rank computes whole layers, on its own rows. It is data parallelism
-#   with divided storage.
-# - **Myth** · "Sharding the weights triples the traffic." 2.25 against 1.5 times the weights: half as much again.
+# **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with divided storage.
+#
+# ### reshard_after_forward, and what PyTorch gathers
+# PyTorch has a switch for what happens between the passes. These are its collectives in one step of a model with four layers, on two ranks or, in the
+# last line, four:
+#
+# | call | all-gathers | reduce-scatters |
+# |---|---|---|
+# | `fully_shard(model)` | 1 | 1 |
+# | `fully_shard(model, reshard_after_forward=True)` | 2 | 1 |
+# | each layer, then the model | 8 | 4 |
+# | the same with `reshard_after_forward=False` | 4 | 4 |
+# | each layer, then the model, on a mesh (replicate, shard) | 8 | 4, and 4 all-reduces |
+#
+# By default the outermost group keeps its weights until the backward pass. So `fully_shard(model)` alone sends what DDP sends and holds the whole
+# model at the peak; `mytorch` frees it and sends 2.25 times the weights. In PyTorch a parameter stays complete to the eye: it is a **DTensor**, whose
+# `shape` and `numel()` are those of the whole, while `to_local()` gives the shard. In `mytorch` it really is short.
+#
+# **Interview · What does `reshard_after_forward` do?**
+#
+# - *Thirty seconds:* It decides whether a group of parameters is freed after its forward pass. With True, which is the default for all groups but the
+#   outermost, the weights are gathered twice in a step and memory is low. With False they stay until the backward pass, so they are gathered once and
+#   the traffic is that of DDP.
+# - *Longer:* False corresponds to ZeRO-2. A number reshards only to a smaller group, for instance inside a machine, so that the second gather is
+#   fast.
+# - *They ask next:* What is a `MixedPrecisionPolicy`? With `param_dtype=torch.bfloat16` and `reduce_dtype=torch.float32` the shards stay in float32,
+#   each gather sends 2 bytes for a parameter, and each reduce-scatter 4.
+# - *The trap:* Calling `fully_shard(model)` alone. It makes one group, so everything is gathered at once. Shard each block, then the model.
+# - *Proof:* `proof-timeline`, `proof-stages`.
 #
 # **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
 #
-# - *Thirty seconds:* At 16 bytes a parameter, 1 billion parameters take 16 GB: DDP. 7 billion take 112 GB, more than a GPU of 80 GB has: ZeRO-1 on
-#   eight GPUs needs 39 on each, FSDP 14. 70 billion need 1,120 GB: FSDP over 64 GPUs keeps 18 on each.
-# - *Longer:* Add activations and what is gathered at the moment.
-# - *They ask next:* Why not FSDP always? It sends more, and at times that have to be hidden behind computing.
+# - *Thirty seconds:* At 16 bytes a parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a GPU of 80 GB has:
+#   ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18 on each.
+# - *Longer:* Add the activations and whatever is gathered at that moment.
+# - *They ask next:* Why not always FSDP? It sends more, and at moments when the traffic has to be hidden behind computation.
 # - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
 # - *Proof:* `proof-stages`, `proof-timeline`.
 #
-# ## Cut the layer itself
-# A single product can be divided too: that is **tensor parallelism**. Give each rank some columns of an MLP's first matrix, and the rows
-# of the second that belong to them. Each computes some of the hidden units, and the results add up. Does it work the other way round?
+# ## Tensor parallelism: column, then row
+# A single matrix multiplication can be divided too, which is called **tensor parallelism**. Give each rank some columns of an MLP's first matrix and
+# the rows of the second that belong to them. Each computes some of the hidden units, and the results add up. Does it work the other way round?
 
 # %% tags=["proof-column-row"]
 gelu = nn.functional.gelu
@@ -275,14 +299,14 @@ for name, out in results.items():
     print(f"{name:18}", [f"{each:.2f}" for each in out[0].tolist()])
 
 # %% [markdown]
-# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs. You'd need
-# another all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two splits
-# `ColwiseParallel` and `RowwiseParallel`.
+# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs, so you would need another
+# all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two splits `ColwiseParallel` and
+# `RowwiseParallel`.
 
 # %% [markdown] given="mytorch.distributed:CopyToRanks mytorch.distributed:SumOverRanks"
 # ### The backward pass needs a sum as well
-# The result is added up in the forward pass. The input goes to all ranks, so *its gradient* is added up in the backward pass. These
-# two functions mirror each other:
+# The result is added up in the forward pass. The input goes to all ranks, so *its gradient* is added up in the backward pass. These two functions
+# mirror each other:
 
 
 # %% tags=["proof-conjugate"]
@@ -299,16 +323,39 @@ for copied in (False, True):
 # %% [markdown]
 # **Interview · Why column, then row?**
 #
-# - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication. A row split of the
-#   next matrix takes those as they are. One all-reduce forward, one backward, for the whole MLP.
-# - *Longer:* In attention the heads are the columns: queries, keys and values split by columns, the output matrix by rows.
+# - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication, and a row split of the
+#   next matrix takes those as they are. The whole MLP needs one all-reduce in the forward pass and one in the backward pass.
+# - *Longer:* In attention the heads are the columns: queries, keys and values are split by columns, the output matrix by rows.
 # - *They ask next:* What about the bias of the second layer? It must be added once, not once on each rank.
-# - *The trap:* Spreading it over machines. Both all-reduces are on the critical path of every block, so the slow network would stop everything.
+# - *The trap:* Spreading the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so the slow network
+#   would stop everything.
 # - *Proof:* `proof-column-row`, `proof-conjugate`.
 #
+# ## Sequence, context and expert parallelism
+# Three more divisions are common in language models. None of them needs a new idea, because each divides another dimension:
+#
+# | | divides | a rank sends |
+# |---|---|---|
+# | sequence, beside tensor parallelism | norms and residuals, by position | the same bytes: each all-reduce becomes a reduce-scatter and an all-gather |
+# | context | everything, by position | keys and values around a ring, in each attention layer |
+# | expert | the experts of a mixture | each token to its experts and back: two all-to-alls forward, two backward |
+#
+# On PyTorch, an MLP of which both layers are split made 2 all-reduces in a step; with `SequenceParallel` and a norm in front, it made 2 all-gathers
+# and 2 reduce-scatters. Attention over a ring is possible because partial results of attention can be [merged](22b_memory.ipynb).
+#
+# **Interview · Sequence, context and expert parallelism: what does each divide and send?**
+#
+# - *Thirty seconds:* Sequence parallelism divides the activations that tensor parallelism leaves whole and sends no more bytes, while context
+#   parallelism divides a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives each rank some experts,
+#   and an all-to-all brings each token to its experts and back.
+# - *Longer:* The first two save activations, while the third divides weights. Experts are often combined with FSDP for the rest of the model.
+# - *They ask next:* What is hard about expert parallelism? Balance, because the rank with the most popular expert is the one that all others wait
+#   for.
+# - *The trap:* Using context parallelism for short sequences. The batch can be divided without any traffic in attention.
+# - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24b](24b_llama.ipynb).
+#
 # ## One norm for all shards
-# Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips
-# it to norm 1:
+# Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips it to norm 1:
 
 
 # %% tags=["proof-clip"]
@@ -323,18 +370,167 @@ print("two ranks: ", distributed.spawn(clipped, ([[3.0], [4.0]],), nprocs=2))
 print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
 
 # %% [markdown]
-# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole is 5. To find
-# it, the ranks have to add up squares, one number in an all-reduce.
+# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole is 5. To find it, the ranks have
+# to add up squares, which is one number in an all-reduce.
 #
 # **Interview · How do you clip gradients that are sharded?**
 #
-# - *Thirty seconds:* Each rank adds up the squares of its shards, an all-reduce adds those up, and all divide by the same root.
-# - *Longer:* Under FSDP `clip_grad_norm_` does it, since the shards are `DTensor`s, which know their mesh.
+# - *Thirty seconds:* Each rank adds up the squares of its shards, an all-reduce adds those up, and all ranks divide by the same root.
+# - *Longer:* Under FSDP `clip_grad_norm_` does it, since the gradients are DTensors that carry their mesh.
 # - *They ask next:* What about parameters that every rank has whole, as under tensor parallelism? Their squares count once.
 # - *The trap:* It trains either way. A clip by local norms changes the direction, and a rank whose shard is small doesn't clip at all.
 # - *Proof:* `proof-clip`.
 #
-# ## A checkpoint of shards
+# ## Pipeline parallelism and its bubble
+# The last way to divide a model is by depth: rank 0 has the first layers, rank 1 the next ones. With one batch only one rank works at a time, and the
+# time in which the others wait is the **bubble**. So cut the batch into micro-batches. Each rank is a stream, as in [chapter 05](05_devices.ipynb),
+# and waits for events of its neighbours. Move the slider; the gaps are the bubble:
+
+
+# %% tags=["proof-bubble"]
+def pipeline(stages, batches):
+    free, work = [0] * stages, []
+    for length, path in ((1, range(stages)), (2, range(stages)[::-1])):
+        for _ in range(batches):
+            event = 0  # when the neighbour is done with this micro-batch
+            for stage in path:
+                start = max(free[stage], event)
+                free[stage] = event = start + length
+                work.append((stage, start, length))
+    return work, 1 - sum(length for *_, length in work) / (stages * max(free))
+
+
+for batches in (1, 4, 12, 32):
+    idle = f"{pipeline(4, batches)[1]:.3f}, formula {3 / (batches + 3):.3f}"
+    more = f"interleaved {3 / (2 * batches + 3):.3f}, zero bubble {1 / (batches + 1):.3f}"
+    print(f"{batches:2} micro-batches: idle {idle}; by their formulas: {more}")
+
+
+def draw(batches):
+    ax, (work, idle) = pictures.axes(6.0, 2.0), pipeline(4, batches)
+    for stage, start, length in work:
+        ax.broken_barh([(start, length)], (stage - 0.4, 0.8), fc=["#0072b2", "#e69f00"][length - 1], ec="white")
+    ax.set(xlabel="time (blue: forward, 1; orange: backward, 2)", ylabel="stage", yticks=range(4), ylim=(3.6, -0.6))
+    return pictures.publish(ax, alt=f"Four stages, {batches} micro-batches: idle {idle:.0%} of the time.")
+
+
+pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
+
+# %% [markdown]
+# **Interview · How large is the bubble of a pipeline?**
+#
+# - *Thirty seconds:* It is (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With m = 4p it is a
+#   fifth at most.
+# - *Longer:* This order is GPipe's, in which each stage keeps the activations of all m micro-batches. `Schedule1F1B` starts a micro-batch's backward
+#   pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
+# - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p − 1)/(v·m + p − 1) at
+#   v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on at once, and that of the weights
+#   fills the gaps. Its simple form leaves a third of the bubble.
+# - *The trap:* Taking the formula for a law. It holds for stages that take equally long, and the last stage has the logits.
+# - *Proof:* `proof-bubble`.
+#
+# ## When is communication hidden?
+# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations a token, and gathering in
+# bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens a rank has. Take a GPU that does 400 trillion operations a
+# second. It may get 400 GB/s, over NVLink or in a machine with a fast network card for each GPU, or 50 GB/s, if machines are connected by one such
+# card:
+
+# %% tags=["proof-hidden"]
+speed, network = 4e14, {"400 GB/s": 4e11, "50 GB/s": 5e10}
+tokens, exposed = 2 ** np.arange(8, 16), {}
+for name, width in network.items():
+    gathering, computing = 2 / width, 2 * tokens / speed
+    exposed[name] = 100 * np.maximum(gathering - computing, 0) / np.maximum(gathering, computing)
+    print(f"at {name}: hidden from {speed / width:,.0f} tokens a rank on")
+pictures.curves(exposed, tokens, xlabel="tokens a rank", ylabel="GPU waits (% of the time)", log="x")
+
+# %% [markdown]
+# **Interview · When is communication hidden?**
+#
+# - *Thirty seconds:* It is hidden when something else computes meanwhile, for long enough. DDP hides it behind the rest of the backward pass, FSDP
+#   behind the layer before.
+# - *Longer:* With FSDP in bfloat16 a rank needs as many tokens as operations a second divided by bytes a second. In the backward pass both sides
+#   double; with gradients reduced in float32, traffic triples.
+# - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed
+#   at once.
+# - *The trap:* Shrinking the batch on each rank in order to add more ranks.
+# - *Proof:* `proof-hidden`.
+#
+# ## Device meshes: 70 billion parameters on 64 GPUs
+# Real runs combine these divisions. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process groups. In
+# PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and `mesh["tp"]` goes to `parallelize_module`, `mesh["dp"]`
+# to `fully_shard`. With two dimensions (replicate, shard) `fully_shard` does **HSDP**: it shards inside a row and averages the gradients over the
+# rows with an all-reduce. The last dimension has neighbouring ranks, which belong to one machine.
+#
+# Now work out the question of the heading, for 80 layers of width 8,192, sequences of 8,192 tokens, one for each group that shares a sequence, and a
+# checkpoint at each layer:
+
+# %% tags=["proof-mesh"]
+mesh = np.arange(64).reshape(8, 8)
+print("mesh (dp 8, tp 8): rank 10 shares layers with", mesh[1].tolist(), "and shards with", mesh[:, 2].tolist())
+size, depth, wide, length, vocabulary = 70e9, 80, 8192, 8192, 128_256
+
+
+def plan(shards, tp, cards):
+    state, gathered = 16 * size / shards / tp, 4 * size / depth / tp  # two layers at a time, in bfloat16
+    inputs, layer, logits = 2 * depth * length * wide, 34 * length * wide, 8 * length * vocabulary
+    memory = state + gathered + (inputs + layer + logits) / tp
+    computing = 8 * size * length / tp / speed  # forward, forward again, backward
+    sharding = 8 * size / tp / (5e10 * cards / tp)  # two gathers in bfloat16, a reduce-scatter in float32
+    tensor = 6 * depth * 2 * (tp - 1) / tp * 2 * length * wide / 4e11  # all-reduces of activations
+    return f"{memory / 1e9:4.0f} GB; computes {computing:4.1f} s, shards {sharding:4.1f} s, all-reduces {tensor:3.1f} s"
+
+
+for name, shards, tp in (("HSDP 8 × 8", 8, 1), ("HSDP 2 × 32", 32, 1), ("FSDP 64", 64, 1), ("FSDP 8 × TP 8", 8, 8)):
+    print(f"{name:14} {plan(shards, tp, cards=8)}")
+print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
+
+# %% [markdown] tags=["short"]
+# HSDP with shards inside a machine doesn't fit, because a rank would keep an eighth of 1,120 GB. FSDP over all 64 fits, and its traffic hides behind
+# a computation that takes eight times as long. Tensor parallelism halves the memory, but with one sequence for eight GPUs the computation is as short
+# as the traffic, and its all-reduces can't be hidden. These are estimates with round numbers, so measure before you decide.
+#
+# **Interview · 70 billion parameters on 64 GPUs of 80 GB: which mesh?**
+#
+# - *Thirty seconds:* I count first. 16 bytes a parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with checkpointed
+#   activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192 tokens on each GPU, and
+#   check that the traffic is hidden.
+# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, 8 bytes a parameter, or 560 GB. With a 50 GB/s card for each GPU a machine
+#   receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. With one card for a machine it is 11 seconds, and everything must overlap
+#   perfectly.
+# - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too many. It stays
+#   inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very long sequences.
+# - *The trap:* Starting with all dimensions at once. Each of them costs efficiency and code, and the smallest mesh that fits and hides its traffic
+#   wins.
+# - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. Which of 16 bytes a parameter does Adam alone touch? The twelve of the master weight and two running means.
+# 2. Does ZeRO-1 send more than DDP? No, it sends the same.
+# 3. How often does FSDP gather a layer in a step? Twice with `reshard_after_forward=True`, once with False.
+# 4. What does `model.parameters()` give after `fully_shard`? DTensors with the whole shape, of which `to_local()` gives the shard.
+# 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
+#
+# ## Ten lines to remember
+# 1. 16 bytes a parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
+# 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
+# 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
+# 4. Shard each block, then the model; the outermost group keeps its weights by default.
+# 5. Sharded data parallelism computes whole layers; tensor parallelism divides them.
+# 6. Columns, then rows: one all-reduce forward, one backward, inside a machine.
+# 7. The norm of a gradient is a sum over all ranks.
+# 8. Bubble: (p − 1)/(m + p − 1); interleaving and zero-bubble schedules shrink it.
+# 9. FSDP is hidden when a rank has enough tokens.
+# 10. Mesh: begin with FSDP over everything, and add a dimension when memory or the batch demands it.
+#
+# ## You try
+# [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel MLP; fix
+# clipping; measure a pipeline. In [chapter 24](24_capstone.ipynb), everything you've written runs together.
+
+# %% [markdown]
+# ## If you have time
+# ### A checkpoint of shards
 # After five steps on four ranks, each rank saves what it has. Can two ranks go on from these files?
 
 # %% tags=["proof-checkpoint"]
@@ -360,86 +556,21 @@ files = distributed.spawn(save, nprocs=4)
 print("saved by rank 0:", {name: each.shape[0] for name, each in mytorch.load(io.BytesIO(files[0])).items()})
 print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distributed.spawn(resume, nprocs=2)):.3f}")
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · How do you save a model that no rank has?**
 #
-# - *Thirty seconds:* Each rank writes its shards, in parallel, with a note of which part of which tensor they are. Loading reads the
+# - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are. Loading reads the
 #   pieces that a rank needs, whatever the number of ranks was.
-# - *Longer:* `torch.distributed.checkpoint` does that. A full state dict is gathered for export only, to the CPU of rank 0.
-# - *They ask next:* And the optimizer's state? The same: it has the shape of its shard.
-# - *The trap:* `if rank == 0: torch.save(model.state_dict())` saves rank 0's shards under FSDP; and code that gathers waits there for ranks that don't come.
+# - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for export only, to the
+#   CPU of rank 0.
+# - *They ask next:* And the optimizer's state? It is saved the same way, because it has the shape of its shard.
+# - *The trap:* `if rank == 0: torch.save(model.state_dict())` saves rank 0's shards under FSDP, and code that gathers waits there for ranks that
+#   don't come.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
-# ## Stages in a row
-# The last way to divide a model is by depth: rank 0 has the first layers, rank 1 the next ones. That is a **pipeline**. With one
-# batch only one rank works at a time, and the time when the others wait is the **bubble**. So cut the batch into micro-batches. Each rank is a
-# stream, as in [chapter 05](05_devices.ipynb), and waits for events of its neighbours. Move the slider:
-
-
-# %% tags=["proof-bubble"]
-def pipeline(stages, batches):
-    free, work = [0] * stages, []
-    for length, path in ((1, range(stages)), (2, range(stages)[::-1])):
-        for _ in range(batches):
-            event = 0  # when the neighbour is done with this micro-batch
-            for stage in path:
-                start = max(free[stage], event)
-                free[stage] = event = start + length
-                work.append((stage, start, length))
-    return work, 1 - sum(length for *_, length in work) / (stages * max(free))
-
-
-for batches in (1, 4, 12, 32):
-    print(f"{batches:2} micro-batches: idle {pipeline(4, batches)[1]:.3f}, formula {3 / (batches + 3):.3f}")
-
-
-def draw(batches):
-    ax, (work, idle) = pictures.axes(6.0, 2.0), pipeline(4, batches)
-    for stage, start, length in work:
-        ax.broken_barh([(start, length)], (stage - 0.4, 0.8), fc=["#0072b2", "#e69f00"][length - 1], ec="white")
-    ax.set(xlabel="time (blue: forward, 1; orange: backward, 2)", ylabel="stage", yticks=range(4), ylim=(3.6, -0.6))
-    return pictures.publish(ax, alt=f"Four stages, {batches} micro-batches: idle {idle:.0%} of the time.")
-
-
-pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
-
-# %% [markdown] tags=["short"]
-# **Interview · How large is the bubble of a pipeline?**
-#
-# - *Thirty seconds:* (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With
-#   m = 4p it is a fifth at most.
-# - *Longer:* This order is GPipe's, and each stage keeps the activations of all m micro-batches. PyTorch's `Schedule1F1B` starts a
-#   micro-batch's backward as soon as it can, so a stage keeps at most p; the bubble stays the same.
-# - *They ask next:* Which m do you take? Each micro-batch costs something extra, so measure: exercise 6.
-# - *The trap:* Taking the formula for a law. It holds for stages that take equally long.
-# - *Proof:* `proof-bubble`.
-#
-# ## When is communication hidden?
-# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations a token, and
-# gathering in bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens a rank has. Take a GPU that does
-# 400 trillion operations a second:
-
-# %% tags=["proof-hidden"]
-speed, network = 4e14, {"in a machine, 400 GB/s": 4e11, "between machines, 50 GB/s": 5e10}
-tokens, exposed = 2 ** np.arange(8, 16), {}
-for name, width in network.items():
-    gathering, computing = 2 / width, 2 * tokens / speed
-    exposed[name] = 100 * np.maximum(gathering - computing, 0) / np.maximum(gathering, computing)
-    print(f"{name}: hidden from {speed / width:,.0f} tokens a rank on")
-pictures.curves(exposed, tokens, xlabel="tokens a rank", ylabel="GPU waits (% of the time)", log="x")
-
-# %% [markdown]
-# **Interview · When is communication hidden?**
-#
-# - *Thirty seconds:* When something else computes meanwhile, long enough. DDP hides it behind the rest of the backward pass, FSDP behind the layer before.
-# - *Longer:* With FSDP in bfloat16, when tokens a rank ≥ operations a second / bytes a second. The backward pass doubles both sides.
-# - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed at once.
-# - *The trap:* Shrinking the batch on each rank to add more ranks.
-# - *Proof:* `proof-hidden`.
-#
-# ## Real processes
-# PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two
-# processes, and collects the state at the end. Under `torchrun`, PyTorch prints the same.
+# ### ZeroRedundancyOptimizer in real processes
+# PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two processes and collects
+# the state at the end. Under `torchrun`, PyTorch prints the same.
 
 # %% tags=["proof-processes"]
 import subprocess
@@ -456,8 +587,7 @@ command = [
 print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
 
 # %% [markdown]
-# ## The real one
-# How did 41 parameters become 24 and 17?
+# How did 41 parameters become 24 and 17? This is the real one:
 
 # %%
 import inspect
@@ -466,30 +596,7 @@ from minitorch.distributed.optim import ZeroRedundancyOptimizer
 
 print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 
-# %% [markdown] tags=["short"]
-# It deals out whole parameters, as the toy did, but the largest first. After the step the owners broadcast. It is used on top of DDP, so it
-# sends what the toy sent. PyTorch's `fully_shard` cuts each parameter, as yours does: along the first dimension, so that a shard is a matrix again, a `DTensor`, while
-# yours cuts the flat row of elements. minitorch has no FSDP.
-#
-# ## Rapid fire
-# 1. Which of 16 bytes a parameter does Adam alone touch? Twelve: master weight and two means.
-# 2. Does ZeRO-1 send more than DDP? No, the same.
-# 3. How often does FSDP gather a layer in a step? Twice.
-# 4. What does `model.parameters()` give after `fully_shard`? Shards.
-# 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
-#
-# ## Ten lines to remember
-# 1. 16 bytes a parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
-# 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
-# 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
-# 4. Shard each block, then the model.
-# 5. Sharded data parallelism computes whole layers; tensor parallelism cuts them.
-# 6. Columns, then rows: one all-reduce forward, one backward.
-# 7. The norm of a gradient is a sum over all ranks.
-# 8. Each rank saves its shards; loading may use another number of ranks.
-# 9. Bubble: (p − 1)/(m + p − 1).
-# 10. FSDP is hidden when a rank has enough tokens.
-#
-# ## You try
-# [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel
-# MLP; repair clipping; measure a pipeline. In [chapter 24](24_capstone.ipynb), everything you've written runs together.
+# %% [markdown]
+# It partitions whole parameters, as the toy did, but the largest first. After the step the owners broadcast. It is used on top of DDP, so it sends
+# what the toy sent. PyTorch's `fully_shard` cuts each parameter along the first dimension, so that a shard is a matrix again, while yours cuts the
+# flat row of elements. minitorch has no FSDP.
