@@ -113,6 +113,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PARTS] = parts
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that ask more of a part of the learner's than its exercise does."""
+    parts = config.stash[_PARTS]
+    beyond = [
+        item for item in items if any(part in parts for mark in item.iter_markers("beyond") for part in mark.args)
+    ]
+    config.hook.pytest_deselected(items=beyond)
+    items[:] = [item for item in items if item not in beyond]
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which parts are the learner's."""
     return "your parts: " + (", ".join(config.stash[_PARTS]) or "none yet")

@@ -55,9 +55,13 @@ def values(results: Any) -> Any:
     return results.detach() if hasattr(results, "detach") else [values(each) for each in results]
 
 
+HVP = pytest.param("hvp", marks=pytest.mark.beyond("minitorch.autograd.functional:hvp"))
+"""An exercise's `hvp` takes one tensor and has no options."""
+
+
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("what", ["vjp", "jvp", "vhp", "hvp"])
+@pytest.mark.parametrize("what", ["vjp", "jvp", "vhp", HVP])
 @pytest.mark.parametrize("name", [*FUNCTIONS, *OF_TWO])
 @same
 def test_products(torch: Any, name: str, what: str, strict: bool, create_graph: bool) -> Any:
@@ -98,7 +102,7 @@ def x_of(functional: Any) -> Any:
     return importlib.import_module(functional.__name__.partition(".")[0]).tensor([1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=HVP.marks if "hvp" in each else ()) for each in CALLS])
 @same
 def test_arguments(torch: Any, name: str) -> Any:
     return attempt(lambda: CALLS[name](torch.autograd.functional))

@@ -18,6 +18,7 @@ def matrix(torch: Any) -> Any:
     return (torch.arange(ROWS * COLUMNS, dtype=torch.float32) % 37 - 18).view(ROWS, COLUMNS)
 
 
+@pytest.mark.beyond("minitorch.autograd.engine:accumulate_grad")
 @pytest.mark.parametrize("step", [lambda x: x * 2, lambda x: x * x.detach(), lambda x: x.relu()])
 def test_a_pass_overwrites_its_gradient(step: Any) -> None:
     y = minitorch.ones(COUNT, requires_grad=True)
@@ -26,6 +27,7 @@ def test_a_pass_overwrites_its_gradient(step: Any) -> None:
     assert peak(y.sum().backward) < 1.9  # one gradient, and the mask of relu
 
 
+@pytest.mark.beyond("minitorch.autograd.engine:accumulate_grad")
 def test_the_gradient_of_a_mean_is_not_written_out() -> None:
     y = (minitorch.ones(COUNT, requires_grad=True) * 2).mean()
     assert peak(y.backward) < 1.5
