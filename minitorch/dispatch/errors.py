@@ -54,9 +54,9 @@ def check_out(name: str, out: Any, several: bool) -> tuple[Tensor, ...]:
 
 
 def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
-    """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
+    """PyTorch's error for an array library's ValueError: the shapes that can't be broadcast, where that is it."""
     clash = _common_shape(args)
-    if isinstance(clash, Exception) and "broadcast" in str(error):
+    if isinstance(clash, Exception):
         return clash
     return RuntimeError(f"{op.name}(): {error}")
 

@@ -88,12 +88,28 @@ def _index_shapes(index: Array) -> list[tuple[int, ...]]:
     return [(int((index != 0).sum()),)] * index.ndim if index.dtype in ("bool", "uint8") else [index.shape]
 
 
-def _translate(error: IndexError, indices: Sequence[Array | None]) -> IndexError:
-    """NumPy's complaint in PyTorch's words."""
-    if "broadcast" in str(error):
-        shapes = ", ".join(str(list(shape)) for each in indices if each is not None for shape in _index_shapes(each))
-        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
-    return IndexError(str(error).replace("axis", "dimension"))
+def _fault(xp: Any, self: Array, indices: Sequence[Array | None]) -> IndexError:
+    """Why these can't index self together: their shapes, or the first index that is out of bounds.
+
+    PyTorch counts the dimensions that are indexed, and no others.
+    """
+    shapes = [shape for each in indices if each is not None for shape in _index_shapes(each)]
+    try:
+        common = xp.broadcast_shapes(*shapes)
+    except ValueError:
+        told = ", ".join(str(list(each)) for each in shapes)
+        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {told}")
+    faults, dim, number = [], 0, 0
+    for each in indices:
+        if each is not None and each.dtype not in ("bool", "uint8"):
+            size = self.shape[dim]
+            index = xp.broadcast_to(each, common).reshape(-1)
+            if (places := xp.flatnonzero((index < -size) | (index >= size))).size:
+                faults.append((int(places[0]), number, int(index[places[0]]), size))
+        number += 0 if each is None else _width(each)
+        dim += _width(each)
+    _, number, wrong, size = min(faults)
+    return IndexError(f"index {wrong} is out of bounds for dimension {number} with size {size}")
 
 
 @declare(
@@ -111,8 +127,8 @@ def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
             result = xp.take(self, places[0], axis=0)  # several times faster than self[...]
         else:
             result = xp.asarray(self[places], order="C")
-    except IndexError as error:
-        raise _translate(error, indices) from None
+    except IndexError:
+        raise _fault(xp, self, indices) from None
     in_rows = all(each is None or each.flags.c_contiguous for each in (self, *indices))
     if result.ndim < 2 or (result.size and in_rows and 1 not in result.shape):
         return result
@@ -188,8 +204,8 @@ def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Arr
             add_at(xp, self, places, values)
         else:
             self[places] = values
-    except IndexError as error:
-        raise _translate(error, indices) from None
+    except IndexError:
+        raise _fault(xp, self, indices) from None
     except (ValueError, TypeError):
         _check_broadcast(values.shape, self[places].shape)
         raise
