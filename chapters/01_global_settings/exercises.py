@@ -117,8 +117,8 @@ prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e":
 def parse_device():
     """Split a device string into its type and index.
 
-    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type consists of letters. The index, which
-    follows a colon, is a number without leading zeros.
+    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type consists of letters.
+    The index, which follows a colon, is a number without leading zeros.
 
     Raises:
         RuntimeError: "Device string must not be empty"; for a string of another form "Invalid
@@ -130,8 +130,8 @@ def parse_device():
 def __enter__():
     """Make this device the default (`settings.default_device`), and return it.
 
-    The same device may be entered again inside its own block. The list `self.outer` is provided for
-    what `__exit__` has to restore.
+    The same device may be entered again inside its own block. The list `self.outer` is
+    provided for what `__exit__` has to restore.
     """
 
 
@@ -330,8 +330,8 @@ def parse_device(text):
 def needs_scientific():
     """True if PyTorch prints these numbers, which are finite and not 0, in scientific notation.
 
-    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8, or
-    if the smallest is below 1e-4.
+    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8,
+    or if the smallest is below 1e-4.
     """
 
 
@@ -339,17 +339,17 @@ def write():
     """Return one number as text, without padding.
 
     Unless `is_floating_point` is set, the text is Python's. A floating-point number has
-    `options.precision` digits after the point, and is in scientific notation if `scientific` is set.
-    If `scientific` isn't set and `whole` is, it has a point and no digits: `3.`. Infinities and nan
-    are always `inf`, `-inf` and `nan`.
+    `options.precision` digits after the point, and is in scientific notation if
+    `scientific` is set. If `scientific` isn't set and `whole` is, it has a point and no
+    digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
     """
 
 
 def edges():
     """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
 
-    A dimension whose length is at most twice that number is shown whole. The result has as many
-    dimensions as `numbers`.
+    A dimension whose length is at most twice that number is shown whole. The result has
+    as many dimensions as `numbers`.
     """
 
 

@@ -100,29 +100,30 @@ prediction = [1.0, 0.0]
 
 # %% docstrings="storage_strides"
 def contiguous_strides():
-    """The strides of a tensor of this shape whose elements are stored row by row, without gaps.
+    """The strides of a tensor of this shape that is stored row by row, without gaps.
 
-    The last stride is 1. Every other stride is the product of the lengths to its right, where a length of
-    0 counts as 1: `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
+    The last stride is 1. Every other stride is the product of the lengths to its right,
+    where a length of 0 counts as 1: `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
     """
 
 
 def strided():
-    """A view of the flat array `flat` with this size, stride and offset, as an array that shares its memory.
+    """A strided view of the flat array `flat`, as an array that shares its memory.
 
-    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`. Strides and offset count
-    elements. The library of the array builds the view: `library_of(flat).as_strided(array, size, steps)`
-    starts at the first element of `array`, and its steps are in bytes.
+    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`, so strides
+    and offset count elements. The library of the array builds the view:
+    `library_of(flat).as_strided(array, size, steps)` starts at the first element of
+    `array`, and its steps are in bytes.
     """
 
 
 def from_numpy():
     """A tensor that shares the memory of a NumPy array, whatever the array's strides are.
 
-    The tensor's strides are those of the array, in elements instead of bytes. Its storage begins at the
-    array's first element and ends at the last one that the strides reach: `flat_from(array, count)` is a
-    flat array over `count` consecutive elements, starting at the first. The storage of an empty array is
-    empty.
+    The tensor's strides are those of the array, in elements instead of bytes. Its
+    storage begins at the array's first element and ends at the last one that the
+    strides reach: `flat_from(array, count)` is a flat array over `count` consecutive
+    elements, starting at the first. The storage of an empty array is empty.
 
     Raises:
         TypeError: not an array, or of a dtype that tensors don't have (raised by `check_array(array)`).
@@ -561,40 +562,46 @@ def read_frames(camera, count, shape):
 
 # %% docstrings="storage_random"
 def normal():
-    """One normally distributed number. They come in pairs; the second waits in `self.waiting` for the next call.
+    """One normally distributed number.
 
-    A pair is made from two uniform numbers u and v with 53 bits, drawn in this order. The first number is
-    √(-2 log(1 - v)) · cos(2πu), and the second has the sine instead of the cosine. `self.waiting` is None
-    while no number waits. Both numbers are Python floats.
+    They come in pairs, and the second number waits in `self.waiting` for the next call.
+    A pair is made from two uniform numbers u and v with 53 bits, drawn in this order.
+    The first number is √(-2 log(1 - v)) · cos(2πu), and the second has the sine instead
+    of the cosine. `self.waiting` is None while no number waits. Both numbers are Python
+    floats.
     """
 
 
 def box_muller():
-    """Normally distributed numbers from uniform ones, in groups of 16; the j-th and the (j + 8)-th of a group form a pair.
+    """Normally distributed numbers from uniform ones, in groups of 16.
 
-    The pair of u_j and u_(j + 8) is √(-2 log(1 - u_j)) times the cosine, and times the sine, of 2π u_(j + 8).
-    The number with the cosine has position j in the group, and the one with the sine has position j + 8.
+    The j-th and the (j + 8)-th number of a group form a pair. From u_j and u_(j + 8)
+    come √(-2 log(1 - u_j)) times the cosine, and times the sine, of 2π u_(j + 8). The
+    number with the cosine has position j in the group, and the one with the sine has
+    position j + 8.
     """
 
 
 def randn():
     """Normally distributed numbers with mean 0 and variance 1.
 
-    Their source is `generator`, or `default_generator` if it is None. Fewer than 16 numbers are
-    `source.normal()`, one by one. For more, draw as many uniform numbers as there are elements, with
-    `bits_of(type_)` bits, and compute in float64 for float64 and in float32 for all other types. `box_muller`
-    makes the complete groups of 16. If the count is no multiple of 16, draw 16 more uniform numbers and use
-    them to compute the last 16 elements of the result again. (For 16-bit types nothing is drawn for the
+    Their source is `generator`, or `default_generator` if it is None. Fewer than 16
+    numbers are `source.normal()`, one by one. For more, draw as many uniform numbers as
+    there are elements, with `bits_of(type_)` bits, and compute in float64 for float64
+    and in float32 for all other types. `box_muller` makes the complete groups of 16. If
+    the count is no multiple of 16, draw 16 more uniform numbers and use them to compute
+    the last 16 elements of the result again. (For 16-bit types nothing is drawn for the
     incomplete group at first.) The result has the dtype that was asked for, by default
-    `settings.default_dtype`; `new(array, device, requires_grad)` makes a tensor from an array.
+    `settings.default_dtype`; `new(array, device, requires_grad)` makes a tensor from an
+    array.
     """
 
 
 def randperm():
     """The numbers below n in random order, as int64.
 
-    Start with 0, 1, 2, … and draw n - 1 words. At each position in turn, exchange the element with the one
-    at `position + word % (n - position)` (Fisher and Yates).
+    Start with 0, 1, 2, … and draw n - 1 words. At each position in turn, exchange the
+    element with the one at `position + word % (n - position)` (Fisher and Yates).
     """
 
 

@@ -86,19 +86,21 @@ first, second, third = "float64", "float16", "int64"
 def promote_types():
     """The dtype to which PyTorch promotes a pair of dtypes.
 
-    The higher of two categories (`category(one)`) wins, whatever the sizes are: int64 and float16 give
-    float16. Within a category the larger size (`one.itemsize`) wins, with two exceptions: uint8 with int8
-    gives int16, and float16 with bfloat16 gives float32.
+    The higher of two categories (`category(one)`) wins, whatever the sizes are: int64
+    and float16 give float16. Within a category the larger size (`one.itemsize`) wins,
+    with two exceptions: uint8 with int8 gives int16, and float16 with bfloat16 gives
+    float32.
     """
 
 
 def result_type():
     """The common dtype of tensors and Python numbers.
 
-    There are three groups, in this order: tensors with dimensions, 0-d tensors, and Python numbers. A group
-    decides only if its category is higher than that of all groups before it. So `x * 2.5` keeps the dtype of
-    a float16 `x`, while an integer `x` becomes the default dtype. `type_of_number(2.5)` is the dtype that
-    stands for a Python number.
+    There are three groups, in this order: tensors with dimensions, 0-d tensors, and
+    Python numbers. A group decides only if its category is higher than that of all
+    groups before it. So `x * 2.5` keeps the dtype of a float16 `x`, while an integer
+    `x` becomes the default dtype. `type_of_number(2.5)` is the dtype that stands for a
+    Python number.
     """
 
 
@@ -286,18 +288,19 @@ def promote_types(one, other):
 
 # %% docstrings="dispatch_common_type"
 def run_in_common_type():
-    """Find the common dtype of the operands, convert them, call the kernel on their arrays, and return a new tensor.
+    """Convert the operands to their common dtype, run the kernel, and return a new tensor.
 
-    The common dtype is the `result_type` of all arguments, except those that are None and those whose
-    parameter is in `op.apart`. If `op.floating` is set and the common dtype isn't a floating-point type,
-    `settings.default_dtype` takes its place.
+    The common dtype is the `result_type` of all arguments, except those that are None
+    and those whose parameter is in `op.apart`. If `op.floating` is set and the common
+    dtype isn't a floating-point type, `settings.default_dtype` takes its place.
 
-    Then every argument is converted, including the excluded ones: `convert(x, common)` returns the array of
-    a tensor, the number for a Python number, and None for None. It doesn't copy a tensor that has the dtype already.
+    Then every argument is converted, including the excluded ones: `convert(x, common)`
+    returns the array of a tensor, the number for a Python number, and None for None. It
+    doesn't copy a tensor that has the dtype already.
 
-    If `op.wide` is set and the common dtype is a 16-bit floating-point type, the two operands come from
-    `widened(args, common)` instead, in float32, and the kernel's result is rounded with
-    `.astype(common.numpy)`. `from_array` makes the tensor.
+    If `op.wide` is set and the common dtype is a 16-bit floating-point type, the two
+    operands come from `widened(args, common)` instead, in float32, and the kernel's
+    result is rounded with `.astype(common.numpy)`. `from_array` makes the tensor.
     """
 
 
@@ -527,8 +530,9 @@ print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(),
 def mean():
     """The sum along `dim`, divided by the number of elements that it adds: `elements_along(x, dim)`.
 
-    The result has the dtype of `x`. 16-bit types are computed in float32 (`x.float()`) and converted
-    at the end (`_to_copy(result, x.dtype)`), so that a sum above 65504 doesn't become inf.
+    The result has the dtype of `x`. 16-bit types are computed in float32 (`x.float()`)
+    and converted at the end (`_to_copy(result, x.dtype)`), so that a sum above 65504
+    doesn't become inf.
 
     Raises:
         RuntimeError: `x` doesn't have a floating-point dtype (raised by `check_floating(x, "mean")`).
@@ -538,10 +542,10 @@ def mean():
 def var():
     """The sum of squared distances from the mean along `dim`, divided by n - correction.
 
-    The default correction of 1 estimates the variance of the distribution from which the elements were
-    drawn (Bessel's correction); 0 gives the variance of the elements themselves. A divisor below 0 counts as
-    0, so that the result is nan or inf. 16-bit types are computed in float32 and converted at the end, as in
-    `mean`.
+    The default correction of 1 estimates the variance of the distribution from which
+    the elements were drawn (Bessel's correction); 0 gives the variance of the elements
+    themselves. A divisor below 0 counts as 0, so that the result is nan or inf. 16-bit
+    types are computed in float32 and converted at the end, as in `mean`.
 
     Raises:
         RuntimeError: `x` doesn't have a floating-point dtype (raised by `check_floating(x, "var")`).
