@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Exercises · Several GPUs
-# Seven exercises, 19 points. Three of them add to your library: once you have solved them, it trains on
-# several GPUs and on several ranks. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
-# anything else in the cell.
+# Seven exercises, 19 points. Three of them add to your library: once you have solved them, it trains on several GPUs and on several ranks. These
+# three run inside files of `mytorch`, so every name that a task or a docstring mentions is there; import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -15,7 +14,7 @@ from course import check
 
 # %% [markdown] exercise="gpus_predict_pass" kind="predict" points=1
 # ### Exercise 1 · What survives a pass?
-# A meter, on four GPUs under `DataParallel`, gets a batch of six rows, twice.
+# This meter runs on four GPUs under `DataParallel` and gets a batch of six rows, twice.
 #
 # ```python
 # class Meter(nn.Module):
@@ -40,8 +39,7 @@ from course import check
 # parallel(batch)
 # ```
 #
-# What are, afterwards, `meter.calls`, `len(meter.lengths)`, `meter.best["rows"]` and `meter.total`? Set `prediction` to a
-# list of four integers.
+# What are `meter.calls`, `len(meter.lengths)`, `meter.best["rows"]` and `meter.total` afterwards? Set `prediction` to a list of four integers.
 
 # %% solution="gpus_predict_pass"
 ### BEGIN SOLUTION
@@ -56,12 +54,12 @@ check.show({name: int(value) for name, value in zip(names, prediction, strict=Tr
 # `batch.chunk(4)` of six rows makes pieces of ⌈6 / 4⌉ = 2 rows. How many pieces are that?
 
 # %% [markdown] hint="gpus_predict_pass"
-# A replica's `__dict__` is a shallow copy. Assigning to `self.calls` changes the copy. Changing the list or the dict that both
-# refer to changes the only one that there is.
+# A replica's `__dict__` is a shallow copy. Assigning to `self.calls` changes the copy, whereas changing a list or dict to which both refer
+# changes the only one that exists.
 
 # %% [markdown] hint="gpus_predict_pass"
-# The buffer on the first GPU is the meter's own, because `to` returns the tensor itself where nothing changes. It gets the
-# two rows of the first chunk, in each of two passes.
+# The buffer on the first GPU is the meter's own, because `to` returns the tensor itself if nothing changes. In each of the two passes it gets the
+# two rows of the first chunk.
 
 # %% mutant="gpus_predict_pass"
 # As on one GPU
@@ -75,50 +73,50 @@ prediction = [0, 8, 2, 4]
 
 # %% mutant="gpus_predict_pass"
 # Replicas are deep copies
-# A replica's `__dict__` is a shallow copy: the list and the dict are the meter's own. Only what is assigned is lost.
+# A replica's `__dict__` is a shallow copy, so the list and the dict are the meter's own. Only assigned attributes are lost.
 prediction = [0, 0, 0, 0]
 
 # %% mutant="gpus_predict_pass"
 # All buffers are added up
-# Each replica has a copy of the buffer. Only the first GPU's is the meter's own; nobody adds the others to it.
+# Each replica has a copy of the buffer. Only the one on the first GPU is the meter's own, and the others are never added to it.
 prediction = [6, 6, 2, 12]
 
 
 # %% [markdown] exercise="gpus_data_parallel" kind="core" points="1 2 1" part="mytorch.nn.parallel.data_parallel:scatter mytorch.nn.parallel.data_parallel:replica mytorch.nn.parallel.data_parallel:gather"
 # ### Exercise 2 · `DataParallel`
-# Write three of its four steps: divide the inputs, make a replica, join the results. The fourth, which runs all replicas at
-# once, is given. A replica's parameters have to be *results* of copying, so that gradients reach the module's own.
+# Write three of its four steps: divide the inputs, make a replica, and join the results. The fourth step, which runs all replicas at once, is
+# provided. A replica's parameters have to be *results* of copying, so that gradients reach the parameters of the module.
 
 
 # %% docstrings="gpus_data_parallel"
 def scatter():
-    """What each GPU gets of `inputs`; `device_ids` has the GPUs' numbers.
+    """Divides `inputs` over the GPUs whose numbers are in `device_ids`.
 
-    Of a tensor, each GPU gets a chunk of its rows (`inputs.chunk(n)`), moved to `device("cuda", number)`. There may be
-    fewer chunks than GPUs; the result is a tuple of them. Of a tuple of things, each is scattered, and each GPU gets a
-    tuple: the result is a list, as long as the shortest. Anything else, and an empty tuple, goes to all: a
-    list that has it once for each GPU.
+    A tensor is divided into chunks of rows (`inputs.chunk(n)`), each moved to its `device("cuda", number)`. The result is a
+    tuple of these chunks, of which there may be fewer than GPUs. If `inputs` is a tuple, each element is scattered and each GPU
+    gets a tuple; the result is a list that is as long as the shortest of the scattered elements. Anything else, and an empty
+    tuple, goes to all GPUs as it is; the result is a list with one entry for each GPU.
     """
 
 
 def replica():
-    """A shallow copy of a module in which each parameter and buffer is a copy on `where`, one that autograd recorded.
+    """Returns a shallow copy of a module, in which parameters and buffers are copies on `where` that autograd recorded.
 
     `object.__new__(type(module))` makes an object without calling `__init__`. Its `__dict__` is a copy of the module's,
-    but with new tables `_parameters`, `_buffers` and `_modules`. A parameter `p` becomes `p.to(where)`, which is no
-    parameter: it is an ordinary attribute of the replica, in its `__dict__`, and `_parameters` stays empty. A
-    buffer becomes `b.to(where)`, in `_buffers`. A child becomes its replica, in `_modules`. None stays None.
+    but with new tables `_parameters`, `_buffers` and `_modules`. A parameter `p` becomes `p.to(where)`, which isn't a
+    parameter any more: it is an ordinary attribute of the replica, in its `__dict__`, and `_parameters` stays empty. A
+    buffer becomes `b.to(where)`, in `_buffers`, and a child becomes its replica, in `_modules`. None stays None.
 
-    `made` maps what was copied before to its copy: a tensor, or a module, that is there twice is copied once. It is
-    a dict whose keys are tensors and modules; pass it to the children.
+    `made` is a dict from tensors and modules that have been copied to their copies, so that a tensor or module that occurs
+    twice, such as a tied weight, is copied once. Pass it on to the children.
     """
 
 
 def gather():
-    """The results of all GPUs on the GPU `where`, a number.
+    """Joins the results of all GPUs on the GPU with the number `where`.
 
-    Tensors are joined along their rows (`cat`). Tensors without dimensions become a vector. If the results are tuples,
-    the result is a tuple: of the first elements gathered, the second ones, and so on.
+    Tensors are concatenated along their rows (`cat`), and 0-d tensors become a vector. If the results are tuples, the
+    first elements are gathered, then the second ones and so on, and a tuple of these is returned.
     """
 
 
@@ -195,7 +193,7 @@ check.show(
 # shallow copy with new tables.
 
 # %% [markdown] hint="gpus_data_parallel"
-# In `replica`: if the module is in `made`, return what is there. Otherwise enter the new object into `made` first, then fill its
+# In `replica`, return `made[module]` if it exists. Otherwise enter the new object into `made` first, then fill its
 # tables: for each tensor, `if tensor not in made: made[tensor] = tensor.to(where)`.
 
 # %% [markdown] hint="gpus_data_parallel"
@@ -205,7 +203,7 @@ check.show(
 
 # %% mutant="gpus_data_parallel"
 # Cuts by numbers of rows
-# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, all equal but the last. Even shares, such as 3 3 2 2, are not what PyTorch makes.
+# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, which are all equal except for the last. PyTorch doesn't make even shares such as 3 3 2 2.
 def scatter(inputs, device_ids):
     if isinstance(inputs, Tensor):
         least, more = divmod(inputs.shape[0], len(device_ids))
@@ -218,7 +216,7 @@ def scatter(inputs, device_ids):
 
 # %% mutant="gpus_data_parallel"
 # Counts GPUs from 0
-# `device_ids` says which GPUs, and in which order. The place in the list isn't the GPU's number.
+# `device_ids` says which GPUs, and in which order. An index of the list isn't the GPU's number.
 def scatter(inputs, device_ids):
     if isinstance(inputs, Tensor):
         pieces = inputs.chunk(len(device_ids))
@@ -229,8 +227,8 @@ def scatter(inputs, device_ids):
 
 
 # %% mutant="gpus_data_parallel"
-# Leaves autograd out
-# The copies have to be recorded. `detach` cuts them off, and the module's own parameters get no gradient.
+# Detaches the copies
+# The copies have to be recorded by autograd. After `detach`, the module's own parameters get no gradient.
 def replica(module, where, made):
     if module not in made:
         made[module] = new = object.__new__(type(module))
@@ -246,8 +244,8 @@ def replica(module, where, made):
 
 
 # %% mutant="gpus_data_parallel"
-# Copies what is there twice twice
-# `made` remembers what has been copied. Without it, two names of one layer lead to two layers.
+# Copies a shared layer twice
+# `made` remembers which tensors and modules have been copied. Without it, two names of one layer lead to two layers.
 def replica(module, where, made):
     new = object.__new__(type(module))
     new.__dict__ = {**module.__dict__, "_parameters": {}, "_buffers": {}, "_modules": {}}
@@ -276,7 +274,7 @@ def replica(module, where, made):
 
 # %% mutant="gpus_data_parallel"
 # A deep copy
-# In a replica only parameters, buffers and children are new. Lists and other attributes are the module's own.
+# Only parameters, buffers and children of a replica are new. Lists and other attributes are the module's own.
 def replica(module, where, made):
     import copy
 
@@ -316,8 +314,8 @@ def replica(module, where, made):
 
 
 # %% mutant="gpus_data_parallel"
-# Where the first result is
-# `where` says on which GPU the results come together. The first result's own GPU may be another.
+# Gathers on the GPU of the first result
+# `where` says on which GPU the results are joined, and the first result may be on another one.
 def gather(outputs, where):
     if isinstance(outputs[0], tuple):
         return tuple(gather(column, where) for column in zip(*outputs, strict=True))
@@ -326,8 +324,8 @@ def gather(outputs, where):
 
 
 # %% mutant="gpus_data_parallel"
-# Adds the numbers up
-# Numbers become a vector, one for each GPU. What to do with them is the caller's business.
+# Adds 0-d tensors up
+# 0-d tensors become a vector with an element for each GPU, and the caller decides what to do with them.
 def gather(outputs, where):
     if isinstance(outputs[0], tuple):
         return tuple(gather(column, where) for column in zip(*outputs, strict=True))
@@ -346,35 +344,35 @@ def gather(outputs, where):
 
 # %% [markdown] exercise="gpus_ring" kind="core" points="2 1 1" part="mytorch.distributed:reduce_scatter_ring mytorch.distributed:all_gather_ring mytorch.distributed:all_reduce"
 # ### Exercise 3 · A ring
-# Each rank runs your function, and knows its own number, `get_rank()`, and how many ranks there are, `get_world_size()`. It sends
-# to its right neighbour, rank + 1, and receives from its left one; the last rank's right neighbour is rank 0. `send(tensor, dst)` sends a
-# copy and doesn't wait. `received(src)` waits for the next tensor from a rank.
+# Each rank runs your function. `get_rank()` is its own number, and `get_world_size()` is the number of ranks. A rank sends to its right neighbour,
+# rank + 1, and receives from its left neighbour; the right neighbour of the last rank is rank 0. `send(tensor, dst)` sends a copy and doesn't wait, while
+# `received(src)` waits for the next tensor from a rank.
 
 
 # %% docstrings="gpus_ring"
 def reduce_scatter_ring():
-    """Add up the ranks' chunks around the ring, in place: chunk `r` of rank `r` becomes the sum of all ranks' chunk r.
+    """Adds up the ranks' chunks around the ring, in place: chunk `r` of rank `r` becomes the sum of all ranks' chunk r.
 
-    `chunks` is a list or tuple of as many tensors as there are ranks; write into them, don't put others in their places. In each of n - 1 steps a rank sends one chunk to the right
-    and adds what comes from the left to its own chunk of the same number. Rank r starts by sending chunk r - 1, and then
-    sends, in each step, the chunk to which it has just added.
+    `chunks` is a list or tuple with one tensor for each rank; write into these tensors instead of replacing them. In each of
+    n - 1 steps a rank sends one chunk to the right and adds the tensor from the left to its own chunk of the same number.
+    Rank r starts by sending chunk r - 1. In each later step it sends the chunk to which it has just added.
     """
 
 
 def all_gather_ring():
-    """Pass the chunks around the ring, in place: everybody's chunk `r` becomes that of rank r.
+    """Passes the chunks around the ring, in place: chunk `r` of every rank becomes that of rank r.
 
-    In each of n - 1 steps a rank sends one chunk to the right and overwrites one of its own with what comes from the
-    left (`recv(tensor, src)` does that). It starts by sending chunk r, its own.
+    In each of n - 1 steps a rank sends one chunk to the right and overwrites one of its own with the tensor from the
+    left (`recv(tensor, src)` does that). Rank r starts by sending its own chunk, chunk r.
     """
 
 
 def all_reduce():
-    """Overwrite the tensor of every rank with the sum over all ranks.
+    """Overwrites the tensor of every rank with the sum over all ranks.
 
-    Cut the elements, in order, into one chunk for each rank: `n // size` elements in each, and one more in the first
-    `n % size`. Then run both halves of the ring. Nothing is recorded: `with no_grad():`. The tensor need not be
-    contiguous: work on `tensor.contiguous().view(-1)`, which is a copy then, and write the result back.
+    The elements are divided, in order, into one chunk for each rank: `n // size` elements in each, and one more in the first
+    `n % size`. Then both halves of the ring run. Nothing is recorded, so use `with no_grad():`. The tensor need not be
+    contiguous: work on `tensor.contiguous().view(-1)`, which is a copy in that case, and write the result back.
     """
 
 
@@ -450,7 +448,7 @@ check.show(
 
 # %% mutant="gpus_ring"
 # Sends the same chunk in each step
-# From the second step on, a rank has to pass on the chunk to which it has just added. Otherwise sums of more than two never arise.
+# From the second step on, a rank has to pass on the chunk to which it has just added. Otherwise no sum has more than two summands.
 def reduce_scatter_ring(chunks):
     rank, size = get_rank(), get_world_size()
     for step in range(size - 1):
@@ -460,7 +458,7 @@ def reduce_scatter_ring(chunks):
 
 # %% mutant="gpus_ring"
 # Starts with its own chunk
-# Then the complete chunk of rank r is chunk r + 1. It starts with chunk r − 1, so that its own comes out.
+# Then the complete chunk of rank r is chunk r + 1. Rank r starts with chunk r − 1, so that its own chunk becomes complete.
 def reduce_scatter_ring(chunks):
     rank, size = get_rank(), get_world_size()
     for step in range(size - 1):
@@ -470,7 +468,7 @@ def reduce_scatter_ring(chunks):
 
 # %% mutant="gpus_ring"
 # Everybody sends to everybody
-# The sums are right. But a chunk sent to each other rank by itself isn't a ring: here each rank exchanges whole lists with all others.
+# The sums are correct, but this isn't a ring: each rank exchanges its whole list with all others, so it sends more.
 def reduce_scatter_ring(chunks):
     rank, size = get_rank(), get_world_size()
     for other in range(size):
@@ -495,7 +493,7 @@ def all_gather_ring(chunks):
 
 # %% mutant="gpus_ring"
 # One step too few
-# The chunk of the right neighbour has the longest way, n − 1 steps.
+# The chunk of the right neighbour needs the most steps to arrive, n − 1.
 def all_gather_ring(chunks):
     rank, size = get_rank(), get_world_size()
     for step in range(size - 2):
@@ -505,7 +503,7 @@ def all_gather_ring(chunks):
 
 # %% mutant="gpus_ring"
 # Waits before it sends
-# Everybody waits for the left neighbour, so nobody ever sends. Send first.
+# Every rank waits for its left neighbour, so no rank ever sends. Send first.
 def all_gather_ring(chunks):
     rank, size = get_rank(), get_world_size()
     for step in range(size - 1):
@@ -515,7 +513,7 @@ def all_gather_ring(chunks):
 
 # %% mutant="gpus_ring"
 # Forgets to write back
-# Where the tensor isn't contiguous, `contiguous` makes a copy, and the sum is in the copy alone.
+# If the tensor isn't contiguous, `contiguous` makes a copy, and only the copy has the sum.
 def all_reduce(tensor):
     size = get_world_size()
     least, more = divmod(tensor.numel(), size)
@@ -527,8 +525,8 @@ def all_reduce(tensor):
 
 
 # %% mutant="gpus_ring"
-# Drops what is left over
-# Where the length isn't divisible by the number of ranks, the last elements stay as they were. The first chunks are one element longer.
+# Drops the remainder
+# If the length isn't divisible by the number of ranks, the last elements stay as they were. The first chunks have to be one element longer.
 def all_reduce(tensor):
     size = get_world_size()
     least = tensor.numel() // size
@@ -542,7 +540,7 @@ def all_reduce(tensor):
 
 # %% mutant="gpus_ring"
 # The mean
-# An all-reduce adds up. DDP divides, before or after it.
+# An all-reduce computes the sum, and DDP divides before or after it.
 def all_reduce(tensor):
     size = get_world_size()
     least, more = divmod(tensor.numel(), size)
@@ -565,16 +563,16 @@ def all_reduce(tensor):
 
 # %% [markdown] exercise="gpus_ddp" kind="core" points="1 2 1" part="mytorch.nn.parallel.distributed:in_buckets mytorch.nn.parallel.distributed:DistributedDataParallel.on_gradient mytorch.nn.parallel.distributed:average_gradients"
 # ### Exercise 4 · `DistributedDataParallel`
-# Gradients become complete one after another, the last layer's first. Collect them in buckets, and average each bucket as soon as
-# it is full, while the backward pass goes on. All ranks have to average the same buckets in the same order.
+# Gradients become complete one after another, those of the last layer first. Collect them in buckets, and average each bucket as soon as it is full,
+# while the backward pass continues. All ranks have to average the same buckets in the same order.
 
 
 # %% docstrings="gpus_ddp"
 def in_buckets():
-    """The parameters from the last to the first, in buckets.
+    """Returns the parameters in buckets, from the last parameter to the first, as a list of lists.
 
-    A parameter goes into the last bucket, unless that one has `capacity` bytes or more (`parameter.nbytes`, added up): then a
-    new one begins. The result is a list of lists.
+    A parameter is added to the last bucket, unless this bucket already has `capacity` bytes or more (the sum of
+    `parameter.nbytes`), in which case a new bucket begins.
     """
 
 
@@ -590,10 +588,10 @@ def on_gradient():
 
 
 def average_gradients():
-    """Make the gradients of these parameters the mean over the ranks.
+    """Replaces the gradients of these parameters by their means over the ranks.
 
-    Put all of them into one vector, so that `distributed.all_reduce(vector)` is called once, and write the means back into the
-    gradients, in place (`copy_`). Nothing is recorded: `with no_grad():`.
+    All of them are put into one vector, so that `distributed.all_reduce(vector)` is called once, and the means are written back
+    into the gradients in place (`copy_`). Nothing is recorded, so use `with no_grad():`.
     """
 
 
@@ -728,12 +726,12 @@ check.show(
 )
 
 # %% [markdown] hint="gpus_ddp"
-# `in_buckets`: start with `[[]]`, go through `reversed(parameters)`, and look at what the last bucket has before you add. `on_gradient`:
+# `in_buckets`: start with `[[]]`, go through `reversed(parameters)`, and look at the size of the last bucket before you add. `on_gradient`:
 # `self.arrived.issuperset(bucket)` says whether a bucket is complete.
 
 # %% [markdown] hint="gpus_ddp"
-# The loop in `on_gradient` is a `while`, not an `if`: one gradient can complete a bucket behind which others are full already. Mind the end of
-# the list of buckets.
+# The loop in `on_gradient` is a `while`, not an `if`, because one gradient can complete a bucket behind which others are already full. Mind the
+# end of the list of buckets.
 
 # %% [markdown] hint="gpus_ddp"
 # `average_gradients`: `vector = cat([each.grad.reshape(-1) for each in parameters]) / distributed.get_world_size()`, all-reduce it, then
@@ -754,7 +752,7 @@ def in_buckets(parameters, capacity):
 
 # %% mutant="gpus_ddp"
 # Never above the capacity
-# A bucket is closed when it *has* its capacity; it may be larger by its last parameter. So nothing is too large for a bucket.
+# A bucket is closed when it *has* its capacity, so its last parameter may exceed it. Therefore no parameter is too large for a bucket.
 def in_buckets(parameters, capacity):
     buckets = [[]]
     for each in reversed(parameters):
@@ -777,8 +775,23 @@ def in_buckets(parameters, capacity):
 
 
 # %% mutant="gpus_ddp"
+# Looks for a parameter with `in`
+# `parameter in bucket` compares tensors element by element with `==`. Compare with `is`, or use the set `self.arrived`, which compares identity.
+def on_gradient(self, parameter):
+    if not self.averages:
+        return
+    self.arrived.add(parameter)
+    for bucket in self.buckets:
+        if parameter in bucket and self.arrived.issuperset(bucket):
+            average_gradients(bucket)
+            self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% mutant="gpus_ddp"
 # Averages a bucket when it is full, whatever came before
-# On another rank the gradients may arrive in another order. Then two ranks add different buckets up. All have to keep to one order.
+# On another rank the gradients may arrive in another order, and then two ranks would add up different buckets. All ranks have to keep one order.
 def on_gradient(self, parameter):
     if not self.averages:
         return
@@ -793,7 +806,7 @@ def on_gradient(self, parameter):
 
 # %% mutant="gpus_ddp"
 # One bucket for each gradient at most
-# The gradient that completes a bucket may free others that are full already. With `if` they wait for a gradient that never comes.
+# The gradient that completes a bucket may release others that are already full. With `if`, these wait for a gradient that never comes.
 def on_gradient(self, parameter):
     if not self.averages:
         return
@@ -833,7 +846,7 @@ def on_gradient(self, parameter):
 
 # %% mutant="gpus_ddp"
 # Isn't ready for the next pass
-# After the last bucket everything starts again. Otherwise the next pass finds all buckets done, and averages nothing.
+# After the last bucket everything starts again. Otherwise the next pass finds that all buckets are done and averages nothing.
 def on_gradient(self, parameter):
     if not self.averages:
         return
@@ -845,7 +858,7 @@ def on_gradient(self, parameter):
 
 # %% mutant="gpus_ddp"
 # The sum
-# DDP averages: divide by the number of ranks. With the sum, four ranks take steps four times as long.
+# DDP averages, so divide by the number of ranks. With the sum, four ranks take steps that are four times as long.
 def average_gradients(parameters):
     with no_grad():
         vector = cat([each.grad.reshape(-1) for each in parameters])
@@ -856,7 +869,7 @@ def average_gradients(parameters):
 
 # %% mutant="gpus_ddp"
 # An all-reduce for each gradient
-# The means are right. But each message has its latency, and a bucket is there to pay it once: put the gradients into one vector.
+# The means are correct. But each message has its latency, which a bucket should pay only once, so put the gradients into one vector.
 def average_gradients(parameters):
     with no_grad():
         for each in parameters:
@@ -875,7 +888,7 @@ def average_gradients(parameters):
 
 # %% mutant="gpus_ddp"
 # Replaces the gradients
-# The gradients are written in place: who holds `weight.grad` sees the mean, too.
+# The gradients are written in place, so that code that holds `weight.grad` sees the mean, too.
 def average_gradients(parameters):
     with no_grad():
         vector = cat([each.grad.reshape(-1) for each in parameters]) / distributed.get_world_size()
@@ -900,13 +913,13 @@ distributed = library.distributed
 
 # %% [markdown] exercise="gpus_repair_mean" kind="repair" points=3
 # ### Exercise 5 · Worse with more ranks
-# A bug report: *"Our translation model has sentences of very different lengths. On one GPU it is fine. On four, long sentences are
-# translated badly, although the loss falls, and each rank's gradient is right if I check it alone."*
+# A bug report: *"Our translation model has sentences of very different lengths, and on one GPU it is fine. On four GPUs it translates long
+# sentences badly, although the loss falls and each rank's gradient is correct if I check it alone."*
 #
 # Each rank calls `loss_of(losses, mask)` with the losses of its tokens, of shape (sentences, length); `mask` is 1 for a token and 0
-# for padding. The result is differentiated, and DDP averages the gradients over the ranks. Repair it: averaged over the ranks, the loss and its
-# gradient have to be those that a single device would get for all sentences. You have `distributed.all_reduce(tensor)`, which adds up in place and isn't
-# differentiated, and `distributed.get_world_size()`.
+# for padding. The result is differentiated, and DDP averages the gradients over the ranks. Fix it: averaged over the ranks, the loss and its
+# gradient have to be those that a single device would get for all sentences. `distributed.all_reduce(tensor)` computes the sum in place and isn't
+# differentiated; `distributed.get_world_size()` is the number of ranks.
 
 
 # %% solution="gpus_repair_mean"
@@ -957,10 +970,10 @@ check.show(
 )
 
 # %% [markdown] hint="gpus_repair_mean"
-# Work it out for two ranks, one with six tokens and one with two. What does one token of each count in the averaged gradient?
+# Work it out for two ranks, one with six tokens and one with two. How much does one token of each rank count in the averaged gradient?
 
 # %% [markdown] hint="gpus_repair_mean"
-# A rank's sum has to be divided by the number of tokens of *all* ranks. That number has to travel; losses don't.
+# A rank's sum has to be divided by the number of tokens of *all* ranks. The ranks have to exchange that number, but not their losses.
 
 # %% [markdown] hint="gpus_repair_mean"
 # DDP will divide by the number of ranks. Multiply by it first: `(losses * mask).sum() / tokens * size`.
@@ -968,7 +981,7 @@ check.show(
 
 # %% mutant="gpus_repair_mean"
 # Forgets that DDP divides
-# The weights of the tokens are right, and the gradient is too small by the number of ranks: DDP averages, it doesn't add up.
+# The tokens are weighted correctly, but the gradient is too small by a factor of the number of ranks, because DDP averages instead of summing.
 def loss_of(losses, mask):
     tokens = mask.sum()
     distributed.all_reduce(tokens)
@@ -976,15 +989,15 @@ def loss_of(losses, mask):
 
 
 # %% mutant="gpus_repair_mean"
-# Divides by all places
-# Padding isn't a token. The number of places differs from the number of tokens, so the gradient is too small.
+# Divides by all positions
+# Padding isn't a token. There are more positions than tokens, so the gradient is too small.
 def loss_of(losses, mask):
     return (losses * mask).mean()
 
 
 # %% mutant="gpus_repair_mean"
 # The mean of the means, computed elsewhere
-# All ranks now have the same loss, and it is still a mean of means: a token of a short sentence counts more.
+# All ranks now have the same loss, but it is still a mean of means, in which a token of a short sentence counts more.
 def loss_of(losses, mask):
     mean = (losses * mask).sum() / mask.sum()
     total = mean.detach().clone()
@@ -994,7 +1007,7 @@ def loss_of(losses, mask):
 
 # %% mutant="gpus_repair_mean"
 # The longest rank's tokens
-# Dividing by a common number weights all tokens alike. But it has to be the mean number of tokens for each rank, not another one.
+# Dividing by a common number weights all tokens alike, but this number has to be the mean number of tokens a rank.
 def loss_of(losses, mask):
     tokens = library.zeros(distributed.get_world_size())
     tokens[distributed.get_rank()] = mask.sum()
@@ -1004,9 +1017,9 @@ def loss_of(losses, mask):
 
 # %% [markdown] exercise="gpus_measure_bucket" kind="measure" points=2
 # ### Exercise 6 · How large a bucket?
-# `step_time(megabytes)` gives the milliseconds of a training step with buckets of that size, on a machine that you can't look into: gradients become
-# complete layer by layer, a bucket is sent when it is full, one after another, and each message has a latency. `inf` megabytes is one bucket for
-# everything, sent when the backward pass is over.
+# `step_time(megabytes)` returns the milliseconds of a training step with buckets of that size, on a machine that you can't look into. Gradients become
+# complete layer by layer, full buckets are sent one after another, and each message has a latency. With `inf` megabytes there is one bucket for
+# everything, which is sent after the backward pass.
 #
 # Try the powers of two from 1/16 to 256 MB. Return the size with the shortest step, and how much of the time that one bucket for everything
 # costs beyond `alone`, the time of a step without any communication, is saved by it: a share between 0 and 1. If sizes are equally fast, return the
@@ -1078,7 +1091,7 @@ check.show(
 # `min(sizes, key=step_time)` returns the first of several that are equally fast.
 
 # %% [markdown] hint="gpus_measure_bucket"
-# What one bucket for everything costs is `step_time(float("inf")) - alone`. What the best size costs is the same with its own time.
+# One bucket for everything costs `step_time(float("inf")) - alone`. The cost of the best size is the same difference with its own time.
 
 # %% [markdown] hint="gpus_measure_bucket"
 # The share saved is the difference of both costs, divided by the first.
@@ -1095,7 +1108,7 @@ def best_bucket(step_time, alone):
 
 # %% mutant="gpus_measure_bucket"
 # The smallest bucket
-# Small buckets start early, and each pays the latency. Which is better depends on the machine, so measure.
+# Small buckets start early, but each of them pays the latency. The best size depends on the machine, so measure.
 def best_bucket(step_time, alone):
     at_the_end = step_time(float("inf")) - alone
     return 2.0**-4, (at_the_end - (step_time(2.0**-4) - alone)) / at_the_end
@@ -1111,7 +1124,7 @@ def best_bucket(step_time, alone):
 
 # %% mutant="gpus_measure_bucket"
 # The largest of equal ones
-# If sizes are equally fast, the smallest is asked for.
+# If sizes are equally fast, return the smallest.
 def best_bucket(step_time, alone):
     sizes = [2.0**power for power in range(-4, 9)]
     best = min(reversed(sizes), key=step_time)
@@ -1148,10 +1161,10 @@ names = ["a[0]", "b[0]", "c[0]", "d", "view[0]"]
 check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="gpus_predict_processes"
-# A tensor that is passed to a process moves into shared memory. An array is pickled.
+# A tensor that is passed to a process moves into shared memory, whereas an array is pickled.
 
 # %% [markdown] hint="gpus_predict_processes"
-# `d += 9` on a tensor writes in place. So does it matter that `d` has no dimensions?
+# `d += 9` on a tensor writes in place. Does it matter, then, that `d` is a 0-d tensor?
 
 # %% [markdown] hint="gpus_predict_processes"
 # `view` has the same storage as `a`, and it is the storage that moves.
@@ -1167,8 +1180,8 @@ prediction = [0, 0, 0, 1, 0]
 prediction = [9, 9, 9, 10, 9]
 
 # %% mutant="gpus_predict_processes"
-# A number is a value
-# A tensor without dimensions has a storage like any other, and `+=` writes to it.
+# Treats a 0-d tensor as a number
+# A 0-d tensor has a storage like any other tensor, and `+=` writes to it.
 prediction = [9, 9, 0, 1, 9]
 
 # %% mutant="gpus_predict_processes"

@@ -523,7 +523,7 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 # 7. A mean of means isn't the mean: weight by the number of tokens.
 # 8. All ranks must make the same calls in the same order, or somebody waits until the timeout.
 # 9. An unused parameter is noticed in the second pass.
-# 10. `DataParallel` copies the module in each pass, and what a replica writes to itself is lost.
+# 10. `DataParallel` copies the module in each pass, and attributes that a replica assigns are lost.
 #
 # ## You try
 # [The exercises](../exercises/23_multi_gpu.ipynb): predict what survives a pass; write `DataParallel`, the ring and DDP; fix a mean of means; measure

@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Exercises · Shards
-# Six exercises, 17 points. Two of them add to your library: once you have solved them, ranks share one optimizer's state
-# and one copy of the weights. They run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in
-# the cell.
+# Six exercises, 17 points. Two of them add to your library: once you have solved them, ranks share one optimizer's state and one copy of the
+# weights. These two run inside files of `mytorch`, so every name that a task or a docstring mentions is there; import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -26,14 +25,14 @@ def outcomes(mytorch, size, job, *args):
 
 # %% [markdown] exercise="shards_predict_bytes" kind="predict" points=1
 # ### Exercise 1 · Megabytes on each GPU
-# A model has 16 million parameters, in bfloat16, and so are its gradients. Eight GPUs train it with float32 master weights. How many megabytes (millions of bytes)
-# of weights, gradients and optimizer state does each GPU keep
+# A model has 16 million parameters in bfloat16, and its gradients are in bfloat16 too. Eight GPUs train it with float32 master weights. How many
+# megabytes (millions of bytes) of weights, gradients and optimizer state does each GPU keep
 #
 # 1. under DDP with Adam,
 # 2. with Adam and ZeRO-1,
 # 3. with Adam and ZeRO-2,
 # 4. with Adam and ZeRO-3,
-# 5. with ZeRO-1 and SGD with momentum in place of Adam?
+# 5. with ZeRO-1 and SGD with momentum instead of Adam?
 #
 # Set `prediction` to a list of five integers.
 
@@ -47,13 +46,13 @@ names = ["DDP, Adam", "ZeRO-1, Adam", "ZeRO-2, Adam", "ZeRO-3, Adam", "ZeRO-1, S
 check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="shards_predict_bytes"
-# Two bytes for a weight, two for its gradient. What does Adam remember of each parameter, and in which type?
+# A weight takes two bytes and its gradient two more. What does Adam remember for each parameter, and in which dtype?
 
 # %% [markdown] hint="shards_predict_bytes"
-# Adam's part is 12 bytes: master weight and two running means. Stage 1 divides that part by eight, stage 2 the gradients too, stage 3 everything.
+# Adam's part is 12 bytes: the master weight and two running means. Stage 1 divides this part by eight, stage 2 also the gradients, and stage 3 everything.
 
 # %% [markdown] hint="shards_predict_bytes"
-# ZeRO-1 keeps 2 + 2 + 12/8 bytes a parameter. SGD with momentum remembers one number a parameter, beside the master weight.
+# ZeRO-1 keeps 2 + 2 + 12/8 bytes a parameter. SGD with momentum remembers one float32 for each parameter, beside the master weight.
 
 # %% mutant="shards_predict_bytes"
 # Everything divided from the first stage on
@@ -62,58 +61,58 @@ prediction = [256, 32, 32, 32, 24]
 
 # %% mutant="shards_predict_bytes"
 # No master weights
-# The step is made in float32, so four bytes for a master weight belong to the optimizer's part, beside what it remembers.
+# The step is made in float32, so the optimizer's part includes four bytes for a master weight, beside the running means.
 prediction = [192, 80, 52, 24, 72]
 
 # %% mutant="shards_predict_bytes"
 # Stage 2 divides the weights
-# It divides the gradients. Forward and backward of stage 2 still find whole weights.
+# Stage 2 divides the gradients, while its forward and backward passes still find whole weights.
 prediction = [256, 88, 32, 32, 80]
 
 # %% mutant="shards_predict_bytes"
-# SGD remembers nothing
-# Momentum is a running sum of gradients: four bytes for each parameter.
+# SGD without a state
+# Momentum is a running sum of gradients, which takes four bytes for each parameter.
 prediction = [256, 88, 60, 32, 72]
 
 # %% [markdown] exercise="shards_zero" kind="core" points="1 1 1 1" part="mytorch.nn.parallel.sharding:in_shards mytorch.nn.parallel.sharding:mean_of_shard mytorch.nn.parallel.sharding:gather_shards mytorch.nn.parallel.sharding:ZeroRedundancyOptimizer.step"
 # ### Exercise 2 · An optimizer in pieces
-# Each rank owns one shard of every parameter, and its optimizer knows only that. Write the cut, both directions of the traffic, and the
-# step. The ring's halves are `reduce_scatter_ring(chunks)` and `all_gather_ring(chunks)`, which work in place on a list of chunks, one for each rank
+# Each rank owns one shard of every parameter, and its optimizer has only that. Write the cut, both directions of the traffic, and the step. The
+# ring's halves are `reduce_scatter_ring(chunks)` and `all_gather_ring(chunks)`, which work in place on a list of chunks, one for each rank
 # ([chapter 23](../notebooks/23_multi_gpu.ipynb)).
 
 
 # %% docstrings="shards_zero"
 def in_shards():
-    """A tensor's elements in order, as one view for each rank.
+    """Returns a tensor's elements in order, as one view for each rank.
 
-    With n elements and `get_world_size()` ranks, each view has `n // size` elements, and the first `n % size` of them one more. They
-    are views of the tensor's own memory, one-dimensional and without history (`detach`). The tensor is contiguous. (Your library has no
-    `tensor_split`.)
+    With n elements and `get_world_size()` ranks, each view has `n // size` elements, and the first `n % size` views have one
+    more. They are views of the tensor's own memory, one-dimensional and without history (`detach`). The tensor is contiguous.
+    (Your library has no `tensor_split`.)
     """
 
 
 def mean_of_shard():
-    """This rank's shard of a gradient's mean over the ranks.
+    """Returns this rank's shard of a gradient's mean over the ranks.
 
-    It sends what a reduce-scatter sends, and no more. The gradient itself stays as it is, and need not be contiguous. The result has
-    memory of its own, so that nothing else stays alive with it. Nothing is recorded: use `with no_grad():`.
+    It sends no more than a reduce-scatter does. The gradient itself stays as it is and need not be contiguous. The result has
+    memory of its own, so that it keeps nothing else alive. Nothing is recorded, so use `with no_grad():`.
     """
 
 
 def gather_shards():
-    """Overwrite `whole` with the shards of all ranks; `shard` is this rank's.
+    """Overwrites `whole` with the shards of all ranks, of which `shard` is this rank's.
 
-    The shard may be of another type than the whole. Nothing is recorded: use `with no_grad():`.
+    The shard may have another dtype than the whole. Nothing is recorded, so use `with no_grad():`.
     """
 
 
 def step():
-    """Average the gradients of this rank's shards, move these, and gather everybody's.
+    """Averages the gradients of this rank's shards, updates these shards, and gathers the shards of all ranks.
 
-    `self.params` has the whole parameters, whose gradients are complete, and `self.shards` this rank's float32 shards of them, in the same
-    order. `self.optim` is an optimizer of the shards: it looks at their `.grad`, in float32. What is sent keeps the parameter's type:
-    converting a bfloat16 gradient before it is averaged would double the traffic. When the step is over, the shards' gradients are None,
-    so that they don't stay in memory.
+    `self.params` has the whole parameters, whose gradients are complete, and `self.shards` has this rank's float32 shards of
+    them, in the same order. `self.optim` is an optimizer of the shards, which reads their `.grad` in float32. The ranks exchange
+    tensors in the parameter's dtype, because converting a bfloat16 gradient before it is averaged would double the traffic.
+    After the step the shards' gradients are None, so that they don't stay in memory.
     """
 
 
@@ -182,11 +181,11 @@ check.show(
 )
 
 # %% [markdown] hint="shards_zero"
-# `divmod(n, size)` gives both numbers for the lengths, and `split` takes a list of lengths. Everything else is made of `in_shards` and one half of the ring.
+# `divmod(n, size)` gives both numbers for the lengths, and `split` takes a list of lengths. The other functions need `in_shards` and one half of the ring.
 
 # %% [markdown] hint="shards_zero"
-# `mean_of_shard`: divide first, since `gradient / get_world_size()` is a new tensor that the ring may overwrite. `.contiguous()`, `in_shards`, the ring, and then a
-# `clone` of this rank's chunk. `gather_shards`: copy the shard into this rank's chunk of the whole, then run the other half.
+# `mean_of_shard`: divide first, because `gradient / get_world_size()` is a new tensor that the ring may overwrite. Then come `.contiguous()`, `in_shards`, the
+# ring, and a `clone` of this rank's chunk. `gather_shards`: copy the shard into this rank's chunk of the whole, then run the other half.
 
 # %% [markdown] hint="shards_zero"
 # `step` has three parts: for each pair, `shard.grad = mean_of_shard(whole.grad).float()`; then `self.optim.step()`; then for each pair
@@ -194,15 +193,15 @@ check.show(
 
 
 # %% mutant="shards_zero"
-# As `chunk` cuts
-# `chunk` makes pieces of ⌈n / ranks⌉, and the last ranks may get few elements or none. Each rank needs a shard, as even as possible.
+# Cuts as `chunk` does
+# `chunk` makes pieces of ⌈n / ranks⌉, so the last ranks may get few elements or none. The shards should be as even as possible.
 def in_shards(tensor):
     return tensor.detach().view(-1).chunk(get_world_size())
 
 
 # %% mutant="shards_zero"
 # Copies
-# A shard is a view: what the ring writes into it has to arrive in the tensor.
+# A shard is a view, so that values which the ring writes into it arrive in the tensor.
 def in_shards(tensor):
     least, more = divmod(tensor.numel(), get_world_size())
     return tensor.detach().clone().view(-1).split([least + (rank < more) for rank in range(get_world_size())])
@@ -220,8 +219,8 @@ def mean_of_shard(gradient):
 
 # %% mutant="shards_zero"
 # Lets the ring write into the gradient
-# The chunks are views of the gradient, and the ring adds others to them: what was this rank's gradient is gone. Divide first, which
-# makes a new tensor.
+# The chunks are views of the gradient, and the ring adds others to them, so this rank's gradient is lost. Divide first, which makes a
+# new tensor.
 def mean_of_shard(gradient):
     with no_grad():
         chunks = in_shards(gradient.contiguous())
@@ -231,7 +230,7 @@ def mean_of_shard(gradient):
 
 # %% mutant="shards_zero"
 # All-reduces, and takes its shard
-# The numbers are right, and it sends twice as much: each rank gets all sums, and throws most of them away.
+# The values are correct, but twice as much is sent: each rank gets all sums and throws most of them away.
 def mean_of_shard(gradient):
     with no_grad():
         chunks = in_shards((gradient / get_world_size()).contiguous())
@@ -242,7 +241,7 @@ def mean_of_shard(gradient):
 
 # %% mutant="shards_zero"
 # Returns a view
-# The shard keeps the memory of the whole gradient alive, and nothing is saved.
+# The view keeps the memory of the whole gradient alive, so nothing is saved.
 def mean_of_shard(gradient):
     with no_grad():
         chunks = in_shards((gradient / get_world_size()).contiguous())
@@ -252,7 +251,7 @@ def mean_of_shard(gradient):
 
 # %% mutant="shards_zero"
 # Forgets its own shard
-# The ring passes on what is in each rank's own chunk of the whole. Copy the shard into it first.
+# The ring passes on each rank's own chunk of the whole. Copy the shard into this chunk first.
 def gather_shards(shard, whole):
     with no_grad():
         all_gather_ring(in_shards(whole))
@@ -260,7 +259,7 @@ def gather_shards(shard, whole):
 
 # %% mutant="shards_zero"
 # Everybody broadcasts to everybody
-# The values are right. But each rank sends its shard to each other one and then passes the chunks round as well.
+# The values are correct, but each rank passes the chunks around the ring twice.
 def gather_shards(shard, whole):
     with no_grad():
         chunks = in_shards(whole)
@@ -271,7 +270,7 @@ def gather_shards(shard, whole):
 
 # %% mutant="shards_zero"
 # Leaves the whole as it was
-# After the optimizer's step only this rank's shard has moved. The whole parameter has to be gathered from all.
+# After the optimizer's step only this rank's shard has changed. The whole parameter has to be gathered from all ranks.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
         shard.grad = mean_of_shard(whole.grad).float()
@@ -282,7 +281,7 @@ def step(self):
 
 # %% mutant="shards_zero"
 # Takes the shard from the weights again
-# The float32 shard has to stay as it is: rounded to the parameter's bfloat16 in each step, small steps are lost.
+# The float32 shard has to stay as it is. If it is rounded to the parameter's bfloat16 in each step, small steps are lost.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
         shard.grad = mean_of_shard(whole.grad).float()
@@ -295,7 +294,7 @@ def step(self):
 
 # %% mutant="shards_zero"
 # Sends float32
-# The numbers are right. But a gradient in bfloat16 that becomes float32 before the ring sends twice as many bytes as one that becomes it after.
+# The values are correct. But if a bfloat16 gradient is converted to float32 before the ring, twice as many bytes are sent as after it.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
         shard.grad = mean_of_shard(whole.grad.float())
@@ -307,7 +306,7 @@ def step(self):
 
 # %% mutant="shards_zero"
 # Keeps the gradients
-# A shard's gradient isn't needed after the step. Until the next one it would take four bytes an element.
+# A shard's gradient isn't needed after the step, and it would take four bytes an element until the next one.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
         shard.grad = mean_of_shard(whole.grad).float()
@@ -327,34 +326,34 @@ def step(self):
 
 # %% [markdown] exercise="shards_fully" kind="core" points="1 1 2" part="mytorch.nn.parallel.sharding:FSDPParam.unshard mytorch.nn.parallel.sharding:FSDPParam.reshard mytorch.nn.parallel.sharding:FSDPParam.reduce_grad"
 # ### Exercise 3 · A parameter that comes and goes
-# An `FSDPParam` stands for one parameter of a module. It has `self.shard`, a leaf with this rank's elements, and `self.whole`, a leaf of the whole shape whose
-# memory is there for a while only. `self.place[self.name]` is what the module finds under the parameter's name: put one of the two there. The hooks that
-# call these three methods are given (`fully_shard`), and so are `gather_shards` and `mean_of_shard`.
+# An `FSDPParam` stands for one parameter of a module. It has `self.shard`, a leaf with this rank's elements, and `self.whole`, a leaf of the whole shape
+# whose memory exists only for a while. The module finds `self.place[self.name]` under the parameter's name, so one of the two belongs there. The hooks
+# that call these three methods are provided (`fully_shard`), and so are `gather_shards` and `mean_of_shard`.
 
 
 # %% docstrings="shards_fully"
 def unshard():
-    """Gather the whole from all ranks, and put it in its place.
+    """Gathers the whole from all ranks and puts it in its place.
 
-    Make an empty tensor of the whole's shape, type and device, gather the shards into it, and give its memory to the whole:
-    `self.whole.storage.flat = made.storage.flat`. (Assigning that doesn't count as a write, so autograd doesn't complain.)
+    Make an empty tensor of the whole's shape, dtype and device, gather the shards into it, and give its memory to the whole:
+    `self.whole.storage.flat = made.storage.flat`. (This assignment doesn't count as a write, so autograd doesn't complain.)
     """
 
 
 def reshard():
-    """Free the whole, and put the shard in its place.
+    """Frees the whole and puts the shard in its place.
 
-    The whole's memory becomes something of length 0 on the same device, such as `self.shard.storage.flat[:0]`. A tensor also
-    remembers its elements as an array, under "array" in its `__dict__`: that has to go too (`pop("array", None)`), or the
-    memory stays.
+    The whole's memory becomes an array of length 0 on the same device, such as `self.shard.storage.flat[:0]`. A tensor also
+    remembers its elements as an array, under "array" in its `__dict__`, which has to be removed too (`pop("array", None)`),
+    because it would keep the memory alive.
     """
 
 
 def reduce_grad():
-    """The gradient of the whole is complete: pass its mean on to the shard.
+    """Passes the mean of the whole's gradient, which is complete, on to the shard.
 
-    `whole.grad` is the gradient, from this rank's rows. This rank's shard of the mean over the ranks is added to `self.shard.grad`, which is None
-    at first. Then `whole.grad` is None, and the whole is freed (`self.reshard()`).
+    `whole.grad` is the gradient from this rank's rows. This rank's shard of the mean over the ranks is added to
+    `self.shard.grad`, which is None at first. Afterwards `whole.grad` is None, and the whole is freed (`self.reshard()`).
     """
 
 
@@ -448,7 +447,7 @@ check.show(
 )
 
 # %% [markdown] hint="shards_fully"
-# `unshard` and `reshard` both end with an assignment to `self.place[self.name]`. What autograd keeps of the whole finds its memory through `self.whole.storage`.
+# `unshard` and `reshard` both end with an assignment to `self.place[self.name]`. The tensors that autograd saved find the memory of the whole through `self.whole.storage`.
 
 # %% [markdown] hint="shards_fully"
 # `unshard`: `made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)`, then `gather_shards(self.shard, made)`. In `reduce_grad`, mind that several
@@ -461,7 +460,7 @@ check.show(
 
 # %% mutant="shards_fully"
 # Leaves the shard in its place
-# The module finds under its parameter's name what is in `self.place`. It would compute with the shard.
+# The module takes its parameter from `self.place`, so it would compute with the shard.
 def unshard(self):
     made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)
     gather_shards(self.shard, made)
@@ -470,7 +469,7 @@ def unshard(self):
 
 # %% mutant="shards_fully"
 # Gathers on the CPU
-# Without a device, `empty` is on the CPU. The whole belongs where the shard is.
+# Without a device, `empty` is on the CPU. The whole belongs on the device of the shard.
 def unshard(self):
     made = empty(self.whole.shape, dtype=self.whole.dtype)
     gather_shards(self.shard.cpu(), made)
@@ -480,7 +479,7 @@ def unshard(self):
 
 # %% mutant="shards_fully"
 # Puts a new tensor in its place
-# The backward pass fills the gradient of the leaf that was used. Only `self.whole` has the hook that passes it on.
+# The backward pass sets the gradient of the leaf that was used, and only `self.whole` has the hook that passes it on.
 def unshard(self):
     made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)
     gather_shards(self.shard, made)
@@ -489,7 +488,7 @@ def unshard(self):
 
 # %% mutant="shards_fully"
 # A storage of its own
-# What the graph saved still refers to the old storage, and can't let go of the memory between the passes. Only the storage's `flat` changes.
+# The saved tensors still refer to the old storage, so its memory can't be freed between the passes. Change only the storage's `flat`.
 def unshard(self):
     made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)
     gather_shards(self.shard, made)
@@ -499,7 +498,7 @@ def unshard(self):
 
 # %% mutant="shards_fully"
 # Keeps the array
-# The tensor has remembered its elements as an array, and that keeps the memory alive.
+# The tensor has remembered its elements as an array, which keeps the memory alive.
 def reshard(self):
     self.whole.storage.flat = self.shard.storage.flat[:0]
     self.place[self.name] = self.shard
@@ -514,7 +513,7 @@ def reshard(self):
 
 # %% mutant="shards_fully"
 # Overwrites the gradient
-# Gradients of several backward passes add up until the optimizer's step, those of shards too.
+# Gradients of several backward passes add up until the optimizer's step, including those of shards.
 def reduce_grad(self, whole):
     self.shard.grad = mean_of_shard(whole.grad)
     whole.grad = None
@@ -523,7 +522,7 @@ def reduce_grad(self, whole):
 
 # %% mutant="shards_fully"
 # Keeps the whole gradient
-# It stays in memory at full size, and the next pass adds to it: then the shard counts it twice.
+# It stays in memory at full size, and the next pass adds to it, so the shard counts it twice.
 def reduce_grad(self, whole):
     mean = mean_of_shard(whole.grad)
     self.shard.grad = mean if self.shard.grad is None else self.shard.grad + mean
@@ -531,8 +530,8 @@ def reduce_grad(self, whole):
 
 
 # %% mutant="shards_fully"
-# Takes its own rows' gradient
-# Each rank has seen other rows. The shard's gradient is the mean over all ranks, which a reduce-scatter brings.
+# Takes the gradient of its own rows
+# Each rank has seen other rows. The shard's gradient is the mean over all ranks, which needs a reduce-scatter.
 def reduce_grad(self, whole):
     mean = in_shards(whole.grad.contiguous())[get_rank()].clone()
     whole.grad = None
@@ -555,12 +554,12 @@ nn, distributed = library.nn, library.distributed
 
 # %% [markdown] exercise="shards_build_mlp" kind="build" points=3
 # ### Exercise 4 · An MLP on several ranks
-# Write a module that computes `down(gelu(up(x)))`, tensor-parallel. Each rank makes it of the same two layers, `up = nn.Linear(d, h)` and `down = nn.Linear(h, d)`, whose
-# `h` can be divided by the number of ranks, and keeps its share in four parameters: `up_weight`, `up_bias`, `down_weight`, `down_bias`. `down_bias` stays
+# Write a tensor-parallel module that computes `down(gelu(up(x)))`. Each rank creates it from the same two layers, `up = nn.Linear(d, h)` and `down = nn.Linear(h, d)`,
+# where `h` is divisible by the number of ranks, and keeps its share in four parameters: `up_weight`, `up_bias`, `down_weight`, `down_bias`. `down_bias` stays
 # whole on every rank.
 #
-# All ranks pass in the same `x` and get the same result, the one that both layers give. After a backward pass of the same loss on all ranks, the gradients of `x` and of the
-# parameters are those of the two layers, or the rank's share of them. There is one all-reduce in each direction, of a tensor as large as `x`. You have
+# All ranks pass the same `x` and get the same result, which is that of both layers. After a backward pass of the same loss on all ranks, the gradients of `x` and of the
+# parameters are those of the two layers, or the rank's share of them. There is one all-reduce in each direction, of a tensor as large as `x`. You may use
 # `distributed.CopyToRanks.apply(x)`, `distributed.SumOverRanks.apply(x)`, `distributed.get_rank()`, `distributed.get_world_size()` and `nn.functional`.
 
 
@@ -621,18 +620,18 @@ check.show(
 )
 
 # %% [markdown] hint="shards_build_mlp"
-# Which dimension of `weight` are the outputs, which the inputs? The hidden units are outputs of the first layer and inputs of the second.
+# Which dimension of `weight` belongs to the outputs and which to the inputs? The hidden units are outputs of the first layer and inputs of the second.
 
 # %% [markdown] hint="shards_build_mlp"
-# `chunk(size)` cuts rows, `chunk(size, 1)` columns. `CopyToRanks` goes where `x` comes in, `SumOverRanks` where the results are summands.
+# `chunk(size)` cuts rows and `chunk(size, 1)` columns. `CopyToRanks` is applied to `x`, and `SumOverRanks` to the summands of the result.
 
 # %% [markdown] hint="shards_build_mlp"
-# `linear(hidden, self.down_weight)` is a summand on each rank. Add them up first, and the bias afterwards, or it counts once for each rank.
+# `linear(hidden, self.down_weight)` is a summand on each rank. Add these up first and the bias afterwards, because otherwise it counts once for each rank.
 
 
 # %% mutant="shards_build_mlp"
 # The bias on every rank
-# Each rank adds the bias to its summand, so that the sum has it as often as there are ranks.
+# Each rank adds the bias to its summand, so the sum contains it once for each rank.
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
         super().__init__()
@@ -669,7 +668,7 @@ class ParallelMLP(nn.Module):
 
 # %% mutant="shards_build_mlp"
 # The bias of rank 0 alone
-# The result is right. But on the other ranks the bias gets no gradient, and after a step the copies differ.
+# The result is correct. But on the other ranks the bias gets no gradient, so the copies differ after a step.
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
         super().__init__()
@@ -688,7 +687,7 @@ class ParallelMLP(nn.Module):
 
 # %% mutant="shards_build_mlp"
 # No sum in the backward pass
-# Each rank's hidden units give a part of the gradient of `x`. `CopyToRanks` adds the parts up.
+# Each rank's hidden units contribute a part of the gradient of `x`, and `CopyToRanks` adds these parts up.
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
         super().__init__()
@@ -725,7 +724,7 @@ class ParallelMLP(nn.Module):
 
 # %% mutant="shards_build_mlp"
 # A sum for each layer
-# The result is right, but nothing is divided in the first layer, and an all-reduce of the hidden units is sent for nothing.
+# The result is correct, but the first layer isn't divided, and the all-reduce of the hidden units is unnecessary.
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
         super().__init__()
@@ -745,13 +744,13 @@ class ParallelMLP(nn.Module):
 
 # %% [markdown] exercise="shards_repair_clip" kind="repair" points=3
 # ### Exercise 5 · Weights that drift apart
-# A bug report: *"We train tensor-parallel. On each rank `sharded` has parameters of which it keeps a share, and `replicated` those that every rank has whole, with equal
-# values and equal gradients. Since we clip, runs on four ranks don't follow those on one. Worse, after some thousand steps the replicated parameters aren't equal any more.
-# Without clipping all is well."*
+# A bug report: *"We train with tensor parallelism. On each rank, `sharded` has parameters of which it keeps a share, and `replicated` has those that every rank keeps whole,
+# with equal values and equal gradients. Since we started clipping, runs on four ranks differ from those on one. Worse, after some thousand steps the replicated parameters
+# aren't equal any more. Without clipping everything is fine."*
 #
-# Repair `clip(sharded, replicated, max_norm)`. It multiplies all gradients in place by the factor that clipping on one device would take, and returns the norm from before, as
-# `clip_grad_norm_` does: the factor is `max_norm / (norm + 1e-6)`, and at most 1. A rank may have no share of anything, so that its `sharded` is empty. You
-# have `distributed.all_reduce(tensor)`, which adds up in place. The library's tensors have no method `norm`.
+# Fix `clip(sharded, replicated, max_norm)`. It multiplies all gradients in place by the factor that clipping on one device would use, and returns the norm before clipping, as
+# `clip_grad_norm_` does. The factor is `max_norm / (norm + 1e-6)`, but at most 1. A rank may have no share of any parameter, so its `sharded` may be empty.
+# `distributed.all_reduce(tensor)` computes the sum in place. The library's tensors have no method `norm`.
 
 
 # %% solution="shards_repair_clip"
@@ -809,18 +808,18 @@ check.show(
 )
 
 # %% [markdown] hint="shards_repair_clip"
-# What does each rank compute its factor from? Replicated parameters stay equal only if all ranks scale them alike.
+# From which gradients does each rank compute its factor? Replicated parameters stay equal only if all ranks scale them alike.
 
 # %% [markdown] hint="shards_repair_clip"
-# Norms don't add up, squares do. And what every rank has would be counted once for each rank.
+# Norms don't add up, but squares do. And a gradient that every rank has would be counted once for each rank.
 
 # %% [markdown] hint="shards_repair_clip"
-# Add up the squares of the shares in a tensor that begins as `library.zeros(1)`, all-reduce it on every rank, whatever it has, and then add the squares of what is replicated.
+# Add up the squares of the shares in a tensor that begins as `library.zeros(1)`, all-reduce it on every rank, even on one without a share, and then add the squares of the replicated gradients.
 
 
 # %% mutant="shards_repair_clip"
-# Counts the replicated ones once for each rank
-# What every rank has belongs into the norm once. Add it after the all-reduce.
+# Counts replicated gradients once for each rank
+# A gradient that every rank has counts once in the norm. Add its squares after the all-reduce.
 def clip(sharded, replicated, max_norm):
     squares = library.zeros(1)
     for each in (*sharded, *replicated):
@@ -850,8 +849,8 @@ def clip(sharded, replicated, max_norm):
 
 
 # %% mutant="shards_repair_clip"
-# A rank without a share leaves
-# An all-reduce needs every rank. The others would wait for this one.
+# A rank without a share skips the all-reduce
+# An all-reduce needs every rank, and the others would wait for this one.
 def clip(sharded, replicated, max_norm):
     squares = library.zeros(1)
     for each in sharded:
@@ -869,7 +868,7 @@ def clip(sharded, replicated, max_norm):
 
 # %% mutant="shards_repair_clip"
 # Lengthens short gradients
-# Clipping only shortens: the factor is at most 1.
+# Clipping never lengthens a gradient, so the factor is at most 1.
 def clip(sharded, replicated, max_norm):
     squares = library.zeros(1)
     for each in sharded:
@@ -885,11 +884,11 @@ def clip(sharded, replicated, max_norm):
 
 # %% [markdown] exercise="shards_measure_bubble" kind="measure" points=2
 # ### Exercise 6 · How many micro-batches?
-# `run(m)` trains one step of a pipeline whose batch is cut into `m` micro-batches. It returns two things: how long the step takes, and a list with the time that each
-# stage is at work. All forwards come first, then all backwards. You can't look into the machine: its stages may differ, and each micro-batch costs something extra on each stage.
+# `run(m)` trains one step of a pipeline whose batch is cut into `m` micro-batches. It returns two things: the duration of the step, and a list with the time for which each
+# stage works. All forward passes come first, then all backward passes. You can't look into the machine: its stages may differ, and each micro-batch has an extra cost on each stage.
 #
-# Try the powers of two from 1 to 256. Return the number with the shortest step (the smallest, if several are equally fast), and the share of the GPUs' time that is idle then, between 0 and 1.
-# Also return the share that the formula (p − 1)/(m + p − 1) gives.
+# Try the powers of two from 1 to 256. Return three values: the number with the shortest step (the smallest, if several are equally fast), the share of the GPUs' time that is idle in
+# it, between 0 and 1, and the share according to the formula (p − 1)/(m + p − 1).
 
 
 # %% setup=true
@@ -958,7 +957,7 @@ check.show(
 # `min(numbers, key=...)` returns the first of several that are equally fast.
 
 # %% [markdown] hint="shards_measure_bubble"
-# There are p GPUs for the whole step: that is p times its duration. At work they are `sum(busy)` of it.
+# There are p GPUs for the whole step, so their time is p times its duration. They work for `sum(busy)` of it.
 
 # %% [markdown] hint="shards_measure_bubble"
 # Idle is `1 - sum(busy) / (len(busy) * total)`, with the numbers of the best m. The formula needs p = `len(busy)` and that m.
@@ -966,7 +965,7 @@ check.show(
 
 # %% mutant="shards_measure_bubble"
 # The fewest idle GPUs
-# With more micro-batches less time is idle, and more goes into what each one costs extra. What counts is the step's duration.
+# With more micro-batches less time is idle, but more is spent on their extra costs. Choose by the duration of the step.
 def best_number(run):
     def idle(m):
         total, busy = run(m)
@@ -978,8 +977,8 @@ def best_number(run):
 
 
 # %% mutant="shards_measure_bubble"
-# Measures nothing
-# The formula holds where all stages take equally long. The slowest stage makes the others wait longer.
+# Takes the formula for the measurement
+# The formula holds only if all stages take equally long. A slow stage makes the others wait longer.
 def best_number(run):
     best = min((2**power for power in range(9)), key=lambda m: run(m)[0])
     stages = len(run(best)[1])
@@ -989,7 +988,7 @@ def best_number(run):
 
 # %% mutant="shards_measure_bubble"
 # The idle time of one stage
-# Every stage is idle for another time. Compare all work with the time of all GPUs.
+# The stages are idle for different times. Compare all work with the time of all GPUs.
 def best_number(run):
     best = min((2**power for power in range(9)), key=lambda m: run(m)[0])
     total, busy = run(best)
@@ -999,7 +998,7 @@ def best_number(run):
 
 # %% mutant="shards_measure_bubble"
 # Compares with the work
-# The share is of the GPUs' time, work and waiting together. Divided by the work alone, it can exceed 1.
+# The share refers to the GPUs' time, working and waiting together. Divided by the work alone, it can exceed 1.
 def best_number(run):
     best = min((2**power for power in range(9)), key=lambda m: run(m)[0])
     total, busy = run(best)
@@ -1009,7 +1008,7 @@ def best_number(run):
 
 # %% mutant="shards_measure_bubble"
 # The largest of equal ones
-# If several are equally fast, the smallest number is asked for.
+# If several are equally fast, return the smallest number.
 def best_number(run):
     best = min((2**power for power in reversed(range(9))), key=lambda m: run(m)[0])
     total, busy = run(best)

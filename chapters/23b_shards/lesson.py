@@ -261,8 +261,8 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # | each layer, then the model, on a mesh (replicate, shard) | 8 | 4, and 4 all-reduces |
 #
 # By default the outermost group keeps its weights until the backward pass. So `fully_shard(model)` alone sends what DDP sends and holds the whole
-# model at the peak; `mytorch` frees it and sends 2.25 times the weights. In PyTorch a parameter stays complete to the eye: it is a **DTensor**, whose
-# `shape` and `numel()` are those of the whole, while `to_local()` gives the shard. In `mytorch` it really is short.
+# model at the peak; `mytorch` frees it and sends 2.25 times the weights. In PyTorch a parameter still looks complete: it is a **DTensor**, whose
+# `shape` and `numel()` are those of the whole, while `to_local()` gives the shard. In `mytorch` the parameter is the shard.
 #
 # **Interview · What does `reshard_after_forward` do?**
 #
