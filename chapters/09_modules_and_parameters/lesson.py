@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Modules and parameters
-# You'll write `Module`: how it finds parameters, names them, saves them and loads them. At the end a GPT's state dict
-# goes from minitorch into your library and back, key by key.
+# You'll write `Module`, the class that finds a model's parameters, names them, saves them and loads them. At the end, the state dict
+# of a GPT travels from minitorch into your library and back, key by key.
 
 # %% [markdown] tags=["short"]
 # ## A model that forgets half of itself
-# This model keeps two hidden layers in a list, and a third layer for the output. It trains, and its state dict loads
-# into a second model.
+# This model keeps two hidden layers in a list and has a third layer for the output. It trains without an error, and its state dict
+# loads into a second model.
 
 # %% tags=["proof-lost-list"]
 import minitorch as torch
@@ -47,8 +47,8 @@ for name, model in {"trained": trained, "loaded": other, "guessing 0": torch.zer
     print(f"{name:10} loss {((model(x) - y) ** 2).mean().item():.1f}")
 
 # %% [markdown]
-# *All keys matched*, yet the loaded model is worse than guessing 0. Nothing raised, nothing warned. One change fixes
-# it: `nn.ModuleList` in place of `list`.
+# *All keys matched*, yet the loaded model is worse than one that always guesses 0, although nothing raised and nothing warned. A
+# single change fixes it, which is to use `nn.ModuleList` in place of `list`:
 
 # %%
 from course import pictures
@@ -60,11 +60,11 @@ for container in (list, nn.ModuleList):
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
 
 # %% [markdown] tags=["short"]
-# The hidden layers in the list run in `forward`, but the optimizer never got them and the state dict doesn't hold them.
-# How does a module find out what belongs to it?
+# The hidden layers in the list run in `forward`, but the optimizer never received them and the state dict doesn't contain them. So how
+# does a module find out what belongs to it?
 #
-# ## A module is a record of assignments
-# `self.weight = ...` calls `__setattr__`. A class can override it and look at each value on its way in.
+# ## How assignment registers parameters: `__setattr__`
+# The statement `self.weight = ...` calls `__setattr__`, which a class can override in order to look at each value that is assigned.
 
 
 # %%
@@ -88,29 +88,29 @@ outer.first, outer.scale, outer.hidden = inner, 3.0, [4.0]
 print(dict(outer.named()))
 
 # %% [markdown]
-# An assignment registers its value, and a name is the path from the outermost module down. The list holds a weight, but
-# the value that was assigned is a list, and `__setattr__` doesn't look inside.
+# Each assignment registers its value, and a name is the path of attributes from the outermost module down. The list holds a weight as
+# well, but the assigned value is the list itself, and `__setattr__` doesn't look inside.
 #
 # ## Break it
-# Use one layer twice, and drop a weight.
+# The next cell uses one layer twice, as a GPT does with its embedding, and removes a weight.
 
 # %% tags=["proof-toy-breaks"]
-outer.second = inner  # shared, as a GPT shares its embedding
+outer.second = inner  # shared
 outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# That's two faults. The shared weights are listed twice, so an optimizer would step them twice. And `scale` is None but
-# still registered: the value was kept in two places, `members` and the attribute, and the assignment changed only one.
+# This shows two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. And `scale` is None
+# but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of them.
 #
-# ## Three tables
-# So a module keeps a value in exactly one place: a table for parameters, one for submodules, one for buffers, or
-# `__dict__` for everything else.
+# ## Three tables: parameters, submodules and buffers
+# To avoid the second fault, a module keeps each value in exactly one place. There is a table for parameters, one for submodules and one
+# for buffers, and `__dict__` holds everything else.
 
 # %% [markdown] given="mytorch.nn.parameter:Parameter mytorch.nn.module:Module.__getattr__"
-# A `Parameter` is a tensor that says "train me". It starts as a leaf, it requires grad unless you freeze it, and it
-# shares the memory of the tensor you make it from. Python calls `__getattr__` only for a name that it can't find in the
-# usual way, so the tables come last:
+# A `Parameter` is a tensor that is meant to be trained. It starts as a leaf, it requires a gradient unless you freeze it, and it shares
+# the memory of the tensor from which it is made. Python calls `__getattr__` only for names that ordinary lookup doesn't find, so the
+# tables are searched last:
 
 # %% tags=["proof-registration"]
 from course import check, lesson
@@ -135,22 +135,37 @@ scale.factor = None
 print(list(scale.parameters()), scale.factor)
 
 # %% [markdown]
-# Once a name belongs to a parameter, a plain tensor is refused, and `None` empties the place. `Linear(bias=False)` has
-# such an empty place. You'll write `__setattr__` in exercise 2.
+# Once a name belongs to a parameter, assigning a plain tensor to it raises an error, while `None` leaves the name registered without a
+# value. `Linear(bias=False)` has such an empty entry. You will write `__setattr__` in exercise 2.
 #
+# The search through the tables has one surprising consequence. If a *property* raises an AttributeError, Python falls back to
+# `__getattr__`, and the message then blames the property instead of the misspelled name inside it:
+
+
+# %% tags=["proof-property-error"]
+class Misspelled(nn.Module):
+    @property
+    def width(self):
+        return self.wieght.shape[1]
+
+
+print(check.error(lambda: Misspelled().width))
+
+# %% [markdown]
 # **Interview · How does a module know its parameters?**
 #
-# - *Thirty seconds:* By assignment. `Module.__setattr__` sorts values by type: a `Parameter` into `_parameters`, a
-#   `Module` into `_modules`, a buffer into `_buffers`. The rest are ordinary attributes.
-# - *Longer:* Names are paths of attributes. `parameters()`, `state_dict()`, `to()` and `train()` all walk these tables.
-# - *They ask next:* What about a tensor with `requires_grad=True`? It gets a gradient, but `parameters()` doesn't list
-#   it.
-# - *The trap:* layers in a list or dict. Use `ModuleList` or `ModuleDict`.
-# - *Proof:* `proof-lost-list`, `proof-registration`.
+# - *Thirty seconds:* "It registers them on assignment. `Module.__setattr__` sorts values by their type, so a `Parameter` goes into
+#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`. Everything else stays an ordinary attribute."
+# - *Longer:* A parameter's name is the path of attributes that leads to it. The methods `parameters()`, `state_dict()`, `to()` and
+#   `train()` all traverse these tables.
+# - *They ask next:* What about a tensor with `requires_grad=True` that isn't a `Parameter`? It gets a gradient, but `parameters()`
+#   doesn't list it, so no optimizer updates it.
+# - *The trap:* Layers that are kept in a plain list or dict aren't registered. Use `ModuleList` or `ModuleDict` for them.
+# - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Names
-# Everything else is one walk down the tree. `named_modules` gives each module with its path. `named_parameters` and
-# `state_dict` ask each module on that walk for its own entries (exercise 3).
+# Everything else is a traversal of the tree. `named_modules` yields each module with its path, and `named_parameters` and
+# `state_dict` collect the entries of each module on the way. You will write them in exercises 3 and 4.
 
 # %% tags=["proof-names"]
 trunk = mytorch.nn.Linear(3, 3)
@@ -167,19 +182,29 @@ pictures.graph(
 )
 
 # %% [markdown]
-# Each arrow points to the module that holds the other. The shared layer has two paths. `named_parameters` visits it
-# once, so an optimizer steps it once. `state_dict` lists both names, because the model that loads it may not share.
+# Each arrow points from a module to the one that holds it, and the shared layer has two paths. `named_parameters` visits the layer once,
+# so an optimizer updates it once. `state_dict` lists it under both names, because the model that loads the file may not share it.
 #
 # **Interview · How do you make two layers share weights?**
 #
-# - *Thirty seconds:* Assign the same module, or the same parameter, to both: `decoder.weight = encoder.weight`.
-# - *Longer:* The gradient is the sum over both uses. `parameters()` gives the parameter once.
-# - *They ask next:* How do you count parameters? `sum(p.numel() for p in model.parameters())`, not over the state dict.
-# - *The trap:* sharing where you wanted copies: `[nn.Linear(4, 4)] * 3` is one layer, three times.
-# - *Proof:* `proof-names`, `proof-GPT-keys`.
+# - *Thirty seconds:* "I assign the same parameter to both, as in `decoder.weight = encoder.weight`, or I use the same module twice. The
+#   gradient is then the sum over both uses, and `parameters()` yields the parameter once."
+# - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie the
+#   weights again afterwards. `deepcopy` and `to` to a real device keep the tie.
+# - *The trap:* Sharing where you wanted copies, because `[nn.Linear(4, 4)] * 3` is one layer three times.
+# - *Proof:* `proof-names`, `proof-GPT-keys`, `proof-meta-device`.
+#
+# **Interview · How do you count a model's parameters, and what makes the count wrong?**
+#
+# - *Thirty seconds:* "I sum `p.numel()` over `model.parameters()`, with a condition on `p.requires_grad` if only the trainable ones
+#   count. The state dict is the wrong source, because it lists shared parameters twice and contains buffers."
+# - *They ask next:* When does the count raise an error? A lazy layer before its first call has parameters without a shape, for which
+#   `numel()` raises a ValueError.
+# - *The trap:* Layers in a plain list are missing from the sum, just as they are missing from the optimizer.
+# - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
 # ### A function for every module: `apply`
-# `apply` calls a function with each module, children first. That's how you give a model other initial weights.
+# `apply` calls a function on each module, children first, which is how a model gets other initial weights.
 
 
 # %% tags=["proof-apply"]
@@ -194,12 +219,14 @@ net = Net(nn.ModuleList).apply(start)
 print("\n", {name: each.unique().numel() for name, each in net.hidden.named_parameters()}, sep="")
 
 # %% [markdown]
-# `isinstance` picks the layers, and `no_grad` is needed: a write to a leaf that requires grad would raise. The last
-# line counts the different values in each tensor. Each weight now has just one.
+# `isinstance` picks the layers, and `no_grad` is needed because an in-place write to a leaf that requires a gradient would raise an
+# error. The last line counts the distinct values in each tensor, so each weight matrix now holds a single value. Unlike
+# `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
 #
-# ### Buffers
-# Some tensors aren't trained but belong to the model: running averages, masks, tables. Register them as **buffers**,
-# with `register_buffer` or by assigning an `nn.Buffer`.
+# ### Buffers: tensors that are saved but not trained
+# Some tensors belong to the model without being trained, such as running averages, masks and tables. They are registered as
+# **buffers**, either with `register_buffer` or by assigning an `nn.Buffer`. A module can also save something other than a tensor,
+# because the result of its `get_extra_state` becomes an entry of the state dict.
 
 
 # %% tags=["proof-buffers"]
@@ -220,8 +247,8 @@ print("to train:", [name for name, _ in shift.named_parameters()], "  to save:",
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
-# A module can save more than tensors: what `get_extra_state` returns goes into the state dict, and loading hands it to
-# `set_extra_state`. Write both, because `Shift`, which lacks the second, refuses its own state dict:
+# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`. Write both methods, because `Shift`, which lacks
+# the second, refuses its own state dict:
 
 # %%
 print(check.error(Shift().load_state_dict, Shift().state_dict()))
@@ -229,16 +256,15 @@ print(check.error(Shift().load_state_dict, Shift().state_dict()))
 # %% [markdown]
 # **Interview · Parameter, buffer or plain attribute?**
 #
-# - *Thirty seconds:* A parameter is trained, saved and moved. A buffer is moved, and saved if it is persistent. A plain
-#   tensor is none of these: it stays on the CPU when the model goes to the GPU.
-# - *They ask next:* When is `persistent=False` right? For what the constructor can compute again, such as a causal
-#   mask.
-# - *The trap:* `self.mean = torch.zeros(3)`. It works until the model moves or is loaded; exercise 6 repairs one.
+# - *Thirty seconds:* "A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but the
+#   optimizer doesn't see it. A plain tensor is none of these, so it stays on the CPU when the model goes to the GPU."
+# - *They ask next:* When is `persistent=False` right? It suits what the constructor can compute again, such as a causal mask.
+# - *The trap:* `self.mean = torch.zeros(3)` works until the model is moved or loaded. Exercise 6 repairs such a layer.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
-# ## Moving everything
-# `to`, `double` and `cuda` all end here:
+# ## Moving a model with `to`
+# The methods `to`, `double` and `cuda` all end in `_apply`:
 
 # %% tags=["proof-to-keeps-objects"]
 layer, alone = nn.Linear(2, 2), torch.zeros(2)
@@ -253,21 +279,21 @@ print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the ea
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown] tags=["short"]
-# A module changes itself. A tensor's method returns another tensor, unless there is nothing to change. The parameters
-# stay the same *objects* and get other memory, so an optimizer that you built earlier still holds them. (PyTorch's
-# `to("meta")` is an exception: it makes new ones.) Buffers are replaced, so ask the module for them again. An earlier
-# state dict keeps the old memory. And build the optimizer after the move: the momentum stayed float32.
+# A module is changed in place, while a tensor's method returns another tensor unless there is nothing to convert. The parameters remain
+# the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the exception). Buffers are replaced by new tensors, and a
+# state dict from before keeps the old memory. The momentum stayed in float32, which is why you build the optimizer after the move.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
-# - *Thirty seconds:* For a module, yes: it changes in place and returns itself. For a tensor, no: the result is lost.
-# - *They ask next:* Optimizer before or after `to`? After. Parameters keep their identity, but state such as momentum
-#   that already exists doesn't move with the model.
-# - *The trap:* holding a buffer, or an earlier state dict, across the move. Both still have the old memory.
+# - *Thirty seconds:* "For a module it does, because `to` changes the module in place and returns it. For a tensor it doesn't, because
+#   the result is a new tensor that is lost."
+# - *They ask next:* Should the optimizer be built before or after `to`? Build it after. The parameters keep their identity, but existing
+#   state such as momentum isn't moved with the model.
+# - *The trap:* Code that holds a buffer or an earlier state dict across the move still refers to the old memory.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
 #
 # ## State dicts
-# A state dict is a flat dict: path to tensor. Keep the best one while training:
+# A state dict is a flat dict from paths to tensors. People often use it to keep the best weights during training:
 
 # %% tags=["proof-state-dict-shares"]
 import copy
@@ -284,25 +310,62 @@ print("not strict:", layer.load_state_dict(wrong, strict=False))
 print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=False))
 
 # %% [markdown]
-# `best` isn't a snapshot. Its tensors are detached, but they *share memory* with the model until a move gives the
-# model other memory, so "the best epoch" turns into the last one. And a load that fails has still loaded everything that
-# fits.
+# `best` isn't a snapshot. Its tensors are detached from the graph, but they *share memory* with the model until a move gives the model new
+# memory, so the best epoch silently turns into the last one. A failed load isn't undone either: every entry that fits has been loaded.
 #
 # **Interview · What is in a state dict, and what isn't?**
 #
-# - *Thirty seconds:* Parameters and persistent buffers by path, and the extra state of modules that define one
-#   ([buffers](proof-buffers)). Not the code, not which parameters are frozen, not the `training` flag, not the optimizer's
-#   state.
-# - *Longer:* Loading copies numbers into existing parameters. `strict=False` forgives missing and unexpected names, but
-#   not another shape.
-# - *They ask next:* All keys start with `module.`? The model was saved inside `DataParallel` (chapter 23): strip the
-#   prefix. A compiled model's keys start with `_orig_mod.`, for the same reason.
-# - *The trap:* `best = model.state_dict()` without a deep copy.
+# - *Thirty seconds:* "It holds the parameters and persistent buffers by their paths, and the extra state of modules that define one. It
+#   doesn't hold the code, the `training` flag, the optimizer's state, or the information which parameters are frozen."
+# - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for each
+#   module, by which a newer class can read what an older one saved.
+# - *They ask next:* How do you keep the best epoch? Deep-copy the state dict or save it to a file.
+# - *The trap:* `best = model.state_dict()` without a copy follows the model.
+# - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers).
+#
+# **Interview · A checkpoint doesn't load because its keys don't match. What do you do?**
+#
+# - *Thirty seconds:* "I compare the two sets of keys. A common prefix is the usual cause: `module.` comes from `DistributedDataParallel`,
+#   and `_orig_mod.` from `torch.compile(model)`. I strip it from the keys, or better, save the inner model in the first place."
+# - *Longer:* `model.compile()` compiles in place and leaves the names as they are.
+# - *They ask next:* Does `strict=False` help? It ignores missing and unexpected keys, but a different shape still raises an error.
+# - *The trap:* With `strict=False`, a prefix on all keys means that nothing is loaded and nothing raises. Print the result, which lists
+#   the missing keys.
 # - *Proof:* `proof-state-dict-shares`.
 #
+# ### Loading without allocating twice: the meta device
+# The constructor allocates and initializes every weight, only to have the checkpoint overwrite it. On the **meta device**, tensors have
+# a shape and a dtype but no memory, so a model of any size is built at once. With `assign=True`, `load_state_dict` then makes the
+# checkpoint's tensors the model's parameters instead of copying them.
+
+# %% tags=["proof-meta-device"]
+with torch.device("meta"):
+    large = nn.ModuleDict({"embed": nn.Linear(4, 4), "head": nn.Linear(4, 4)})
+large["head"].weight = large["embed"].weight
+saved = {name: torch.ones(tensor.shape) for name, tensor in large.state_dict().items()}
+before = large["embed"].weight
+large.load_state_dict(saved, assign=True)
+after = large["embed"].weight
+print(
+    before.device, "->", after.device, "  same object:", after is before, "  still tied:", large["head"].weight is after
+)
+print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].data_ptr())
+
+# %% [markdown]
+# The parameters are new objects, so the optimizer has to be built afterwards, and the tie between the two weights is gone.
+#
+# **Interview · How do you load a model that is too large to allocate twice?**
+#
+# - *Thirty seconds:* "I build it on the meta device, where nothing is allocated, and load the checkpoint with `mmap=True` and
+#   `assign=True`, so its tensors become the parameters. Then I tie shared weights again and build the optimizer."
+# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers are still on the meta device, so they have to be computed again.
+# - *The trap:* Without `assign=True`, copying into a meta tensor does nothing. PyTorch only warns about it and still reports that all
+#   keys matched.
+# - *Proof:* `proof-meta-device`.
+#
 # ### The milestone: GPT's keys
-# This is the tree of `minitorch/models/gpt.py`, with nanoGPT's names. LayerNorm and Embedding get a `forward` in
-# chapters 12 and 13; here they only hold parameters of the right shapes.
+# The next cell builds the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses. LayerNorm and Embedding get their
+# `forward` in chapters 12 and 13, so here they only hold parameters of the right shapes.
 
 # %% tags=["proof-GPT-keys"]
 from minitorch.models import GPT, GPTConfig
@@ -346,12 +409,11 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. Chapter 14
-# runs the model.
+# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. Chapter 14 runs the model.
 #
 # ## A linear layer
-# `Linear(in, out)` computes $y = x W^\top + b$ on the last dimension. The weight has shape (out, in): a row for each
-# output. It starts uniform in $\pm 1/\sqrt{in}$, and so does the bias.
+# `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
+# output. It is initialized uniformly in $\pm 1/\sqrt{in}$, and so is the bias.
 
 # %% tags=["proof-linear"]
 for library in (torch, mytorch):
@@ -373,45 +435,23 @@ def histogram(inputs):
 pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 
 # %% [markdown]
-# The same seed gives minitorch's numbers in every digit. A sum of $n$ terms with weights of variance $1/(3n)$ keeps a
-# third of the inputs' mean square; chapter 10 asks what that does to a deep network.
+# With the same seed, your library draws the same values as minitorch, digit for digit. A sum of $n$ terms with weights of variance
+# $1/(3n)$ keeps a third of the input's mean square, and [chapter 10](10_activations_and_initialization.ipynb) shows what that does to a
+# deep network.
 #
 # **Interview · What are the parameters of `nn.Linear(128, 10)`, and how do they start?**
 #
-# - *Thirty seconds:* Weight (10, 128) and bias (10): 1,290 numbers, uniform in $\pm 1/\sqrt{128}$.
-# - *Longer:* The code says `kaiming_uniform_(a=sqrt(5))`. Kaiming's formula turns that into exactly $1/\sqrt{in}$.
-# - *They ask next:* Which inputs does it take? One dimension or more, and the last must be 128.
-# - *The trap:* storing (in, out). TensorFlow's `Dense` does, and so does GPT-2's original code.
+# - *Thirty seconds:* "The weight has the shape (10, 128) and the bias has 10 elements, so there are 1,290 parameters. All of them start
+#   uniformly between plus and minus one over the square root of 128."
+# - *Longer:* The source calls `kaiming_uniform_(a=sqrt(5))`, and Kaiming's formula turns that into exactly $1/\sqrt{in}$.
+# - *They ask next:* Which inputs does it accept? Any tensor with at least one dimension, as long as the last one has length 128.
+# - *The trap:* Storing the weight as (in, out). TensorFlow's `Dense` does that, and so does GPT-2's original code.
 # - *Proof:* `proof-linear`.
-#
-# ### Bilinear layers
-# $y_k = x_1^\top W_k\, x_2 + b_k$: a matrix for each output, and *two* inputs. Without the bias it is linear in each
-# input, but not in both at once. Double the first, the second, then both:
-
-# %% tags=["proof-bilinear"]
-pair = nn.Bilinear(3, 4, 2, bias=False)
-u, v = torch.randn(5, 3), torch.randn(5, 4)
-print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
-
-# %% [markdown]
-# ### Lazy layers
-# How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and reads it off.
-
-# %% tags=["proof-lazy"]
-head = nn.Sequential(nn.Flatten(), nn.LazyLinear(2))
-held = head[1].weight
-print(head[1], held)
-head(torch.ones(5, 3, 4))
-print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 
 # %% [markdown] tags=["short"]
-# A *pre-hook*, called before `forward`, creates the numbers, removes itself, and turns the object into a `Linear` by
-# assigning to `__class__`. The parameter stays the same object, so an optimizer may hold it before it has a shape.
-#
-# ## Calling
-# You call `model(x)`, not `model.forward(x)`. The difference is the hooks: functions that somebody has attached to a
-# module. Here a hook on each layer prints the shape of its result. Another prints the shape of the gradient at the
-# first layer's output.
+# ## Calling a module: hooks
+# You call `model(x)` rather than `model.forward(x)`, and the difference is the *hooks*, which are functions attached to a module. Here
+# a hook on each layer prints the shape of its result, and another prints the shape of the gradient at the first layer's output.
 
 # %% tags=["proof-call"]
 model = mytorch.nn.Sequential(mytorch.nn.Linear(2, 3), mytorch.nn.Identity(), mytorch.nn.Linear(3, 1))
@@ -422,19 +462,83 @@ model(mytorch.ones(1, 2)).sum().backward()
 print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).shape))
 
 # %% [markdown]
-# The last line called `forward`, and no hook ran. `__call__` runs the pre-hooks, then `forward`, then the forward
-# hooks. What a pre-hook returns, unless it's None, replaces the arguments, and what a forward hook returns replaces the
-# result. [Chapter 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
+# The last line called `forward`, and no hook ran. `__call__` runs the pre-hooks, then `forward`, then the forward hooks. A pre-hook may
+# return new arguments, and a forward hook may return a new result, while None leaves things as they are. Hooks receive positional
+# arguments only, unless they are registered with `with_kwargs=True`, which PyTorch and minitorch have.
+# [Chapter 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
-# - *Thirty seconds:* `__call__` runs the hooks around `forward`. Lazy layers and pruning depend on them.
-# - *They ask next:* When does `forward` give another result? When a hook replaces the arguments or the result, and in a
-#   lazy layer before its first call, where it raises.
-# - *The trap:* testing without hooks. Both give the same numbers until somebody registers one.
+# - *Thirty seconds:* "Calling the module runs the hooks around `forward`, and calling `forward` directly skips them. Feature
+#   extraction, FSDP and lazy layers depend on those hooks."
+# - *They ask next:* When does `forward` give another result? It does when a hook replaces the arguments or the result. In a lazy layer
+#   that was never called, it raises an error.
+# - *The trap:* Testing without hooks shows no difference, because both give the same result until somebody registers one.
 # - *Proof:* `proof-call`, `proof-lazy`.
 #
-# ## All parameters as one vector
+# ## Bilinear and lazy layers
+# ### Bilinear layers
+# A bilinear layer computes $y_k = x_1^\top W_k\, x_2 + b_k$, so it has *two* inputs and a matrix for each output. Without the bias it is
+# linear in each input, but not in both at once. The cell doubles the first input, then the second, then both:
+
+# %% tags=["proof-bilinear"]
+pair = nn.Bilinear(3, 4, 2, bias=False)
+u, v = torch.randn(5, 3), torch.randn(5, 4)
+print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
+
+# %% [markdown]
+# ### Lazy layers
+# How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and takes the number from it.
+
+# %% tags=["proof-lazy"]
+head = nn.Sequential(nn.Flatten(), nn.LazyLinear(2))
+held = head[1].weight
+print(head[1], held)
+print("numel:", str(check.error(held.numel)).split(" in ")[0])
+head(torch.ones(5, 3, 4))
+print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
+
+# %% [markdown]
+# A *pre-hook*, which runs before `forward`, allocates the parameters, removes itself, and turns the object into a `Linear` by assigning
+# to `__class__`. The parameter remains the same object, so SGD and Adam may hold it before it has a shape. PyTorch's Adagrad can't
+# (minitorch's can), because it allocates its state at once, and `numel()` needs the shape as well. Run one batch before
+# you build the optimizer.
+#
+# ## Common myths
+# Here are three half-truths about modules, each with the cell that refutes it:
+# - "`state_dict()` returns a copy." Its tensors [share the model's memory](proof-state-dict-shares).
+# - "`model.to(device)` returns a moved copy." It [moves the model itself](proof-to-keeps-objects).
+# - "A tensor that requires a gradient is a parameter." It gets a gradient, but only a `Parameter` is in
+#   [`parameters()`](proof-registration).
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# - *Does `load_state_dict` replace the parameters?* No, it copies into them (unless `assign=True`), so the optimizer still holds the
+#   right ones. Exercise 7 measures it.
+# - *Does `eval()` freeze parameters?* No, it sets a flag that some layers read ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *`nn.ModuleList` or `nn.Sequential`?* A `ModuleList` can't be called, so you write the `forward` yourself.
+# - *Does `zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter 16](16_losses_and_optimizers.ipynb)).
+# - *What does `bias=False` register?* It registers the name `bias` with `None`, which isn't in the state dict.
+#
+# ## Ten lines to remember
+# 1. Assignment registers parameters, modules and buffers, each in a table of its own.
+# 2. Plain lists and dicts hide layers, so use `ModuleList` and `ModuleDict`.
+# 3. A name is the path of attributes from the outermost module down.
+# 4. A shared parameter is in `parameters()` once, and in the state dict under each of its names.
+# 5. A parameter is trained, saved and moved, while a buffer is moved and, if persistent, saved.
+# 6. `module.to` changes the module in place; `tensor.to` returns a tensor.
+# 7. `state_dict()` shares the model's memory, so deep-copy what you want to keep.
+# 8. A large model is built on the meta device and loaded with `assign=True`.
+# 9. `Linear` has a weight of shape (out, in), which starts uniformly in $\pm 1/\sqrt{in}$.
+# 10. Call the module and not its `forward`, so that the hooks run.
+#
+# ## You try
+# In [the exercises](../exercises/09_modules_and_parameters.ipynb) you predict what is registered and write `__setattr__`, the names,
+# the state dict in both directions, linear layers and calls. You also repair a layer that forgets its state, and measure what survives a
+# change. [Chapter 10](10_activations_and_initialization.ipynb) asks how the initial weights should be drawn.
+#
+# ## If you have time
+# ### All parameters as one vector
 
 # %% tags=["proof-vector"]
 layer, vector = nn.Linear(2, 2), torch.arange(6.0)
@@ -445,54 +549,19 @@ print("model:", layer.weight.tolist(), layer.bias.tolist(), "  joined:", joined.
 pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.detach()})
 
 # %% [markdown]
-# After `vector_to_parameters`, each parameter is a piece of the vector, so a write to the vector changes the model.
-# `parameters_to_vector` is a concatenation: new memory, so `neg_` didn't reach the model, and a history. Some methods treat all weights as one vector:
-# L-BFGS, evolution strategies, or a walk along the line between two trained models.
+# After `vector_to_parameters`, each parameter is a view of the vector, so a write to the vector changes the model. In contrast,
+# `parameters_to_vector` concatenates, so its result has new memory and a history, and `neg_` didn't reach the model. Methods that treat
+# all weights as one vector include L-BFGS, evolution strategies and walks along the line between two trained models.
 #
-# ## The real one
-# minitorch's `register_parameter`, with PyTorch's checks:
+# ### The real one
+# This is minitorch's `register_parameter`, with PyTorch's checks:
 
 # %%
 import inspect
 
 print(inspect.getsource(nn.Module.register_parameter))
 
-# %% [markdown] tags=["short"]
-# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which
-# would make paths ambiguous. Like PyTorch, minitorch does two things more. It refuses a parameter with a `grad_fn`: that would
-# be the result of an operation, not a leaf. And `registered(...)` runs global hooks, so that a tool can see the parameters
-# of all models.
-#
-# ## Myths
-# Three half-truths about modules, each with the cell that refutes it:
-# - "`state_dict()` is a copy." It [shares the model's memory](proof-state-dict-shares).
-# - "`model.to(device)` gives a moved copy." It [moves the model itself](proof-to-keeps-objects).
-# - "A tensor that requires grad is a parameter." It gets a gradient, but only a `Parameter` is in
-#   [`parameters()`](proof-registration).
-#
-# ## Rapid fire
-# - *Does `load_state_dict` replace the parameters?* No. It writes into them (unless `assign=True`), so the optimizer
-#   still holds the right ones. Exercise 7 measures it.
-# - *Does `eval()` freeze parameters?* No. It sets a flag that some layers read ([chapter
-#   12](12_norm_dropout_and_modes.ipynb)).
-# - *`nn.ModuleList` or `nn.Sequential`?* A list can't be called; you write the `forward`.
-# - *Does `zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter
-#   16](16_losses_and_optimizers.ipynb)).
-# - *What does `bias=False` register?* The name `bias`, with `None`. It isn't in the state dict.
-#
-# ## Ten lines to remember
-# 1. Assignment registers parameters, modules and buffers, each kind in a table of its own.
-# 2. Plain lists and dicts hide layers. Use `ModuleList` and `ModuleDict`.
-# 3. A name is the path of attributes.
-# 4. A shared parameter is in `parameters()` once, and in the state dict under each name.
-# 5. Parameter: trained, saved, moved. Buffer: moved, and saved if persistent.
-# 6. `module.to` changes the module; `tensor.to` returns a tensor.
-# 7. `state_dict()` shares memory. Deep-copy to keep it.
-# 8. `Linear`: weight (out, in), uniform in $\pm 1/\sqrt{in}$.
-# 9. Call the module, not `forward`, so that hooks run.
-# 10. `vector_to_parameters` shares the vector's memory.
-#
-# ## You try
-# [The exercises](../exercises/09_modules_and_parameters.ipynb): predict what is registered; write `__setattr__`, the names, the state
-# dict both ways, linear layers, and calls; repair a layer that forgets; measure what survives a change. [Chapter
-# 10](10_activations_and_initialization.ipynb) asks how the initial weights should be drawn.
+# %% [markdown]
+# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which would make
+# paths ambiguous. Like PyTorch, minitorch does two more things. It refuses a tensor with a `grad_fn`, which would be the result of an
+# operation and not a leaf, and `registered(...)` runs global hooks, so that a tool can observe the parameters of all models.

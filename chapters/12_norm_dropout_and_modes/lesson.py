@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Normalization, dropout and modes
-# You'll write batch norm, layer norm and dropout, and know what `train()` and `eval()` change, and what they don't. At
-# the end LeNet reads handwritten digits on your library, with at least 98 % of them right.
+# You'll write batch norm, layer norm and dropout, and learn what `train()` and `eval()` change and what they leave alone. At the end,
+# LeNet reads handwritten digits on your library and gets at least 98 % of them right.
 
 # %% hidden=true
 from course import lesson
@@ -10,7 +10,7 @@ mytorch = lesson.mytorch(12)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## One row, several answers
-# A small network, one row of data, no training, and `no_grad` around it all. What can differ from call to call?
+# Take a small network and one row of data, don't train, and put everything under `no_grad`. What can still differ from call to call?
 
 # %% tags=["proof-company"]
 import minitorch as torch
@@ -32,14 +32,14 @@ print("dropout.eval():", answers(net))
 print("net.eval():    ", answers(net.eval()))
 
 # %% [markdown] tags=["short"]
-# The same row gets three answers, though two of the calls had the same input. With only the dropout in evaluation mode,
-# those two agree, and other rows beside it still change the answer: that's the batch norm. With the whole network in
-# evaluation mode, the row gets one answer. And nothing was trained, yet the network has changed: its batch norm has kept
-# statistics, which were 0 before.
+# The same row gets three answers, although two of the calls had the same input. With only the dropout in evaluation mode, those two
+# agree, while a call with different rows in the batch still gives another answer, which is due to the batch norm. With the whole
+# network in evaluation mode, the row gets a single answer. And although nothing was trained, the network has changed, because its
+# batch norm has updated its running statistics, which were 0 before.
 #
 # ## Modes
-# A mode is a boolean, `module.training`. `train()` sets it in a module and in all modules below it; `eval()` is
-# `train(False)`. That's all they do. A layer may look at the flag in its `forward`. Which ones do?
+# A mode is a boolean, `module.training`. The method `train()` sets it in a module and in all its submodules, `eval()` is the same as
+# `train(False)`, and neither does anything else. A layer may read the flag in its `forward`, so which layers do?
 
 # %% tags=["proof-modes"]
 layers = [nn.Linear(4, 4), nn.ReLU(), nn.Softmax(1), nn.LayerNorm(4), nn.RMSNorm(4), nn.GroupNorm(2, 4), nn.Dropout()]
@@ -50,26 +50,26 @@ for layer in layers:
     print(f"{type(layer).__name__:14} modes differ by up to {moved:.1f}, buffers kept: {len([*layer.buffers()])}")
 
 # %% [markdown] tags=["short"]
-# A layer mostly looks at the flag for one of two reasons: it draws random numbers (dropout, `RReLU`), or it keeps
-# statistics of what it has seen (batch norm; instance norm, if you ask it to). Most layers do neither, and a network made
-# of these alone computes the same in both modes. (In evaluation, PyTorch's transformer layers may also write other
-# numbers into padding.)
+# A layer usually reads the flag for one of two reasons. Either it draws random numbers, as dropout and `RReLU` do, or it keeps running
+# statistics, as batch norm does and instance norm can. Most layers do neither, so a network made of those alone computes the same in
+# both modes. One exception in PyTorch is the fused kernel of `nn.TransformerEncoder`, which runs in evaluation only and may fill
+# padded positions with other values.
 #
 # **Interview · A model gives the same input different answers. What do you check?**
 #
-# - *Thirty seconds:* The mode. In training mode dropout draws anew in each call, and batch norm looks at the other rows of
-#   the batch. `model.eval()` stops both, if the batch norm keeps running statistics.
-# - *Longer:* Then look at `training` module by module: someone may have switched a part by itself, and a later
-#   `model.train()` switches all of it back. `F.dropout(x)` doesn't ask the module at all.
-# - *They ask next:* And if they still differ in the last digits? Another batch size or number of threads adds in another
-#   order ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
-# - *The trap:* setting the seed before each call. That repeats the mask, and other rows beside it still change the answer.
+# - *Thirty seconds:* "I check the mode first. In training mode, dropout draws a new mask in each call, and batch norm depends on the
+#   rest of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics."
+# - *Longer:* Then print `training` for each module, because somebody may have switched one part by itself, and a later `model.train()`
+#   switches all of it back. Functional dropout doesn't read the module's mode at all.
+# - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
+#   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
+# - *The trap:* Setting the seed before each call only repeats the mask, while the rest of the batch still changes the answer.
 # - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
-# [Chapter 10](10_activations_and_initialization.ipynb) chose initial weights that keep the root mean square at 1.
-# Training soon changes the weights. Batch norm restores the scale in each forward pass: for each channel, it subtracts
-# the mean of the batch and divides by its standard deviation.
+# [Chapter 10](10_activations_and_initialization.ipynb) chose initial weights that keep the root mean square near 1, but training soon
+# changes them. Batch norm restores the scale in each forward pass: for each channel, it subtracts the mean of the batch and divides by
+# the standard deviation.
 
 
 # %% tags=["proof-batch-norm"]
@@ -86,37 +86,59 @@ print(f"largest difference from nn.BatchNorm1d: {(mine - real).abs().max().item(
 print("mean square of each column:", [round(each, 3) for each in (mine**2).mean(0).tolist()])
 
 # %% [markdown]
-# Then each channel is multiplied by a learned weight, and a learned bias is added, so the layer can undo what it did. In
-# images (N, C, H, W), a channel's mean goes over N, H and W. Batch norm and its relatives differ in which numbers share a
-# mean. Move the slider.
+# Afterwards each channel is multiplied by a learned weight and shifted by a learned bias, so the layer can undo the normalization. For
+# images of shape (N, C, H, W), a channel's mean is taken over N, H and W. Batch norm and its relatives differ only in which elements
+# share a mean and a variance. **Group norm** splits the channels of each sample into groups and normalizes each group, so one group is
+# layer norm over all channels, and one channel per group is instance norm. Move the slider to compare them.
 
 # %% hidden=true
 from course import check, pictures
 
 
 def draw(norm):
-    dims = {"batch norm": (0, 2), "layer norm over (3, 4)": (1, 2), "instance norm": (2,)}[norm]
-    index = [slice(None) if dim in dims else 0 for dim in range(3)]
-    values, mask = torch.arange(24).reshape(2, 3, 4), torch.zeros(2, 3, 4)
-    mask[tuple(index)] = 1
-    alt = f"A batch of 2 samples with 3 channels of 4 places. {norm} takes the mean over dimensions {dims}: marked."
-    title = f"{norm}: these share a mean (2 samples, 3 channels, 4 places)"
-    return pictures.grids((title, values, mask > 0), alt=alt)
+    dims, channels = {
+        "batch norm": ((0, 2), [0]),
+        "layer norm over (4, 3)": ((1, 2), [0, 1, 2, 3]),
+        "group norm, 2 groups": ((1, 2), [0, 1]),
+        "instance norm": ((2,), [0]),
+    }[norm]
+    values, mask = torch.arange(24).reshape(2, 4, 3), torch.zeros(2, 4, 3)
+    mask[: 2 if 0 in dims else 1, channels] = 1
+    samples = [(f"sample {i}, a row is a channel", values[i], mask[i] > 0) for i in range(2)]
+    alt = f"Two samples with 4 channels of 3 positions. Marked: the {int(mask.sum())} elements that share a mean in {norm}."
+    return pictures.grids(*samples, alt=alt)
 
 
-pictures.slider(draw, start={"norm": "batch norm"}, norm=["batch norm", "layer norm over (3, 4)", "instance norm"])
+norms = ["batch norm", "layer norm over (4, 3)", "group norm, 2 groups", "instance norm"]
+pictures.slider(draw, start={"norm": "batch norm"}, norm=norms)
+
+# %% tags=["proof-group-norm"]
+image = torch.arange(24.0).reshape(2, 4, 3) ** 2
+for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.items():
+    by_hand = normalize(image.reshape(2, groups, -1), 2).reshape(2, 4, 3)
+    print(f"GroupNorm({groups}, 4) and {name}: differ by {(nn.GroupNorm(groups, 4)(image) - by_hand).abs().max():.3f}")
+
+# %% [markdown]
+# **Interview · When do you use group norm instead of batch norm?**
+#
+# - *Thirty seconds:* "I use it when a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
+#   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree."
+# - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
+#   channels is instance norm, apart from the learned weights.
+# - *The trap:* The number of groups must divide the number of channels. The learned weight and bias are still per channel.
+# - *Proof:* `proof-group-norm`, `proof-modes`.
 
 # %% [markdown]
 # ### Break it
-# Give the layer one row. The mean of one row is the row itself, so everything becomes 0:
+# Now give the layer a single row. The mean of one row is the row itself, so every element becomes 0:
 
 # %% tags=["proof-one-row"]
 print("by hand:", normalize(batch[:1], 0).tolist())
 print(repr(check.error(nn.BatchNorm1d(4), batch[:1])))
 
 # %% [markdown]
-# PyTorch refuses. And even in a large batch, a prediction shouldn't depend on the rows beside it. So batch norm keeps
-# **running statistics** while it trains, and uses them in evaluation. With each batch they move a little:
+# PyTorch refuses such a batch. Even in a large batch, a prediction shouldn't depend on the other rows. Batch norm therefore keeps **running
+# statistics** while it trains and uses them in evaluation. Each batch moves them a little:
 # `running = (1 - momentum) * running + momentum * new`.
 
 # %% tags=["proof-running"]
@@ -136,32 +158,32 @@ for momentum in (0.01, 0.1, 0.5):
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# This momentum is the share of the *new* batch; an optimizer's momentum multiplies what is *old*. If it's small, the
-# statistics move slowly and smoothly; if it's large, they move fast and are noisy. And there are two variances: the batch is
-# normalized by its own (divided by n), but the running one is an estimate for all the data, so it is updated
-# with the unbiased variance (divided by n − 1).
+# This momentum is the weight of the *new* batch, while an optimizer's momentum multiplies the *old* value. If it is small, the
+# statistics move slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances: the batch is
+# normalized by its biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the
+# unbiased variance (divided by n − 1).
 #
 # **Interview · What does batch norm do in training, and what in evaluation?**
 #
-# - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance and updates running
-#   averages of both. In evaluation it uses those and leaves them alone. Weight and bias follow in both modes.
-# - *Longer:* Gradients flow through the batch's mean and variance in training; the running ones are constants. With
-#   `track_running_stats=False`, evaluation takes the batch's, too.
-# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel
-#   it raises.
-# - *The trap:* calling `eval()` on a model that never trained: its statistics are still 0 and 1.
+# - *Thirty seconds:* "In training it normalizes each channel by the batch's mean and variance, and it updates running averages of both.
+#   In evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes."
+# - *Longer:* In training, gradients flow through the batch's mean and variance, whereas the running statistics are constants. With
+#   `track_running_stats=False`, evaluation uses the batch's statistics as well.
+# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel the layer raises
+#   an error.
+# - *The trap:* After `eval()` on a model that was never trained, the statistics are still 0 and 1, so the layer does almost nothing.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
 # ### In `mytorch`
-# This `forward` of `BatchNorm` chooses the statistics, and a function computes with them. You'll write that function,
-# `batch_norm`, in exercise 2, and two that it calls: `batch_statistics`, and `update`, which moves the running ones.
-# `update` must not record anything, because the running statistics outlive the batch.
+# The `forward` of `BatchNorm` chooses the statistics and hands them to the function `batch_norm`, which you will write in exercise 2,
+# together with the two functions that it calls. `batch_statistics` computes the statistics, and `update` moves the running ones, which
+# it must do without recording, because the running statistics outlive the batch.
 
 # %% [markdown]
-# ### A scale and a shift that don't count
-# Multiply all weights before a batch norm by 100, or add a bias: the norm divides by the scale and subtracts the shift.
-# It does so in training, where the mean and the variance come from the batch.
+# ### A scale and a shift that don't matter
+# If you multiply all weights before a batch norm by 100, or add a bias, the norm divides by the scale and subtracts the shift. It does
+# so in training, where the mean and the variance come from the batch.
 
 # %% tags=["proof-invariant"]
 torch.manual_seed(0)
@@ -180,10 +202,11 @@ print(f"largest bias gradient in training: {linear.bias.grad.abs().max().item():
 print("bias gradient in evaluation mode: from {:.1f} to {:.1f}".format(*slope.aminmax()))
 
 # %% [markdown]
-# The gradients follow: rounding noise for the bias, and 1/100 as large for weights that are 100 times as large. So a bias
-# before a batch norm learns nothing useful (Adam still moves it, because it divides by that noise), and ResNet leaves it
-# out: `bias=False`. (If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.) The initial scale of the weights matters much less, too. Here are chapter 10's
-# twenty layers, with the small weights that `nn.Linear` starts with:
+# The gradients follow from this. The bias gets only rounding noise, and weights that are 100 times as large get a gradient of 1/100.
+# A bias before a batch norm therefore learns nothing useful, although Adam still moves it, because it divides by that noise. ResNet
+# leaves it out with `bias=False`. (If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.) The
+# initial scale of the weights matters much less, too. Here are chapter 10's twenty layers, with the small weights that `nn.Linear`
+# starts with, on three seeds:
 
 # %% tags=["proof-twenty-layers"]
 from sklearn.datasets import load_digits, make_moons
@@ -192,8 +215,8 @@ points, labels = make_moons(200, noise=0.15, random_state=0)
 points, side = torch.tensor(points).float(), torch.tensor(2.0 * labels - 1).float().reshape(-1, 1)
 
 
-def losses_of(norm):
-    torch.manual_seed(1)
+def losses_of(norm, seed):
+    torch.manual_seed(seed)
     layers = [nn.Linear(2, 32)]
     for _ in range(18):
         layers += [norm(32), nn.ReLU(), nn.Linear(32, 32)]
@@ -208,24 +231,29 @@ def losses_of(norm):
     return found
 
 
-curves = {"no norm": losses_of(nn.Identity), "batch norm": losses_of(nn.BatchNorm1d)}
+curves = {
+    f"{name}, seed {seed}": losses_of(norm, seed)
+    for name, norm in {"no norm": nn.Identity, "batch norm": nn.BatchNorm1d}.items()
+    for seed in range(3)
+}
 print("lowest loss:", {name: round(min(losses), 1) for name, losses in curves.items()})
-pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.69 without a norm.")
+pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.69 without a norm, and falls with one.")
 
 # %% [markdown] tags=["short"]
 # **Interview · Why do convolutions before a batch norm have `bias=False`?**
 #
-# - *Thirty seconds:* Batch norm subtracts the mean, and the bias with it. Its own bias does that job afterwards.
-# - *Longer:* In training the output doesn't depend on the bias, so its gradient is 0 up to rounding.
-# - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it:
-#   in evaluation it is a fixed scale and shift per channel, which folds into that layer (exercise 5).
-# - *The trap:* removing such a bias from a *trained* network. The running mean was taken with it, and in evaluation that
-#   mean is still subtracted: exercise 5's formula has both.
+# - *Thirty seconds:* "Batch norm subtracts the mean of each channel, and the bias disappears with it. The norm's own bias does that job
+#   afterwards, so the convolution's would be wasted."
+# - *Longer:* In training, the output doesn't depend on the bias, so its gradient is 0 up to rounding.
+# - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it. In evaluation the
+#   norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
+# - *The trap:* Removing the bias from a *trained* network. The running mean was measured with it and is still subtracted, so
+#   exercise 5's formula contains both.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
-# Layer norm is the same formula over the last dimensions of each sample. In a text, each word is normalized over its own
-# features, whatever else is in the batch. There's nothing to remember, so the modes [don't differ](proof-modes).
+# Layer norm is the same formula over the last dimensions of each sample. In a text, each word is normalized over its own features,
+# whatever else is in the batch. It keeps no running statistics, so the modes [don't differ](proof-modes).
 
 # %% tags=["proof-layer-norm"]
 ln, bn, frozen = nn.LayerNorm(4), nn.BatchNorm1d(4), nn.BatchNorm1d(4).eval()
@@ -244,35 +272,36 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 # %% [markdown] tags=["short"]
 # **RMS norm** divides each row by its root mean square and doesn't subtract the mean first.
 #
-# In the three lines of texts, only the last word was changed. With layer norm, only its own row moves. With batch norm
-# over all the words, *every* row moves in training, the first one too: it has seen the future. A model that must predict
-# the next word would learn to use that, and in evaluation, with the running statistics, it is no longer there.
+# In the three lines about texts, only the last word was changed. With layer norm, only its own row moves. With batch norm over all the
+# words, *every* row moves in training, including the first one, so it has seen the future. A model that must predict the next word
+# would learn to use that information, which is no longer there in evaluation, with the running statistics.
 #
 # **Interview · Batch norm or layer norm?**
 #
-# - *Thirty seconds:* Batch norm takes statistics per channel over the batch, layer norm over the last dimensions of each
-#   sample. Usually batch norm for convolutions with large batches, and layer norm for sequences and small batches.
-# - *Longer:* Layer norm needs no running statistics, and training and evaluation agree.
-# - *They ask next:* Why do GPTs use layer norm? A mean over positions would leak later words into earlier ones in
-#   training, and padding would count. "There may be one row in the batch" is no reason: evaluation doesn't use the batch.
-# - *The trap:* `LayerNorm(4)` for four channels. It normalizes the *last* dimension. Of (N, C, H, W) that is W: it raises,
-#   or, if W is 4, says nothing and normalizes the wrong numbers.
+# - *Thirty seconds:* "Batch norm takes its statistics per channel over the batch, and layer norm over the last dimensions of each
+#   sample. I would usually take batch norm for convolutions with large batches, and layer norm for sequences and small batches."
+# - *Longer:* Layer norm needs no running statistics, so training and evaluation agree.
+# - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and
+#   padding would count as well. "There may be one row in the batch" is not a reason, because evaluation doesn't use the batch. Whether
+#   the norm stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
+# - *The trap:* `LayerNorm(4)` for four channels. It normalizes the *last* dimension, which is W for images (N, C, H, W). It raises an
+#   error there unless W is 4, in which case it silently normalizes the wrong elements.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # **Interview · What does RMSNorm leave out, and why do language models use it?**
 #
-# - *Thirty seconds:* The mean and the bias. It divides each sample by the root mean square over its last dimensions and
-#   multiplies by a weight. It is cheaper than layer norm, and models come out about as good.
-# - *Longer:* Like layer norm it looks at one sample alone, so it needs no running statistics and the modes agree. With
-#   both, numbers ten times as large give the same result, apart from what `eps` does. A shift of all numbers changes
-#   RMS norm's result, but not layer norm's.
-# - *They ask next:* What is its `eps`? A number under the root, so that a row of zeros isn't 0/0. PyTorch's default is the
-#   machine epsilon of the type it computes in, and that is float32 for 16-bit inputs, too. Llama 3 sets 1e-5.
-# - *The trap:* expecting a mean of 0 after it.
+# - *Thirty seconds:* "It leaves out the mean and the bias. It divides each sample by the root mean square over its last dimensions and
+#   multiplies by a weight, which is cheaper than layer norm, and the quality is about the same."
+# - *Longer:* Like layer norm, it looks at one sample alone, so it needs no running statistics and the modes agree. Scaling the input by
+#   ten changes neither result, apart from the effect of `eps`, while a constant shift changes only RMS norm's.
+# - *They ask next:* What is its `eps`? It is added under the root, so that a row of zeros isn't 0/0. PyTorch's default is the machine
+#   epsilon of the type in which it computes, which is float32 for 16-bit inputs. Llama 3 sets 1e-5.
+# - *The trap:* Expecting its result to have a mean of 0.
 # - *Proof:* `proof-layer-norm`, `proof-modes`; a GPT that is trained with each: [chapter 24b](24b_llama.ipynb).
 #
 # ## Dropout
-# In training, set each number to 0 with probability p, so that no unit can rely on another alone. Zeroing alone has a fault:
+# In training, dropout sets each element to 0 with probability p, so that no unit can rely on another one alone. But zeroing alone has a
+# fault:
 
 # %% tags=["proof-dropout"]
 torch.manual_seed(0)
@@ -285,18 +314,22 @@ for p in (0.1, 0.5, 0.9):
     print(f"p = {p}: {means}, values {found}")
 
 # %% [markdown]
-# Zeroing alone multiplies the mean by 1 − p, and in evaluation the next layer would suddenly see larger numbers than it
-# was trained on. So the numbers that are kept are divided by 1 − p, **in training**. With this *inverted* scaling there is
-# nothing to do in evaluation. You'll write it in exercise 4. (Zeroing is a product with 0, so a nan or an inf becomes nan.)
+# Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained
+# on. The values that are kept are therefore divided by 1 − p **in training**. With this *inverted* scaling, there is nothing to do in
+# evaluation. You will write it in exercise 4. (Zeroing is a multiplication by 0, so a nan or an inf becomes nan.)
 #
 # **Interview · Why does dropout divide by 1 − p?**
 #
-# - *Thirty seconds:* So that the expected value stays the same, and evaluation needs no change: there dropout is the
-#   identity.
-# - *Longer:* The original paper multiplied the weights by 1 − p at test time instead; PyTorch scales in training.
-# - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures the mean square.
-# - *The trap:* `F.dropout(x)` inside a `forward`. Its `training` is `True` by default, whatever the module's mode.
+# - *Thirty seconds:* "The division keeps the expected value the same. So evaluation needs no correction, and dropout is the identity
+#   there."
+# - *Longer:* The original paper instead multiplied the weights by 1 − p at test time, while PyTorch scales in training.
+# - *They ask next:* Is the variance preserved as well? No, only the mean is. Exercise 7 measures the mean square.
+# - *The trap:* `F.dropout(x)` inside a `forward` has `training=True` by default, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-functional-dropout`.
+#
+# ### Functional dropout and attention ignore `eval()`
+# A function has no mode. `F.scaled_dot_product_attention` applies its `dropout_p` in every call and has no `training` argument, so a
+# model has to pass 0 in evaluation: `dropout_p=self.dropout if self.training else 0.0`.
 
 
 # %% tags=["proof-functional-dropout"]
@@ -307,12 +340,26 @@ class Careless(nn.Module):
 
 for layer in (nn.Dropout(0.5), Careless()):
     print(f"zeros after eval(), {type(layer).__name__:8} {(layer.eval()(ones) == 0).float().mean().item():.0%}")
+query = torch.randn(1, 1, 4, 8)
+for p in (0.5, 0.0):
+    one, two = (torch.nn.functional.scaled_dot_product_attention(query, query, query, dropout_p=p) for _ in range(2))
+    print(f"attention with dropout_p={p}: two calls are equal: {torch.equal(one, two)}")
+
+# %% [markdown]
+# **Interview · Your transformer's validation loss changes from run to run, although you call `eval()`. Where do you look?**
+#
+# - *Thirty seconds:* "I look for functional dropout. `F.dropout` defaults to training, and `scaled_dot_product_attention` applies its
+#   `dropout_p` in every call. Both have to receive a value that depends on `self.training`."
+# - *They ask next:* How do you find the call? Run the model twice on one batch with forward hooks, and look for the first layer whose
+#   outputs differ.
+# - *The trap:* `nn.MultiheadAttention` takes care of this itself, so copying its `dropout=0.1` into the functional call adds the fault.
+# - *Proof:* `proof-functional-dropout`.
 
 # %% [markdown]
 # ## Milestone: LeNet reads digits
-# This is minitorch's `lenet.py`, unchanged but for its imports, on your library. Batch norms are added from outside:
-# `model.conv1` is replaced by a `Sequential` of itself and a batch norm. And each batch is moved by up to two pixels, so
-# that LeNet can't rely on where a stroke lies. Like dropout, that is done in training only.
+# This is minitorch's `lenet.py`, unchanged but for its imports, on your library. The batch norms are added from outside, by replacing
+# `model.conv1` with a `Sequential` of itself and a batch norm. Each batch is shifted by up to two pixels, so that LeNet can't rely on
+# where a stroke lies. Like dropout, this augmentation is applied in training only.
 
 # %% tags=["proof-digits"]
 import inspect
@@ -354,25 +401,27 @@ norms = {"conv1": layers.BatchNorm2d(6), "conv2": layers.BatchNorm2d(16)}
 norms |= {"fc1": layers.BatchNorm1d(120), "fc2": layers.BatchNorm1d(84)}
 model, losses = learn(norms, 8)
 curves = {"LeNet with batch norms": losses, "without": learn({}, 3)[1]}
+smooth = {name: np.convolve(each, np.ones(10) / 10, "valid").tolist() for name, each in curves.items()}
 predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
 wrong = test[predicted != digits.target[test]]
 print(f"of {len(test)} unseen digits {1 - max(len(wrong), 9) / len(test):.0%} or more are right")
 print("loss of epoch 1:", {name: round(sum(each[:42]) / 42) for name, each in curves.items()})
-pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="Without, it falls later.")
+pictures.curves(smooth, xlabel="step", ylabel="loss, mean of 10 steps (nats)", alt="Without norms, it falls later.")
 
 # %% [markdown]
-# LeNet learns to read without batch norm, too, but it starts later: the loss stays near 2.3 for most of an epoch. After
-# eight epochs about 7 of the 450 digits are wrong, with batch norm about 3 (means over three seeds).
+# LeNet learns to read without batch norm as well, but it starts later, with a loss that stays near 2.3 for most of the first epoch.
 #
-# The loop is SGD with momentum by hand, and its steps get shorter from epoch to epoch;
-# [chapter 16](16_losses_and_optimizers.ipynb) makes an optimizer of it. A last batch of three would have poor statistics,
-# so each epoch leaves three digits out. What does your LeNet get wrong? Above each digit is what it should have read.
+# The loop is SGD with momentum, written by hand, and its steps get shorter from epoch to epoch;
+# [chapter 16](16_losses_and_optimizers.ipynb) turns it into an optimizer. Each epoch drops the last three digits, because a batch of
+# three would have poor statistics. What does your LeNet get wrong? Above each digit is what it should have read, and then what it read.
 
 # %%
-pictures.images(digits.images[wrong], digits.target[wrong].tolist(), alt="What it got wrong.")
+read = predicted[predicted != digits.target[test]]
+labels = [f"{right}, read {found}" for right, found in zip(digits.target[wrong], read, strict=True)]
+pictures.images(digits.images[wrong], labels, alt="Misread digits, with the correct and the predicted class.")
 
 # %% [markdown]
-# ## Edge cases
+# ## Edge cases: who writes the running statistics?
 
 # %% tags=["proof-frozen"]
 bn = nn.BatchNorm1d(4).requires_grad_(False)
@@ -388,37 +437,36 @@ for rows in (batch[:3], batch[3:]):
 print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - batch.mean(0)).abs().max().item():.4f}")
 
 # %% [markdown]
-# The statistics are written by each forward pass in training mode: a warm-up run, a check of shapes or a validation in
-# the wrong mode changes the model. An optimizer's steps play no part: `num_batches_tracked` counts calls in training
-# mode, and even counts a single row, which is then refused. With gradient accumulation, each small batch is still normalized by its own statistics.
+# Each forward pass in training mode writes the statistics, so a warm-up run, a check of shapes or a validation in the wrong mode changes
+# the model. The optimizer's steps play no part. `num_batches_tracked` counts calls in training mode, even a single row that is then
+# refused. With gradient accumulation, each small batch is still normalized by its own statistics.
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, if their `grad` is None; `eval()` freezes the
-#   statistics. You need both.
-# - *Longer:* The statistics are buffers, not parameters: no gradient and no optimizer reaches them. The forward pass in
-#   training mode writes them.
-# - *They ask next:* And the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
+# - *Thirty seconds:* "I need two calls. `requires_grad_(False)` freezes the weight and the bias, if their `grad` is None, and `eval()`
+#   freezes the running statistics."
+# - *Longer:* The statistics are buffers and not parameters, so no gradient and no optimizer reaches them. The forward pass in training
+#   mode writes them.
+# - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
 #   after it.
-# - *The trap:* trusting `no_grad`. It doesn't stop the statistics either.
+# - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
 # ## The real one
-# This is minitorch's layer. It takes the same decisions as PyTorch's:
+# This is minitorch's layer, which makes the same decisions as PyTorch's:
 
 # %%
 print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 
 # %% [markdown]
-# `mytorch`'s layer makes the first two of its three decisions. `factor` is the momentum, or 1/k at the k-th batch if that
-# is `None`. `uses_batch` is true in training, and where there are no statistics. `keeps` is for a layer whose
-# `track_running_stats` is switched off later: in training it leaves its old statistics alone. The large difference is one
-# level below: PyTorch has one kernel for the whole formula, which leaves one node in the graph. The formula in `mytorch`
-# leaves about twenty.
+# `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
+# `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is for a layer whose
+# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level
+# below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
 #
-# ## Myths
+# ## Common myths
 # ### Myth · "Train mode computes gradients, eval mode doesn't"
-# Try all four combinations:
+# The next cell tries all four combinations, and counts the bytes that a larger network saves for its backward pass:
 
 # %% tags=["proof-modes-and-gradients"]
 from contextlib import nullcontext
@@ -430,23 +478,31 @@ for mode in (True, False):
             first, second = (small.train(mode)(torch.ones(8, 3)) for _ in range(2))
         graph, same = first.requires_grad, torch.equal(first, second)
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
+wide, inputs = nn.Sequential(nn.Linear(256, 256), nn.Dropout(), nn.Linear(256, 256), nn.Dropout()), torch.randn(64, 256)
+for mode in (True, False):
+    kept = {}  # bytes by address, because two nodes may save the same memory
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t, kept=kept: kept.setdefault(t.untyped_storage().data_ptr(), t.untyped_storage()) and t, lambda t: t
+    ):
+        output = wide.train(mode)(inputs)
+    print(f"training {mode!s:5} saves {sum(storage.nbytes() for storage in kept.values()):,} bytes for backward")
 
 # %% [markdown]
-# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph. If you
-# forget `eval`, dropout makes the answers random.
+# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph, and if you forget `eval`, dropout makes
+# the answers random. Evaluation mode alone saves some memory, namely the masks of the dropout layers.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
-# - *Thirty seconds:* Both, for validation. `eval()` changes what dropout and batch norm compute; `no_grad()` stops the
-#   recording. Neither does the other's work.
-# - *Longer:* `eval()` sets an attribute of modules that stays until `train()`; `no_grad()` ends with its block.
-# - *They ask next:* Does `eval()` save memory? Hardly: the graph is still recorded.
-# - *The trap:* "Eval mode computes no gradients." You can train in eval mode; frozen batch norms are used like that. One
-#   exception: on a GPU, the `backward` of cuDNN's recurrent layers raises unless their forward pass ran in training mode.
+# - *Thirty seconds:* "Validation needs both. `eval()` changes what dropout and batch norm compute, while `no_grad()` stops the
+#   recording of the graph, and neither does the other's work."
+# - *Longer:* `eval()` sets an attribute of the modules that stays until `train()`, whereas `no_grad()` ends with its block.
+# - *They ask next:* Does `eval()` save memory? It saves a little, because dropout keeps no masks, but the graph is still recorded.
+# - *The trap:* "Eval mode computes no gradients." You can train in eval mode, and frozen batch norms are used like that. One exception
+#   on a GPU is that the backward pass of cuDNN's recurrent layers raises an error unless their forward pass ran in training mode.
 # - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
 #
 # ### Myth · "eval turns BatchNorm off"
-# It goes on normalizing, with other numbers:
+# It goes on normalizing, but with other statistics:
 
 # %% tags=["proof-eval-batch-norm"]
 bn = nn.BatchNorm1d(4, momentum=1.0)
@@ -458,25 +514,25 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Dropout alone.
-# - *Are the running statistics parameters?* No: buffers. They are in the state dict, and `parameters()` leaves them out.
-# - *BatchNorm momentum 0.1: what is multiplied by 0.1?* The new batch's statistic.
-# - *Dropout with p = 0.2: what does a kept 1 become?* 1.25.
-# - *Does `model.eval()` return anything?* The model.
+# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Only Dropout does.
+# - *Are the running statistics parameters?* No, they are buffers. They are in the state dict, but not in `parameters()`.
+# - *With a BatchNorm momentum of 0.1, what is multiplied by 0.1?* The new batch's statistic.
+# - *With dropout of p = 0.2, what does a kept 1 become?* It becomes 1.25.
+# - *Does `model.eval()` return anything?* It returns the model.
 #
 # ## Ten lines to remember
-# 1. A mode is a flag that some layers read. It doesn't switch gradients on or off.
-# 2. Validation: `eval()` and `no_grad()`; afterwards `train()`.
-# 3. Batch norm, training: the batch's mean and biased variance. Evaluation: the running ones.
+# 1. A mode is a flag that some layers read, and it doesn't switch gradients on or off.
+# 2. Validation needs `eval()` and `no_grad()`, and `train()` afterwards.
+# 3. In training, batch norm uses the batch's mean and biased variance; in evaluation, it uses the running statistics.
 # 4. running = (1 − momentum) · running + momentum · new, with the unbiased variance.
-# 5. Statistics are buffers: frozen by `eval()`, not by `requires_grad_(False)` or `no_grad`.
+# 5. Statistics are buffers, which `eval()` freezes, while `requires_grad_(False)` and `no_grad` don't.
 # 6. A bias before a batch norm in training mode learns nothing useful.
-# 7. Layer norm: within a sample, the same in both modes.
-# 8. Dropout: times 0 with probability p, else divided by 1 − p, in training only.
-# 9. Give `F.dropout` its `training=self.training`.
+# 7. Layer norm and group norm work within a sample and are the same in both modes.
+# 8. Dropout sets an element to 0 with probability p and otherwise divides it by 1 − p, in training only.
+# 9. Pass `training=self.training` to `F.dropout`, and `dropout_p=0.0` to attention in evaluation.
 # 10. Normalization makes training less sensitive to the initial scale of the weights.
 #
 # ## You try
-# [The exercises](../exercises/12_norm_dropout_and_modes.ipynb): predict two statistics; write batch norm, layer norm, RMS norm and dropout; fold a
-# batch norm into the layer before it; repair statistics that leak; measure what dropout does to the mean square.
-# [Chapter 13](13_embeddings.ipynb) turns words into vectors.
+# In [the exercises](../exercises/12_norm_dropout_and_modes.ipynb) you predict two statistics and write batch norm, layer norm, RMS norm
+# and dropout. You also fold a batch norm into the layer before it, repair statistics that leak, and measure what dropout does to the
+# mean square. [Chapter 13](13_embeddings.ipynb) turns words into vectors.
