@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Attention
-# After this chapter a GPT runs on your own library, from a file written for PyTorch's interface, and recites what it
-# has learned. You'll know why scores are scaled, what a mask has to forbid, and what heads are for.
+# After this chapter a GPT runs on your own library, from a file written for PyTorch's interface, and recites what it has learned. You will know
+# why attention scores are scaled, what a mask has to forbid, what heads are for, and how a decoder reads from an encoder.
 
 # %% hidden=true
 from course import lesson
@@ -10,8 +10,8 @@ mytorch = lesson.mytorch(16)  # your library; chapter 16 brings loss and optimiz
 
 # %% [markdown] tags=["short"]
 # ## Dog bites man
-# Three words, each a vector, go through an attention layer. Then the same words go through in reverse order. Does the
-# layer see a difference?
+# Three words, each of them a vector, go through an attention layer. Then the same words go through it in reverse order. Does the layer see a
+# difference?
 
 # %% tags=["proof-order"]
 import minitorch as torch
@@ -25,28 +25,26 @@ one, other = (layer(words, words, words)[0] for words in (dog_bites_man, dog_bit
 print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max().item():.4f}")
 
 # %% [markdown] tags=["short"]
-# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors: which
-# ones there are, but not where. (It is *permutation equivariant*: reordered inputs give reordered outputs.) If order
-# matters, positions have to be put in. GPT-2 adds a second embedding, one for each position; newer models often
-# rotate queries and keys instead ([chapter 24b](24b_llama.ipynb)).
+# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so it knows which ones there
+# are but not where. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If order matters, positions have to be
+# added. GPT-2 adds a second embedding, with one vector for each position, while newer models usually rotate queries and keys instead
+# ([chapter 24b](24b_llama.ipynb)).
 #
 # **Interview · How does a transformer know the order of its tokens?**
 #
-# - *Thirty seconds:* Attention alone doesn't, so positions are put in. The first transformer added sines and cosines to the
-#   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
-# - *Longer:* Learned vectors end with the table. Sines and rotations are formulas that go on, but a model that has never
-#   seen such positions still does badly there. With rotations, what a score knows of positions is the
-#   distance between the two tokens ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it. Swap two of
-#   those, and one layer gives every later position the same result.
-# - *The trap:* building a model from `nn.TransformerEncoder` and forgetting positions. PyTorch adds none.
+# - *Thirty seconds:* Attention alone doesn't know it, so positions are added. The first transformer added sines and cosines to the embeddings,
+#   GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
+# - *Longer:* Learned vectors end with their table. Sines and rotations are formulas that continue, but a model that has never seen such positions
+#   still does badly there. With rotations, an attention score depends on positions only through the distance between the two tokens
+#   ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it. But if you swap two of those, one
+#   layer gives every later position the same result.
+# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting positions. PyTorch adds none.
 # - *Proof:* `proof-order`, `proof-causal`.
 #
 # ## A soft lookup
-# A Python dict compares a query with its keys, and returns the value of the one that is equal. Attention compares too, but
-# softly: a dot product says how well each key matches, softmax turns the scores into weights, and the result is the
-# weighted mean of *all* values.
-
+# A Python dict compares a query with its keys and returns the value of the key that is equal. Attention compares too, but softly. A dot product
+# says how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
 
 # %%
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -64,11 +62,11 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
-# A query that points at the first key finds nearly its value. One that points nowhere gets the plain mean. There are no
-# jumps, so gradients flow to queries, keys and values, and a network can learn what to ask for.
+# A query that points at the first key finds nearly that key's value, while one that points nowhere gets the plain mean. There are no jumps, so
+# gradients flow to queries, keys and values, and a network can learn what to look for.
 #
-# In **self-attention**, queries, keys and values are three linear maps of the same vectors. Two matrix products do all
-# the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
+# In **self-attention**, queries, keys and values are three linear projections of the same vectors. Two matrix multiplications do all the lookups
+# at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
 
 # %% tags=["proof-lookup"]
 import math
@@ -88,18 +86,40 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # %% [markdown]
 # **Interview · What does attention compute, and what does it cost?**
 #
-# - *Thirty seconds:* For each query a weighted mean of the values; the weights are the softmax of scaled dot products with
-#   the keys.
-# - *Longer:* The score matrix has length × length entries, so time and, if it is stored, memory grow with the square of
-#   the length. The linear maps around it grow with the length only.
-# - *They ask next:* What does it know about order? Nothing, without positions. A causal mask tells a position which words
-#   came before it, but one layer still sees those as a bag.
-# - *The trap:* Softmax along the wrong dimension. It goes over the *keys*: rows sum to 1.
-# - *Proof:* `proof-lookup`; order: `proof-order`, `proof-causal`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
+# - *Thirty seconds:* For each query it computes a weighted mean of the values. The weights are the softmax of scaled dot products between that
+#   query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
+# - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it
+#   ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* What dominates for short sequences? The projections around it, which grow linearly with the length.
+# - *The trap:* Applying softmax along the wrong dimension. It goes over the *keys*, so rows sum to 1.
+# - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
+#
+# ### Why three projections?
+# Could queries and keys share a projection? The next cell compares the scores of one shared matrix with those of two matrices:
+
+# %% tags=["proof-three-projections"]
+torch.manual_seed(0)
+words, a, b = torch.randn(100, 16), torch.randn(16, 16), torch.randn(16, 16)
+for name, other in (("shared", a), ("separate", b)):
+    scores = (words @ a) @ (words @ other).T
+    symmetric = (scores - scores.T).abs().max() < 0.001
+    itself = (scores.argmax(1) == torch.arange(100)).float().mean()
+    print(f"{name:8} symmetric: {symmetric.item()!s:5} rows that prefer themselves: {itself.item():.0%}")
+
+# %% [markdown]
+# **Interview · Why does attention have three projections?**
+#
+# - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes on. If
+#   queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
+# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values allow the
+#   content that is passed on to differ from the content that is matched.
+# - *They ask next:* Then why is there an output projection? The heads' results are only concatenated, and it mixes them.
+# - *The trap:* Calling them three inputs. In self-attention they are three projections of the same vectors.
+# - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# Break it: leave the division out. Entries of $q$ and $k$ are normal numbers. How far apart are the scores of 16 keys, how
-# large is the largest weight, and how much gradient does a query get? There are 500 queries, so take the median.
+# Break it by leaving the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large is the
+# largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
 
 
 # %% tags=["proof-scale"]
@@ -123,38 +143,37 @@ for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda 
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
-# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly a
-# one-hot choice: at a width of 64 a tenth of the queries get hardly any gradient, at 1024 more than half, so they can't
-# learn to look elsewhere. Dividing by $\sqrt d$ keeps the spread at 1 and the gradient steady. Dividing by $d$ makes all 16
-# weights nearly equal where $d$ is large, and the gradient shrinks.
+# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly one-hot: at a width of 64 a
+# tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by $\sqrt d$ keeps the
+# spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the gradient shrinks.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
-# - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot
-#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and the
-#   wider the head, the more queries get hardly any gradient.
+# - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot product has variance $d$, so
+#   its standard deviation is $\sqrt d$. Without the division softmax saturates, and the wider the head is, the more queries get hardly any
+#   gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
-# - *They ask next:* Could you learn the scale? Yes, it is only a temperature. $1/\sqrt d$ is a good value to start from.
+# - *They ask next:* Could you learn the scale? Yes, because it is only a temperature, and $1/\sqrt d$ is a good initial value.
 # - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights and a small gradient.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
-# In training, a language model predicts the next token at every position at once. Train one on *random* digits: nothing
-# can predict them, so no model can stay below $\ln 10 = 2.30$ without cheating.
+# In training, a language model predicts the next token at every position at once. Train one on *random* digits: nothing can predict them, so no
+# model can stay below $\ln 10 = 2.30$ without cheating.
 
 
 # %% tags=["proof-leak"]
-def train_on_noise(causal, steps=200):
-    torch.manual_seed(0)
-    digit, place, head = nn.Embedding(10, 32), nn.Embedding(8, 32), nn.Linear(32, 10)
+def train_on_noise(causal, seed, steps=200):
+    torch.manual_seed(seed)
+    digit, position, head = nn.Embedding(10, 32), nn.Embedding(8, 32), nn.Linear(32, 10)
     block = nn.TransformerEncoderLayer(32, 2, 64, dropout=0.0, batch_first=True, norm_first=True)
-    model = nn.ModuleList([digit, place, block, head])
+    model = nn.ModuleList([digit, position, block, head])
     optimizer, losses = torch.optim.AdamW(model.parameters(), lr=3e-3), []
     mask = torch.ones(8, 8, dtype=torch.bool).triu(1) if causal else None
     for _ in range(steps):
         tokens = torch.randint(0, 10, (32, 9))
-        scores = head(block(digit(tokens[:, :-1]) + place(torch.arange(8)), mask))
-        loss = F.cross_entropy(scores.reshape(-1, 10), tokens[:, 1:].reshape(-1))
+        logits = head(block(digit(tokens[:, :-1]) + position(torch.arange(8)), mask))
+        loss = F.cross_entropy(logits.reshape(-1, 10), tokens[:, 1:].reshape(-1))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -162,15 +181,17 @@ def train_on_noise(causal, steps=200):
     return losses
 
 
-curves = {"causal": train_on_noise(True), "no mask": train_on_noise(False)}
-for name, losses in curves.items():
-    print(f"{name:8} mean loss of the last 20 steps {sum(losses[-20:]) / 20:.1f}, possible {math.log(10):.1f}")
+curves = {}
+for name, causal in (("causal", True), ("no mask", False)):
+    three = [train_on_noise(causal, seed) for seed in range(3)]
+    curves[name] = three[0]
+    ends = [f"{sum(losses[-20:]) / 20:.1f}" for losses in three]
+    print(f"{name:8} mean loss of the last 20 steps, three seeds: {ends}, possible {math.log(10):.1f}")
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a causal mask, far less without.")
 
 # %% [markdown]
-# Without a mask the model finds the answer one place to the right. If a loss is too good to be true, look for a
-# leak. The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0, and the
-# others sum to 1.
+# Without a mask the model finds the answer one position to the right. If a loss is too good to be true, look for a leak. The **causal mask** sets
+# the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the others sum to 1.
 
 # %% tags=["proof-causal"]
 allowed = torch.ones(5, 5, dtype=torch.bool).tril()
@@ -184,8 +205,8 @@ print("after a swap they moved by", [round(each, 1) for each in (before - swappe
 pictures.grid(allowed.int(), allowed, "1: the query (row) may look at the key (column)")
 
 # %% [markdown]
-# Sentences of different lengths are **padded** to one length, and no query may look at padding. Watch out: PyTorch has two
-# interfaces for this, and they mean opposite things by `True`.
+# Sentences of different lengths are **padded** to one length, and no query may look at padding. Watch out: PyTorch has two interfaces for this, and
+# they mean opposite things by `True`.
 
 # %% tags=["proof-mask-meaning"]
 padding = torch.tensor([[False, False, True]])  # True: this key is padding
@@ -200,35 +221,66 @@ for name, mask in {"~padding": ~padding, "padding ": padding}.items():
 nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
-# %% [markdown] tags=["short"]
-# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it is asked
-# for its weights, as it is by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In
-# evaluation mode under `no_grad`, PyTorch's layer may take a *fast path* for self-attention, which gives `nan` with
-# `need_weights=False`, too. minitorch has none.)
+# %% [markdown]
+# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it has to return its weights, which
+# it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In evaluation mode under `no_grad`, PyTorch's layer
+# may take a *fast path* for self-attention, which gives `nan` with `need_weights=False` as well. minitorch has none.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
-# - *Thirty seconds:* The scores of later keys become −inf before softmax. To test it, go to evaluation mode and change a
-#   later token: no earlier output may change.
-# - *Longer:* A padding mask hides keys, one row for each sentence. Both are added to the scores, so they combine.
-# - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the divisor.
+# - *Thirty seconds:* It sets the scores of later keys to −inf before softmax, so their weights are 0. To test it, I switch to evaluation mode and
+#   change a later token: no earlier output may change.
+# - *Longer:* A padding mask hides keys, with one row for each sentence. Both masks are added to the scores, so they can be combined.
+# - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the denominator.
 # - *The trap:* `True` means *look* in `scaled_dot_product_attention`, and *don't look* in `MultiheadAttention`.
-# - *Proof:* `proof-causal`, `proof-mask-meaning`; a leak: `proof-leak`; exercise 6 is about the divisor.
+# - *Proof:* `proof-causal`, `proof-mask-meaning`; a leak: `proof-leak`; exercise 6 is about the denominator.
 #
 # **Interview · BERT or GPT: what is the difference?**
 #
-# - *Thirty seconds:* The mask, and with it the task. BERT's attention looks both ways, and it learns to fill in tokens that
-#   are hidden in its input. GPT's is causal, and it learns to predict the next token, at every position at once.
-# - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT hides some 15 %
-#   of its tokens and learns from those alone, while GPT learns from each.
-# - *They ask next:* Which one for what? To write text one token after the other you need the causal one. For classifying
-#   and searching, one that looks both ways is often as good at a smaller size.
-# - *The trap:* "GPT is the first transformer's decoder." That one also attends to an encoder, which GPT doesn't have.
-# - *Proof:* `proof-leak`, `proof-causal`.
+# - *Thirty seconds:* The difference is the mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in masked tokens
+#   of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
+# - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT masks about 15 % of the tokens and
+#   learns from those alone, while GPT learns from each token.
+# - *They ask next:* When do you use which? To write text token by token you need the causal one. For classification and retrieval a smaller
+#   bidirectional model often does as well.
+# - *The trap:* "GPT is the decoder of the first transformer." That decoder also attends to an encoder, which GPT doesn't have.
+# - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
+#
+# ## Cross-attention and encoder–decoder models
+# So far queries, keys and values came from the same sequence. In **cross-attention** the queries come from one sequence, while keys and values come
+# from another. A translator's decoder, for example, has three words so far and reads from an encoder's five:
+
+# %% tags=["proof-cross-attention"]
+torch.manual_seed(0)
+source, written = torch.randn(1, 5, 8), torch.randn(1, 3, 8)
+out, weights = layer(written, source, source)
+print("out", tuple(out.shape), " weights", tuple(weights.shape))
+decoder = nn.TransformerDecoderLayer(8, 2, 32, dropout=0.0, batch_first=True)
+print("a decoder block attends with", [name for name, _ in decoder.named_children() if "attn" in name])
+moved = source.clone()
+moved[:, 4] += 1
+mask = nn.Transformer.generate_square_subsequent_mask(3)
+before, after = (decoder(written, memory, tgt_mask=mask) for memory in (source, moved))
+print("the last source word changed, so did positions", (before != after).any(-1)[0].nonzero().flatten().tolist())
+
+# %% [markdown]
+# A decoder block has both kinds: causal self-attention over its own words, and then cross-attention to the encoder's output. Cross-attention needs no
+# causal mask, because the whole source is known before the first word is written, but it needs the source's padding mask.
+#
+# **Interview · What is cross-attention, and where is it used?**
+#
+# - *Thirty seconds:* Queries come from one sequence, and keys and values from another. The output has the length of the queries, and the weights are
+#   target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for their text prompt.
+# - *Longer:* Keys and values of the source are computed once and reused for every
+#   token that is written, so this cache doesn't grow.
+# - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That is one
+#   stack and one objective, and every token of the text gives a training signal.
+# - *The trap:* Passing a causal mask to the cross-attention. The first word would then see only the first source word.
+# - *Proof:* `proof-cross-attention`.
 #
 # ## Heads
-# One softmax gives one set of weights: a mean of what it looks at. Several **heads** look at different places at once. Each
-# works on its own slice of the queries, keys and values, and a last linear map mixes their results.
+# One softmax gives one set of weights, and its result is one mean of what it looks at. Several **heads** look at different positions at once. Each
+# works on its own slice of the queries, keys and values, and a last projection mixes their results.
 
 # %% tags=["proof-heads"]
 import numpy as np
@@ -243,51 +295,48 @@ for heads in (1, 3, 12):
     print(f"{heads:2} heads: {count} parameters, weights {tuple(both[1][1].shape)}, largest difference {gap:.4f}")
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
-# With the same numbers in both, mytorch's layer gives what minitorch's gives. The number of heads changes neither the
-# parameters nor the work in the linear maps; there are only more, smaller dot products. You write `split_heads`,
-# `merge_heads` and `attend`, the core of the layer.
+# With the same weights in both, mytorch's layer gives what minitorch's gives. The number of heads changes neither the parameters nor the work in the
+# projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of the layer.
 #
 # **Interview · Why several heads instead of one wide one?**
 #
-# - *Thirty seconds:* Each head has its own softmax, so a position can look at several places for several reasons. One head
-#   would blend them into one mean.
-# - *Longer:* Each head is `embed_dim / num_heads` wide, so the parameters stay the same.
-# - *They ask next:* What is the shape inside? (N, heads, L, d): split the last dimension, then swap heads and length.
-# - *The trap:* Reshaping to (N, heads, L, d) without the swap. It runs, and mixes positions
+# - *Thirty seconds:* Each head has its own softmax, so a position can look at several positions for different reasons. A single head would blend them
+#   into one mean.
+# - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
+# - *They ask next:* What is the shape inside? It is (N, heads, L, d): split the last dimension, then swap heads and length.
+# - *The trap:* Reshaping to (N, heads, L, d) without the swap. It runs, but it mixes positions
 #   ([chapter 03](03_views_and_layout.ipynb) has that bug).
 # - *Proof:* `proof-heads`.
 #
-# ## A block
-# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which
-# work at each position by itself. The result of each branch is *added* to its input, and a layer norm normalizes the
-# branch's input, or the sum. `merged` below combines two masks into one that is added to the scores; `forward` is
-# the block, in both orders.
+# ## A transformer block
+# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work at each position
+# separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the sum. `merged` below
+# combines two masks into one that is added to the scores, and `forward` is the block, in both orders.
 
 # %% [markdown]
-# How many parameters is that? In units of the width's square:
+# How many parameters is that, as a multiple of $d^2$?
 
 # %% tags=["proof-block-size"]
 blocks = [nn.TransformerEncoderLayer(width, 4, 4 * width) for width in (64, 128, 256)]
 print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_features**2, 2) for b in blocks])
 
 # %% [markdown]
-# Attention has four maps of $d$ to $d$, and the two linear layers go to $4d$ and back: $4d^2 + 8d^2$. Biases and norms add
-# $13d$.
+# Attention has four projections from $d$ to $d$, and the two linear layers go to $4d$ and back, which makes $4d^2 + 8d^2$. Biases and norms add the
+# remaining $13d$.
 #
 # **Interview · How many parameters does a transformer block have?**
 #
-# - *Thirty seconds:* About $12d^2$. Attention has four maps of $d \times d$, and the MLP has $d \times 4d$ and back, $8d^2$.
-#   Biases and norms are a rest of $13d$.
-# - *Longer:* GPT-2 has 12 blocks of width 768: $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 words adds 39
-#   million and serves as the output layer, too. With the positions it is 124 million.
-# - *They ask next:* And the work? About 2 operations for each parameter and token forwards and 6 with the backward pass
-#   ([chapter 22b](22b_memory.ipynb)). The scores of attention come on top.
-# - *The trap:* multiplying by the number of heads. They share the width, so the parameters stay the same.
+# - *Thirty seconds:* About $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back, which is $8d^2$.
+#   Biases and norms add the remaining $13d$.
+# - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and serves
+#   as the output layer as well. With the positions it is 124 million.
+# - *They ask next:* And the work? About 2 floating-point operations for each parameter and token in the forward pass, and 6 with the backward pass
+#   ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
+# - *The trap:* Multiplying by the number of heads. They share the width, so the parameters stay the same.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
-# In the first transformer the norm came *after* the addition (post-norm). GPT-2 put it *before*, inside the branch
-# (pre-norm). The third line below keeps both norms and leaves out both additions. How much gradient reaches the first of
-# 48 blocks, compared with the last?
+# In the first transformer the norm came *after* the addition (post-norm). GPT-2 put it *before*, inside the branch (pre-norm). The third line below
+# keeps both norms and removes both additions. How much gradient reaches the first of 48 blocks, compared with the last?
 
 
 # %% tags=["proof-residual"]
@@ -312,17 +361,16 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # %% [markdown]
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
-# - *Thirty seconds:* Adding the input gives gradients a way around each branch. Without it they often shrink from block to
-#   block, as they do here. Pre-norm normalizes the branch's input, post-norm the sum.
-# - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth. A GPT ends with one more norm.
-# - *They ask next:* Which one trains more easily? Pre-norm. Post-norm usually needs a warm-up of the learning rate
+# - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without it they often shrink from block to block, as they do here.
+#   Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
+# - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth. A GPT therefore ends with one more norm.
+# - *They ask next:* Which one trains more easily? Pre-norm does. Post-norm usually needs a warm-up of the learning rate
 #   ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
 # - *The trap:* Forgetting the last norm of a pre-norm model.
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: GPT on your library
-# `minitorch/models/gpt.py` is a GPT-2 of 150 lines. Only its imports change; then both libraries train it from the same
-# seed, with dropout.
+# `minitorch/models/gpt.py` is a GPT-2 in 150 lines. Only its imports change; then both libraries train it from the same seed, with dropout.
 
 # %% tags=["proof-GPT"]
 import inspect
@@ -354,8 +402,8 @@ both = [train(*run, noise, 8, vocab_size=20, dropout=0.1)[1] for run in ((torch,
 print(f"the losses differ by at most {max(abs(a - b) for a, b in zip(*both, strict=True)):.3f}")
 
 # %% [markdown]
-# The losses agree at each step. Now give yours something to read: four lines of the Zen of Python, one character at a
-# time. There is so little text that the model learns it by heart.
+# The losses agree at each step. Now give your library something to read: four lines of the Zen of Python, one character at a time. There is so
+# little text that the model memorizes it.
 
 # %% tags=["proof-zen"]
 text = """Beautiful is better than ugly.
@@ -371,31 +419,9 @@ print("".join(letters[each] for each in written))
 pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="It falls to a few tenths.")
 
 # %% [markdown]
-# What do its heads look at? Queries and keys come out of `c_attn`; their weights are one softmax away. Move the sliders.
-
-
-# %%
-def draw(layer, head):
-    seen = []
-    handle = model.transformer.h[layer].attn.c_attn.register_forward_hook(lambda module, args, out: seen.append(out))
-    model(mytorch.tensor([written]))
-    handle.remove()
-    q, k, _ = (each[0, :, head * 12 : head * 12 + 12] for each in seen[0].split(48, 2))
-    scores = (q @ k.mT / math.sqrt(12)).masked_fill(mytorch.ones(len(q), len(q)).triu(1) > 0, -math.inf)
-    ax = pictures.axes(6, 5.4)
-    ax.imshow([[(0.0, 0.45, 0.7, weight) for weight in row] for row in scores.softmax(-1).tolist()])  # blue, and alpha
-    characters = [letters[each] for each in written]
-    ax.set(xlabel="key", ylabel="query", xticks=range(len(q)), yticks=range(len(q)))
-    ax.set_xticklabels(characters), ax.set_yticklabels(characters)
-    return pictures.publish(ax, alt=f"Weights of head {head} in block {layer}, none above the diagonal.")
-
-
-pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2, 3])
-
-# %% [markdown] tags=["short"]
-# ## Writing faster: the KV cache
-# `generate` feeds the whole text again for each new token. Is that needed? Append a token, and see what changes inside
-# the model:
+# ## KV cache
+# `generate` feeds the whole text through the model again for each new token. Is that necessary? Append a token, and see what changes inside the
+# model:
 
 
 # %% tags=["proof-KV-cache"]
@@ -414,10 +440,9 @@ print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs(
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
-# Nothing changed: earlier positions don't look ahead. So their keys and values can be kept, and only the new token goes
-# through the model. That ends when the text is longer than the model's `block_size`: the window slides, each token gets
-# another position, and all keys change. You build a cache in the exercises. There is one more catch: a new token is a
-# single query for many keys.
+# Nothing changed, because earlier positions don't look ahead. So their keys and values can be kept, and only the new token has to go through the model.
+# That ends when the text is longer than the model's `block_size`: the window slides, each token gets another position, and all keys change. You build
+# a cache in the exercises. There is one more catch, because a new token is a single query for many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -425,41 +450,26 @@ for causal in (True, False):
     print("is_causal", causal, attend(new, kept, torch.eye(5), is_causal=causal)[0] > 0)
 
 # %% [markdown]
-# `is_causal` lines queries and keys up at the *first* one. A single query then sees a single key. With a cache, a single
-# new query needs no causal mask. Several new queries do need a mask; exercise 5 asks which.
+# `is_causal` aligns queries and keys at the *first* one, so a single query sees a single key. With a cache, a single new query needs no causal mask.
+# Several new queries do need one, and exercise 5 asks which.
 #
 # **Interview · What is a KV cache?**
 #
-# - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. Keep them; each new token
-#   computes its own query, key and value, and attends to the cache.
-# - *Longer:* In a GPT the cache holds 2 · layers · length · width numbers for each sequence, so it grows with the length.
-# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With
-#   learned positions the cache is useless as soon as the window slides.
-# - *The trap:* `is_causal=True` for the new token: it would see the first key only. And its position is the length of the
-#   cache, not 0.
+# - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token computes only its
+#   own query, key and value and attends to the cache.
+# - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length.
+# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With learned positions the
+#   cache is useless as soon as the window slides.
+# - *The trap:* `is_causal=True` for the new token, which would then see the first key only. Its position is the length of the cache, not 0.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
-#
-# ## The real one
-# What minitorch's function computes, after its checks:
-
-# %%
-from minitorch.ops.nn.attention import _attention
-
-print("    scale = 1" + inspect.getsource(_attention).partition("    scale = 1")[2])
 
 # %% [markdown] tags=["short"]
-# It multiplies queries *and* keys by the root of the scale, which keeps the products in range for small types; if somebody
-# passes a negative scale, `copysign` gives its sign to the queries. `hidden` marks queries with no key left: their
-# scores stay finite, and their weights become 0. 16-bit inputs were widened to float32 before, and `kind` is the type that
-# they had. PyTorch's fused kernels (FlashAttention and others) never store the
-# whole matrix of weights. The mathematics is the same as yours.
-#
 # ## Rapid fire
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
-# 2. Does attention's formula have parameters? No, usually they are in the linear maps around it.
-# 3. Queries of length 3, keys of length 5: what shape is the output? (3, width of the values).
-# 4. Which way does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
-# 5. May a query and a key have different widths? Not after their linear maps. Values may have a width of their own.
+# 2. Does attention's formula have parameters? No, they are usually in the projections around it.
+# 3. With queries of length 3 and keys of length 5, what shape is the output? (3, width of the values).
+# 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
+# 5. Can a query and a key have different widths? Not after their projections. Values can have a width of their own.
 
 # %% tags=["proof-rapid-fire"]
 from course import check
@@ -472,18 +482,101 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Attention is a soft lookup: weights from queries and keys, a weighted mean of values.
-# 2. Without a mask it sees a bag of vectors, in no order. Positions must be put in.
+# 1. Attention is a soft lookup: weights from queries and keys, and a weighted mean of values.
+# 2. Without a mask it sees a bag of vectors in no order, so positions have to be added.
 # 3. Scores are divided by the root of the head's width, or softmax saturates.
-# 4. Softmax goes over the keys; each row sums to 1.
+# 4. Softmax goes over the keys, so each row sums to 1.
 # 5. Masks are −inf before softmax, not 0 after it.
-# 6. `True` means look in `scaled_dot_product_attention`, hidden in `MultiheadAttention`.
-# 7. A loss that is too good to be true points to a leak. In evaluation mode, change a later token and look.
+# 6. `True` means look in `scaled_dot_product_attention`, and hidden in `MultiheadAttention`.
+# 7. A loss that is too good to be true points to a leak. In evaluation mode, change a later token and compare.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
-# 9. A block adds to its input: attention moves between positions, linear layers work at each.
+# 9. In cross-attention, queries come from one sequence, and keys and values from another.
 # 10. A KV cache works because causal attention doesn't look ahead, as long as the window doesn't slide.
 #
 # ## You try
-# [The exercises](../exercises/14_attention.ipynb): predict what a changed token changes; write attention, heads, and
-# the sampling of tokens; build a KV cache; repair a mask; and measure when the square of the length takes over.
+# In [the exercises](../exercises/14_attention.ipynb) you predict what a changed token changes; write attention, heads, and the sampling of
+# tokens, which [chapter 24b](24b_llama.ipynb) explains; build a KV cache; fix a mask; and measure when the quadratic term takes over.
 # [Chapter 15](15_recurrent_networks.ipynb) reads one token after the other instead.
+
+# %% [markdown]
+# ## If you have time
+# ### What do the heads look at?
+# Queries and keys come out of `c_attn`, and their attention weights are one softmax away. A row belongs to the character that is looking, and a dark
+# cell marks the character that it looks at. Which head learns what depends on the seed, so compare the heads: some rows are concentrated on one
+# or two characters, while others spread over everything that was written.
+
+# %%
+from matplotlib.colors import LinearSegmentedColormap
+
+clear_to_blue = LinearSegmentedColormap.from_list("weights", [(0.0, 0.45, 0.7, 0.0), (0.0, 0.45, 0.7, 1.0)])
+
+
+def draw(layer, head):
+    seen = []
+    handle = model.transformer.h[layer].attn.c_attn.register_forward_hook(lambda module, args, out: seen.append(out))
+    model(mytorch.tensor([written]))
+    handle.remove()
+    q, k, _ = (each[0, :, head * 12 : head * 12 + 12] for each in seen[0].split(48, 2))
+    scores = (q @ k.mT / math.sqrt(12)).masked_fill(mytorch.ones(len(q), len(q)).triu(1) > 0, -math.inf)
+    ax = pictures.axes(6, 5.4)
+    shown = ax.imshow(scores.softmax(-1).tolist(), cmap=clear_to_blue, vmin=0, vmax=1)
+    ax.figure.colorbar(shown, ax=ax, label="attention weight")
+    characters = [letters[each] for each in written]
+    ax.set(xlabel="key", ylabel="query", xticks=range(len(q)), yticks=range(len(q)))
+    ax.set_xticklabels(characters), ax.set_yticklabels(characters)
+    return pictures.publish(ax, alt=f"Weights of head {head} in block {layer}, none above the diagonal.")
+
+
+pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2, 3])
+
+# %% [markdown]
+# ### Sines and cosines
+# The first transformer's positions are a formula: each pair of columns turns at its own frequency, from one radian per position down to a
+# ten-thousandth. The dot product of two positions then depends on their distance only:
+
+# %% tags=["proof-sines"]
+position, frequency = torch.arange(64.0)[:, None], 10000 ** (-torch.arange(0, 32, 2) / 32)
+table = torch.cat([(position * frequency).sin(), (position * frequency).cos()], 1)
+products = table @ table.T
+print("distance 3, at positions 0, 20, 60:", [round(products[at, at + 3].item(), 2) for at in (0, 20, 60)])
+pictures.curves({"position 20": products[20].tolist()}, xlabel="other position", ylabel="dot product")
+
+# %% [markdown]
+# ### Sliding windows
+# Long contexts make full attention expensive. With a **sliding window**, each position looks at the last few keys only, here at 4, itself
+# included. Information from further back arrives through the layers below:
+
+# %% tags=["proof-window"]
+near = torch.ones(16, 16).tril() * torch.ones(16, 16).triu(-3)
+reach = torch.eye(16)
+for depth in (1, 2, 3):
+    reach = near @ reach
+    print(
+        f"{depth} layers: position 15 depends on {int((reach[15] > 0).sum())} positions, and a cache holds 4 keys a layer"
+    )
+
+# %% [markdown]
+# **Interview · How does a sliding window make attention cheaper, and what is lost?**
+#
+# - *Thirty seconds:* Each query looks at the last w keys, so time grows with length · w instead of length², and the KV cache never holds more than w
+#   keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions at a time.
+# - *Longer:* Mistral 7B used a window of 4,096 in every layer. Gemma alternates windowed layers with layers of full attention, which keep exact
+#   retrieval over long distances.
+# - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their spare
+#   weight there. Keeping a few such *attention sinks* fixes it.
+# - *The trap:* Masking the scores with a window and computing them all. You save time and memory only with a kernel that skips the masked tiles.
+# - *Proof:* `proof-window`.
+#
+# ### The real one
+# This is what minitorch's function computes, after its checks:
+
+# %%
+from minitorch.ops.nn.attention import _attention
+
+print("    scale = 1" + inspect.getsource(_attention).partition("    scale = 1")[2])
+
+# %% [markdown]
+# It multiplies queries *and* keys by the root of the scale, which keeps the products in range for 16-bit types. If the scale is negative,
+# `copysign` gives its sign to the queries. `hidden` marks queries with no key left: their scores stay finite, and their weights become 0. 16-bit
+# inputs were converted to float32 before, and `kind` is the dtype that they had. PyTorch's fused kernels, such as FlashAttention, never store the
+# whole matrix of weights, although the mathematics is the same as yours.
