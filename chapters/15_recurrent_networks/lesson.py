@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Recurrent networks
-# You'll write the loop over time, and the two steps that made it useful: LSTM and GRU. You'll see what a network
-# remembers, measure why it forgets, and keep padding out of its memory.
+# You will write the loop over time and the two steps that made it useful, LSTM and GRU. You will see what a network remembers, measure why it forgets,
+# keep padding out of its memory, and see why today's recurrent models are linear in their state.
 
 # %% hidden=true
 from course import lesson
@@ -26,13 +26,12 @@ for kind in ("RNN", "GRU", "LSTM"):
     print(f"{kind:4} outputs differ by {shown} words")
 
 # %% [markdown] tags=["short"]
-# All three forgot it, even the LSTM, which is famous for its memory: after a hundred words, what is left of the first
-# doesn't show in four decimals. A network that can't see a word can't learn from it either. What decides how far back it
-# sees?
+# All three networks forgot it, even the LSTM, which is famous for its memory: after a hundred words, the remaining effect of the first one doesn't show
+# in four decimals. A network that can't see a word can't learn from it either. So what decides how far back a network sees?
 #
 # ## The smallest model
-# A recurrent network is a loop with one number to remember: $h \leftarrow \tanh(w h + x)$. How does the last state depend
-# on an earlier one? Each step multiplies the derivative by $w (1 - h^2)$.
+# A recurrent network is a loop with a state to remember, here a single number: $h \leftarrow \tanh(w h + x)$. How does the last state depend on an
+# earlier one? Each step multiplies the derivative by $w (1 - h^2)$.
 
 # %%
 import math
@@ -59,7 +58,7 @@ for w in (0.5, 1.0):
 
 # %% [markdown]
 # ### Break it
-# With $w = 1$ the derivative is 1, however far you go back. Is that the cure? The inputs were zeros. Let something happen:
+# With $w = 1$ the derivative is 1, however far you go back. That looks like a cure, but the inputs were zeros. Use inputs that aren't:
 
 # %% tags=["proof-vanishing"]
 inputs = torch.randn(30).tolist()
@@ -68,8 +67,8 @@ print("w = 1 with inputs, over 30 steps:", f"{back[-1]:.0e}")
 print("w = 1.2 without tanh, over 30 steps:", round(1.2**30))
 
 # %% [markdown]
-# Each state away from 0 has a slope $1 - h^2$ below 1. Without tanh, any $w$ but ±1 makes the derivative shrink or grow
-# exponentially. Move the slider.
+# Away from 0, the derivative of tanh, $1 - h^2$, is below 1. Without tanh, any $w$ except ±1 makes the derivative shrink or grow exponentially. Move
+# the slider to see both.
 
 # %%
 from course import pictures
@@ -85,9 +84,8 @@ def over_time(w):
 pictures.slider(over_time, start={"w": 1.2}, w=[0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
 
 # %% [markdown]
-# ## Through time
-# With vectors, $w$ becomes a matrix $U$, the same one at every step. Unrolled, a recurrent network is a deep network with
-# shared weights:
+# ## Backpropagation through time
+# With vectors, $w$ becomes a matrix $U$, which is the same at every step. Unrolled over time, a recurrent network is a deep network with shared weights:
 
 # %%
 above = {"loss": ["h3"], "h3": ["x3", "h2", "U"], "h2": ["x2", "h1", "U"], "h1": ["x1", "h0", "U"]}
@@ -95,8 +93,8 @@ about = "x1 and h0 lead to h1, h1 and x2 to h2, h2 and x3 to h3, h3 to the loss;
 pictures.graph("loss", children=lambda node: above.get(node, []), label=str, alt=about)
 
 # %% [markdown]
-# Going back from the loss to `h0`, the gradient is multiplied by $U^T$ and a slope of tanh at each step. The gradient of $U$ itself is a
-# sum over all steps. Where the factors are small, near steps dominate that sum and far ones hardly count.
+# From the loss back to `h0`, the gradient is multiplied by $U^T$ and by a derivative of tanh at each step. The gradient of $U$ itself is a sum over all
+# steps. If the factors are small, recent steps dominate that sum, while distant ones hardly count.
 
 
 # %% tags=["proof-explodes"]
@@ -123,18 +121,18 @@ for name in ("norm of all gradients", "the same, clipped"):
 # %% [markdown]
 # **Interview · Why do gradients vanish or explode in an RNN?**
 #
-# - *Thirty seconds:* Going back k steps multiplies k times by the same matrix and by the slopes of tanh. If that product
-#   shrinks, far inputs get no gradient; if it grows, the gradient explodes.
-# - *Longer:* Vanishing is easy to miss: the loss still falls, since near words are learned. Exploding isn't: the loss
-#   jumps, or becomes nan.
-# - *They ask next:* What helps? Against exploding, clip the norm. Against vanishing, use attention, or an LSTM or GRU
-#   whose gates start by keeping.
-# - *The trap:* "Clipping cures both." It can't bring back a gradient that is 0, and makes `nan` of one that is inf.
+# - *Thirty seconds:* Going back k steps multiplies the gradient k times by the same matrix and by derivatives of tanh. If that product shrinks,
+#   distant inputs get no gradient, and if it grows, the gradient explodes.
+# - *Longer:* Vanishing gradients are easy to miss, because the loss still falls while nearby words are learned. Exploding ones aren't, because the loss
+#   jumps or becomes `nan`.
+# - *They ask next:* What helps? Against exploding gradients, clip the norm. Against vanishing ones, use attention, or an LSTM or GRU whose gates
+#   start by keeping the state.
+# - *The trap:* "Clipping cures both." It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
-# ### Cutting the past off
-# A text of a million words is too long to unroll, so it is read in pieces. The *state* is passed on from piece to piece, and the
-# gradient isn't. That is **truncated backpropagation through time**.
+# ### Truncated backpropagation
+# A text of a million words is too long to unroll, so it is read in segments. The *state* is passed on from segment to segment, but the gradient isn't.
+# That is **truncated backpropagation through time**.
 
 # %% tags=["proof-truncated"]
 from course import check
@@ -147,7 +145,7 @@ for name, h in {"kept": kept, "detached": kept.detach(), "zeros": None}.items():
     output, _ = layer(second, h)
     output.sum().backward(retain_graph=True)
     reached = 0 if first.grad is None else int((first.grad != 0).sum())
-    print(f"{name:9} first output {output[0, 0, 0].item():.4f}, inputs of the first piece with a gradient: {reached}")
+    print(f"{name:9} first output {output[0, 0, 0].item():.4f}, inputs of the first segment with a gradient: {reached}")
 for retain in (False, True):
     state = layer(first)[1]
     state.sum().backward(retain_graph=retain)
@@ -159,13 +157,11 @@ for retain in (False, True):
 # %% [markdown] tags=["short"]
 # **Interview · What is truncated backpropagation through time?**
 #
-# - *Thirty seconds:* Read the sequence in pieces. Pass the state on, but `detach` it, so each backward pass stays within
-#   its piece.
-# - *Longer:* The state still carries what came before. But the network isn't trained to keep something for a later piece.
-# - *They ask next:* What if you forget `detach`? The second `backward` raises: the first piece's graph is freed.
-# - *The trap:* Answering that error with `retain_graph=True`. The graph grows from piece to piece, and after an optimizer's
-#   step `backward` raises again, because it needs the old weights. Passing no state on is wrong, too: the network starts
-#   from zeros.
+# - *Thirty seconds:* I read the sequence in segments and pass the state on, but I `detach` it, so each backward pass stays within its segment.
+# - *Longer:* The state still carries what came before. But the network isn't trained to keep something for a later segment.
+# - *They ask next:* What if you forget `detach`? The second `backward` raises an error, because the graph of the first segment has been freed.
+# - *The trap:* Answering that error with `retain_graph=True`. The graph then grows from segment to segment, and after an optimizer step `backward` raises
+#   an error again, because it needs the old weights. Passing no state on is wrong as well, since the network then starts from zeros.
 # - *Proof:* `proof-truncated`.
 #
 # ## LSTM: remember by adding
@@ -173,17 +169,17 @@ for retain in (False, True):
 #
 # $$ c' = f \cdot c + i \cdot g \qquad h' = o \cdot \tanh(c') $$
 #
-# $f$ says how much stays, $i$ how much of the candidate $g$ goes in, $o$ how much is shown. Along
-# the cell, the derivative is a product of forget gates, without a matrix or a tanh. If the gates are near 1, it survives.
+# The forget gate $f$ says how much stays, the input gate $i$ how much of the candidate $g$ is added, and the output gate $o$ how much is shown. Along
+# the cell, the derivative is a product of forget gates, without a matrix or a tanh. If the gates are near 1, the derivative survives.
 
 # %% [markdown] given="mytorch.nn.recurrent:rnn_step"
-# In `mytorch` a **step** takes the input's share of the sums, $W x + b$, and the state, a tuple. This is the plain one:
+# In `mytorch` a **step** takes the input's contribution, $W x + b$, and the state, which is a tuple. This is the plain one:
 
 # %% [markdown]
-# You'll write `lstm_step`, `gru_step` and `unroll`, which unrolls a step over time, forwards or backwards. The input's
-# share doesn't depend on the state, so the layer computes it for all steps in one product; only $U h$ has to wait.
+# You will write `lstm_step`, `gru_step` and `unroll`, which applies a step over time, forwards or backwards. The input's contribution doesn't depend on
+# the state, so the layer computes it for all steps in one matrix multiplication, and only $U h$ has to wait.
 #
-# Now measure. Differentiate the last output with respect to every input, on your layers:
+# Now measure it: differentiate the last output with respect to every input, in your own layers.
 
 
 # %% tags=["proof-gradient-over-time"]
@@ -204,24 +200,23 @@ about = "The gradient over 60 steps falls fast, but slowly for an LSTM whose for
 pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", log="y", alt=about)
 
 # %% [markdown]
-# As PyTorch initializes it, the LSTM forgets fast, too: its biases are near 0, so its forget gates are
-# near $\sigma(0) = 0.5$ and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays.
-# The bias has to fit the horizon. Over 30 steps, a bias of 1 leaves $\sigma(1)^{30} = 0.00008$. With $\ln 29 = 3.4$ the gate is 29/30,
-# and $(29/30)^{30} = 0.36$ is left: for $T$ steps, take $\ln(T - 1)$.
+# As PyTorch initializes it, the LSTM forgets fast as well. Its biases are near 0, so its forget gates are near $\sigma(0) = 0.5$ and halve the memory at
+# each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays. The bias has to fit the horizon: over 30 steps, a bias of 1 leaves
+# $\sigma(1)^{30} = 0.00008$. With $\ln 29 = 3.4$ the gate is 29/30, and $(29/30)^{30} = 0.36$ is left, so for $T$ steps take $\ln(T - 1)$.
 #
 # **Interview · How does an LSTM help against vanishing gradients?**
 #
-# - *Thirty seconds:* Its cell changes by $f \cdot c + i \cdot g$. The derivative from cell to cell is the forget gate,
-#   which can stay near 1; there is no matrix and no tanh on that path.
-# - *Longer:* The network learns when to keep and when to forget. Let it begin by keeping: for a horizon of T steps, start
-#   with a forget bias of about ln(T − 1). The usual bias of 1 fits about four steps.
-# - *They ask next:* And exploding? It's still possible, through $h$ and $U$. Clip.
+# - *Thirty seconds:* Its cell changes by $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate. That gate can stay near 1, and
+#   there is no matrix and no tanh on that path.
+# - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, start with a forget bias of
+#   about ln(T − 1). The usual bias of 1 fits about four steps.
+# - *They ask next:* And exploding gradients? They are still possible through $h$ and $U$, so clip.
 # - *The trap:* "LSTMs don't have vanishing gradients." As PyTorch initializes them, they do.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
-# ### Does it matter?
-# A task: each of 30 steps brings a number, and the first one a flag as well. At the end, say the flagged number.
-# Always saying 0 gives a loss of 1. A GRU keeps by its update gate, so there the bias goes into that one.
+# ### Does the initialization matter?
+# In this task each of 30 steps brings a number, and the first one has a flag as well. At the end the network has to say the flagged number, and always
+# saying 0 gives a loss of 1. A GRU keeps its state through its update gate, so there the bias goes into that one.
 
 
 # %% tags=["proof-recall"]
@@ -257,26 +252,84 @@ about = "The loss stays near 1; with a bias of ln 29, GRU and LSTM bring it to 0
 pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of three seeds", alt=about)
 
 # %% [markdown]
-# In these 120 steps, neither gates alone nor a bias of 1 helps: only the layers that start by keeping for 30 steps learn
-# the task. The others may learn it in more steps. On PyTorch, four GRUs of four learned it in 400 steps at a rate of 0.03 (no LSTM did), and one
-# plain RNN of four was at 0.3 after 1,000 steps at 0.01, the other three still at about 1.
+# In these 120 steps, neither gates alone nor a bias of 1 helps, and only the layers that start by keeping for 30 steps learn the task. The others may learn
+# it in more steps. On PyTorch, four GRUs out of four learned it in 400 steps with a learning rate of 0.03, while no LSTM did. One plain RNN of four
+# was at a loss of 0.3 after 1,000 steps at 0.01, and the other three were still at about 1.
 #
 # **Interview · RNN or transformer?**
 #
-# - *Thirty seconds:* An RNN takes one step for each token, and each step waits for the one before it, in training, too. What
-#   it knows has to fit into a state of fixed size. Attention reads all tokens of a training text at once, and any two of
-#   them are one step apart.
-# - *Longer:* So gradients don't pass through a factor for each token between them. The price is work that grows with the
-#   square of the length, and a cache that grows with the length ([chapter 14](14_attention.ipynb)). An RNN's step costs the
-#   same after a million tokens.
-# - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state space models such as Mamba are
-#   recurrences again. Theirs are linear in the state, so all steps can be computed in parallel.
-# - *The trap:* "LSTMs solved long memory." Gates have to start out near 1, or the far past gets no gradient.
+# - *Thirty seconds:* An RNN takes one step for each token, and each step waits for the one before it, also in training. What it knows has to fit
+#   into a state of fixed size. Attention reads all tokens of a training text at once, and any two of them are one step apart.
+# - *Longer:* So gradients don't pass through a factor for each token between them. The price is work that grows with the square of the length, and a
+#   cache that grows with the length ([chapter 14](14_attention.ipynb)). An RNN's step costs the same after a million tokens.
+# - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state-space models such as Mamba are recurrences again, which are
+#   linear in the state.
+# - *The trap:* "LSTMs solved long memory." Gates have to start out near 1, or the distant past gets no gradient.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
+# ## Linear recurrences: Mamba and linear attention
+# Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$. Two such steps make one step of the same form, so pairs of steps can be merged, then pairs
+# of pairs, until the whole sequence is done. That is a **parallel scan**:
+
+
+# %% tags=["proof-scan"]
+def scan(a, b):
+    """All states of h = a[t] * h + b[t], in about log2(len(a)) rounds; each round handles all t at once."""
+    shift, rounds = 1, 0
+    while shift < len(a):
+        earlier_a = torch.cat([torch.ones(shift), a[:-shift]])
+        earlier_b = torch.cat([torch.zeros(shift), b[:-shift]])
+        a, b = a * earlier_a, a * earlier_b + b
+        shift, rounds = 2 * shift, rounds + 1
+    return b, rounds
+
+
+a, b = torch.rand(1000), torch.randn(1000)
+h, expected = torch.tensor(0.0), []
+for t in range(1000):
+    h = a[t] * h + b[t]
+    expected.append(h)
+found, rounds = scan(a, b)
+print(
+    f"{rounds} rounds instead of 1000 steps, largest difference {(found - torch.stack(expected)).abs().max().item():.4f}"
+)
+
+# %% [markdown]
+# What is the price? The state has a fixed size, so it can't store any number of things. *Linear attention* adds each pair to one matrix,
+# $S \leftarrow S + k v^\top$, and reads with $q^\top S$. Ask it for each of its values, and compare with softmax attention:
+
+# %% tags=["proof-capacity"]
+torch.manual_seed(0)
+for pairs in (4, 16, 64, 256):
+    keys, values = torch.nn.functional.normalize(torch.randn(pairs, 32), dim=1), torch.randn(pairs, 32)
+    state = keys.T @ values  # 32 × 32, however many pairs there are
+    answers = {"linear": keys @ state, "softmax": (50 * keys @ keys.T).softmax(1) @ values}
+    nearest = {name: (each[:, None] - values).square().sum(2).argmin(1) for name, each in answers.items()}
+    correct = {name: f"{(each == torch.arange(pairs)).float().mean().item():.0%}" for name, each in nearest.items()}
+    print(f"{pairs:3} pairs in a state of width 32, recalled:", correct)
+
+# %% [markdown]
+# **Interview · Why can Mamba train in parallel, while an LSTM can't?**
+#
+# - *Thirty seconds:* Mamba's recurrence is linear in the state, so two steps can be merged into one step of the same form. A parallel scan then needs about
+#   log₂ T rounds instead of T steps. An LSTM applies tanh and a matrix to the state at each step, so its steps can't be merged.
+# - *Longer:* The factors still depend on the input, which makes the model selective: it can decide to forget. They just don't depend on the state.
+# - *They ask next:* Does inference need the scan? No, it takes one cheap step per token, with a state that doesn't grow.
+# - *The trap:* "It is linear, so it can't learn nonlinear functions." Only the recurrence is linear; there are nonlinear layers between two of them.
+# - *Proof:* `proof-scan`.
+#
+# **Interview · Why do hybrid models mix recurrent layers with attention?**
+#
+# - *Thirty seconds:* A recurrent state has a fixed size, so the more it holds, the worse it recalls a single detail. Attention keeps every token and recalls
+#   it exactly, but its cache grows. A few attention layers among many recurrent ones give most of both.
+# - *Longer:* Jamba, for example, has one attention layer in eight. So its cache is about an eighth of that of a transformer of the same depth.
+# - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context. Perplexity hardly shows it.
+# - *The trap:* Comparing models only on short texts, which fit into the state.
+# - *Proof:* `proof-capacity`.
+#
 # ## GRU: one state instead of two
-# A GRU has no cell. Its update gate $z$ mixes old and new, $h' = (1 - z) n + z h$, and its reset gate $r$ says how much of
-# the past the candidate $n$ sees. All layers here have *two* biases, one for the input and one for the state. Why?
+# A GRU has no cell. Its update gate $z$ mixes old and new, $h' = (1 - z) n + z h$, and its reset gate $r$ says how much of the past the candidate $n$
+# sees. All layers here have *two* biases, one for the input and one for the state. Why?
 
 # %% tags=["proof-two-biases"]
 x = torch.randn(5, 2, 8)
@@ -290,22 +343,22 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
     print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
 
 # %% [markdown]
-# In RNN and LSTM the two only occur as a sum, and one of them is there because cuDNN wants it. In the GRU, $n = \tanh(W x + b +
-# r \cdot (U h + c))$: the second bias of the candidate passes through the gate.
+# In RNN and LSTM the two biases only occur as a sum, and one of them exists because cuDNN has it. In the GRU,
+# $n = \tanh(W x + b + r \cdot (U h + c))$, so the second bias of the candidate passes through the gate.
 #
 # **Interview · LSTM or GRU?**
 #
-# - *Thirty seconds:* A GRU has three parts instead of four and one state instead of two: a quarter fewer parameters. Which
-#   is better depends on the task.
-# - *Longer:* An LSTM can keep and add at once, since f and i are separate. A GRU trades: what comes in pushes out what was
-#   there, since the weights are $z$ and $1 - z$.
-# - *They ask next:* Why two biases? In LSTMs one would do. In PyTorch's GRU the reset gate multiplies after the product
-#   with U, so the candidate's second bias counts.
-# - *The trap:* Loading weights from a framework whose reset gate multiplies before the product. The shapes may fit, the
-#   numbers don't.
+# - *Thirty seconds:* A GRU has three parts instead of four and one state instead of two, so it has a quarter fewer parameters. Which of them is better
+#   depends on the task.
+# - *Longer:* An LSTM can keep and add at once, because f and i are separate. A GRU has the weights $z$ and $1 - z$, so what comes in replaces what was
+#   there.
+# - *They ask next:* Why two biases? In LSTMs one would be enough. In PyTorch's GRU the reset gate multiplies after the product with U, so the
+#   candidate's second bias matters.
+# - *The trap:* Loading weights from a framework whose reset gate multiplies before the product. The shapes may fit, but the outputs differ.
 # - *Proof:* `proof-two-biases`.
 #
-# ## What comes out, and in which shape
+# ## Output shapes of `nn.LSTM`
+# This layer has two stacked layers and reads in both directions:
 
 # %% tags=["proof-outputs"]
 layer = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True)
@@ -316,19 +369,20 @@ ends |= {f"output[:, {t}], backward, and h[3]": output[:, t, 16:] - h[3] for t i
 print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.items()), sep="\n")
 
 # %% [markdown]
-# `output` holds the last layer's $h$ at every step; `h` and `c` hold the last states of all layers and directions.
+# `output` holds the last layer's $h$ at every step, while `h` and `c` hold the last states of all layers and directions.
 #
 # **Interview · What does `nn.LSTM` return?**
 #
-# - *Thirty seconds:* `output` (T, N, directions · H) of the last layer, and `(h, c)`, both (layers · directions, N, H),
-#   without N for an unbatched input; with `proj_size`, `output` and `h` are that wide and only `c` has H.
-# - *Longer:* With `batch_first` the batch comes first in inputs and outputs. The states stay (layers · directions, N, H).
+# - *Thirty seconds:* It returns `output`, which has the last layer's state at every step, and a tuple `(h, c)` with the last states of all layers and
+#   directions. Their shapes are (T, N, directions · H) and (layers · directions, N, H).
+# - *Longer:* With `batch_first` the batch comes first in inputs and outputs, but not in the states. An unbatched input has no N. With `proj_size`,
+#   `output` and `h` have that width, and only `c` has H.
 # - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`.
-# - *The trap:* `output[:, -1]`. Its backward half is from a direction that has made only one step.
+# - *The trap:* `output[:, -1]`, because its backward half is from a direction that has made only one step.
 # - *Proof:* `proof-outputs`.
 #
-# ## Padding gets into the memory
-# Sentences of different lengths are padded to a rectangle. The network doesn't know that:
+# ## Padding and packed sequences
+# Sentences of different lengths are padded to a rectangle, and nothing tells the network which rows are padding:
 
 # %% tags=["proof-padding"]
 from minitorch.nn.utils import rnn
@@ -347,22 +401,21 @@ table = padded[:, packed.sorted_indices, 0].int()
 pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data", packed.data.T.int()))
 
 # %% [markdown]
-# A **packed sequence** has the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take
-# part; the state of the others stays as it was when they ended. `unroll` does that when a step has fewer rows than the state.
+# A **packed sequence** has the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take part, while the states of the
+# others stay as they were when they ended. `unroll` does that whenever a step has fewer rows than the state.
 #
 # **Interview · Why pack sequences?**
 #
-# - *Thirty seconds:* So that padding isn't read as words. The last state is each sequence's own, and no work is done for
+# - *Thirty seconds:* So that padding isn't read as words. With packing, the last state is that of each sequence's own last word, and no work is done for
 #   padding.
-# - *Longer:* Sequences are sorted by length, so at each step those that go on are the first rows: a slice, not a mask.
-# - *They ask next:* And without packing? Take `output` at each sequence's last step. That's right for layers that only
-#   read forward. A backward direction starts in the padding, and a second layer reads what it wrote.
-# - *The trap:* Sorting by hand and forgetting to sort back. `enforce_sorted=False` does both.
+# - *Longer:* Sequences are sorted by length, so those that continue are the first rows at each step. That is a slice rather than a mask.
+# - *They ask next:* And without packing? Take `output` at each sequence's last step, which is correct for layers that only read forward. A backward
+#   direction starts in the padding, and a second layer reads what that direction wrote.
+# - *The trap:* Sorting by hand and forgetting to restore the order. `enforce_sorted=False` does both.
 # - *Proof:* `proof-padding`.
 #
-# ## Milestone
-# Two layers, both directions, a packed batch: weights from minitorch, results from your library. Then three training
-# steps.
+# ## Milestone: a bidirectional LSTM on a packed batch
+# Two layers, both directions and a packed batch get their weights from minitorch and their results from your library. Then both train for three steps.
 
 # %% tags=["proof-milestone"]
 source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
@@ -383,37 +436,11 @@ for library in (torch, mytorch):
         found.append(round(loss.item(), 4))
 print(losses)
 
-# %% [markdown]
-# ## The real one
-# Here is a step in minitorch: one function for all kinds, and `mode` names the kind.
-
-# %%
-import inspect
-
-from minitorch.ops.nn import recurrent
-
-print(inspect.getsource(recurrent.step))
-for kind in ("RNN", "GRU", "LSTM"):
-    print(kind, "ends in", getattr(torch.nn, kind)(8, 16)(words)[0].grad_fn.name())
-
 # %% [markdown] tags=["short"]
-# `gates` is the input's share, `weights` a dict of the layer's parameters, `_gru` what you write in exercise 4, and
-# `lstm_formula` what you write in exercise 3; `lstm_cell` is the same as a single operation, so that a step leaves one
-# node instead of many. `weight_hr` is PyTorch's `proj_size`: the LSTM's output and `h` are a projection of its memory.
-#
-# In PyTorch, each layer and direction of a float32 LSTM without `proj_size` on a CPU is one call to oneDNN and one node of the graph, as the
-# last line shows. RNN, GRU and any packed batch go through a loop there. On a GPU, cuDNN usually computes all of them.
-# That is fast, but you can't step in between. If you need to, write your own loop around `nn.LSTMCell`, which makes one
-# step.
-#
-# In these layers step t needs the state of step t − 1: a hundred words are a hundred products in a row, however many cores
-# there are. (Without the nonlinearity, as in state-space models, a recurrence can be computed in parallel.) Attention ([chapter 14](14_attention.ipynb)) gives up the state and computes all positions
-# at once.
-#
 # ## Rapid fire
-# 1. How many parameters does `LSTM(8, 16)` have? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases: 1,664.
-# 2. Does an LSTM's number of parameters depend on the sequence's length? No, the weights are shared by all steps.
-# 3. Where does an LSTM's `dropout=` act? Between layers. With one layer nowhere, and PyTorch warns.
+# 1. How many parameters does `LSTM(8, 16)` have? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases, which is 1,664.
+# 2. Does an LSTM's number of parameters depend on the sequence length? No, because all steps share the weights.
+# 3. Where does an LSTM's `dropout=` act? Between layers. With one layer it acts nowhere, and PyTorch warns.
 # 4. Is an LSTM's initial state learned? No, it is zeros unless you pass one.
 # 5. What is the order of an LSTM's gates in the weights? i, f, g, o.
 
@@ -435,18 +462,41 @@ print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros,
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A recurrent network is a loop: one step, shared weights, a state.
-# 2. Back through k steps: k times the same matrix, k slopes of tanh.
-# 3. Vanishing is easy to miss, exploding isn't. Clip against exploding.
-# 4. In pieces: pass the state on, detached.
-# 5. LSTM: c' = f·c + i·g, h' = o·tanh(c'). Along c, the derivative is f.
+# 1. A recurrent network is a loop with one step, shared weights and a state.
+# 2. Back through k steps, the gradient is multiplied k times by the same matrix and by derivatives of tanh.
+# 3. Vanishing gradients are easy to miss, exploding ones aren't. Clip against exploding.
+# 4. Over segments, pass the state on, detached.
+# 5. LSTM: c' = f·c + i·g and h' = o·tanh(c'). Along c, the derivative is f.
 # 6. A forget bias near ln(T − 1) makes an LSTM start by keeping for T steps.
-# 7. GRU: h' = (1 − z)·n + z·h; one state, three parts.
-# 8. `output` is the last layer at all steps; `h` all layers at their last step.
-# 9. Both ways: take `h[-2]` and `h[-1]`, not `output[-1]`.
-# 10. Padding is read like words, unless you pack.
+# 7. GRU: h' = (1 − z)·n + z·h, with one state and three parts.
+# 8. `output` is the last layer at all steps, and `h` is all layers at their last step. In both directions take `h[-2]` and `h[-1]`.
+# 9. Padding is read like words, unless you pack.
+# 10. A linear recurrence can be computed by a parallel scan, but its state has a fixed size.
 #
 # ## You try
-# [The exercises](../exercises/15_recurrent_networks.ipynb): predict shapes; write the loop over time, the LSTM's step,
-# the GRU's, and the layers around them; backpropagate through time by hand; repair a classifier whose answer depends on its neighbours; measure how far a layer
+# In [the exercises](../exercises/15_recurrent_networks.ipynb) you predict shapes; write the loop over time, the LSTM's step, the GRU's, and the layers
+# around them; backpropagate through time by hand; fix a classifier whose answer depends on the rest of the batch; and measure how far back a layer
 # sees. [Chapter 16](16_losses_and_optimizers.ipynb) trains what you have built.
+
+# %% [markdown]
+# ## If you have time
+# ### The real one
+# This is a step in minitorch, where one function serves all kinds of layers and `mode` names the kind:
+
+# %%
+import inspect
+
+from minitorch.ops.nn import recurrent
+
+print(inspect.getsource(recurrent.step))
+for kind in ("RNN", "GRU", "LSTM"):
+    print(kind, "ends in", getattr(torch.nn, kind)(8, 16)(words)[0].grad_fn.name())
+
+# %% [markdown]
+# `gates` is the input's contribution, `weights` a dict of the layer's parameters, `_gru` what you write in exercise 4, and `lstm_formula` what you write
+# in exercise 3. `lstm_cell` is the same as a single operation, so that a step leaves one node instead of many. `weight_hr` is PyTorch's
+# `proj_size`, which makes the LSTM's output and `h` a projection of its memory.
+#
+# In PyTorch, each layer and direction of a float32 LSTM without `proj_size` on a CPU is one call to oneDNN and one node of the graph, as the last line shows.
+# RNN, GRU and any packed batch go through a loop there. On a GPU, cuDNN usually computes all of them. That is fast, but you can't change anything
+# inside. If you need to, write your own loop around `nn.LSTMCell`, which makes one step.
