@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Mock interview
-# After this chapter you'll have been interviewed, in six rounds that are drawn from the whole course, and you'll know
-# how far you can trust your own confidence. You'll also have a plan for the two rounds in which it is easiest to lose your
-# head: debugging and estimating. An interview takes 45 minutes, whenever you like.
+# After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how far you can trust
+# your own confidence. You will also have a plan for the rounds in which it is easiest to lose your head: debugging, estimating, and sizing a
+# system. An interview takes 45 minutes, whenever you like.
 #
 # ## Ten questions, and how sure are you?
-# Write down an answer to each, and beside it how sure you are: 10, 30, 50, 70 or 90 percent. The answers
-# are below the next cell, so finish your list before you scroll.
+# Write down an answer to each question, and beside it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the next cell, so finish
+# your list before you scroll.
 #
 # 1. What is the shape of `torch.zeros(3, 1) - torch.zeros(3)`?
 # 2. What is the dtype of `torch.arange(3) / 2`?
@@ -15,7 +15,7 @@
 # 5. What is the shape of the weight of `nn.Linear(3, 4)`?
 # 6. `y = x.detach()`, then `y[0] = 7`. Does `x` change?
 # 7. A classifier of ten classes knows nothing. What is its loss?
-# 8. `StepLR(optimizer, 2)` starts with a rate of 1. What is it after three epochs?
+# 8. `StepLR(optimizer, 2)` starts with a learning rate of 1. What is it after three epochs?
 # 9. A new batch norm sees one batch whose mean is 10. What is its running mean?
 # 10. Into how many pieces does `chunk(4)` cut nine rows?
 
@@ -59,11 +59,11 @@ print(f"Brier score {calibration.brier(pairs):.2f}; saying 50 % each time gives 
 print(calibration.bars(calibration.levels(pairs)))
 
 # %% [markdown]
-# This reader would do better by shrugging: saying 50 % each time gives a lower score. The **Brier score** is the
-# mean squared distance between the probability you said and what happened: 1 for a right answer, 0 for a wrong one. Your confidence is
-# *calibrated* if 70 % of the answers you were 70 % sure of are right, and likewise for the other levels.
+# This reader would get a better score by saying 50 % each time, because lower scores are better. The **Brier score** is the mean squared difference
+# between the stated probability and the outcome, which is 1 for a correct answer and 0 for an incorrect one. Your confidence is *calibrated* if 70 %
+# of the answers you were 70 % sure of are correct, and likewise for the other levels.
 #
-# The slider makes the reader more or less sure of every answer, and leaves the answers alone:
+# The slider makes the reader more or less confident in every answer, while the answers stay the same:
 
 
 # %% tags=["proof-shift"]
@@ -85,22 +85,48 @@ print({points: round(shifted(points)[1], 2) for points in (-40, -30, -20, -10, 0
 pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
-# With about thirty points less, this reader's score is best. In an interview that is the difference between "It is a view" and "I think it's a view,
-# and I'd check `data_ptr`".
+# This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a view" and "I think it's
+# a view, and I'd check `data_ptr`".
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
-# - *Thirty seconds:* What you know, how sure you are, and how you'd find out: "I'd expect a copy here, since the
-#   strides don't fit. I'd compare `data_ptr`."
-# - *Longer:* Interviewers ask until they reach the edge of what you know. What you do there is part of what they want to see.
+# - *Thirty seconds:* I say what I know, how sure I am, and how I'd find out. For example: "I'd expect a copy here, because the strides don't fit. I'd
+#   compare `data_ptr` to be sure."
+# - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want to see.
 # - *They ask next:* How would you check that in one line? Have that line ready: `is`, `data_ptr`, `_version`, `grad_fn`.
-# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts: at 90 % a wrong answer adds 0.81 to
-#   the sum of the Brier score, at 50 % it adds 0.25.
+# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts, because at 90 % a wrong answer adds 0.81 to the
+#   sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
 #
-# ## Which question comes next?
-# You have 300 questions and an evening. The simplest plan goes through them in order, and never reaches chapter 23. Asking at random
-# spends most of the time on what you know. So let a card *rest*, longer each time you know it:
+# ## How an interview loop is built in 2026
+# Loops differ from company to company, so ask the recruiter for the list of rounds and for what may be looked up. These are common at companies that
+# train models, and the last column says where to practise:
+#
+# | round | minutes | what is graded | in this course |
+# |---|---|---|---|
+# | screen | 45 to 60 | one concept explained, one small piece of code | rapid fire, explain |
+# | ML coding | 45 to 60 | attention, sampling, a loss or a norm from memory, with shapes said aloud | whiteboard; the core exercises |
+# | ML debugging | 45 to 60 | a training script with several faults, and a test for each | debug; the *repair* exercises |
+# | systems and capacity | 60 | requirements, memory and throughput in numbers, what fails first | estimate; chapters 22b to 23b |
+# | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
+# | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
+#
+# In coding rounds, documentation is often allowed while searching for the solution isn't. Some companies, such as Meta, have added a round with an AI
+# assistant, in which you are graded on how you divide the problem and how you verify what the assistant wrote.
+#
+# **Interview · How do you work in a coding round with an AI assistant?**
+#
+# - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one piece at a time, read
+#   each line as I would in a code review, and test it on an input whose answer I know.
+# - *Longer:* The grade is for the decomposition, the verification and the explanation. So I say what I expect from each piece before I run it.
+# - *They ask next:* How do you verify generated attention code? With sizes that all differ, a changed future token, and the comparison with
+#   `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
+# - *The trap:* Accepting code because it runs. Nine of the fourteen faults below run and leave the loss as it should be.
+# - *Proof:* `proof-losses`, `proof-assertion`.
+#
+# ## Which question comes next? Spaced repetition
+# You have 300 questions and an evening. The simplest plan asks them in order and never reaches chapter 23, while asking at random spends most of the
+# time on what you already know. So let a card *rest*, for longer each time you know it:
 
 # %% tags=["proof-rests"]
 import numpy as np
@@ -130,9 +156,9 @@ counts = {name: (asked(knows), np.arange(1, len(asked(knows)) + 1)) for name, kn
 pictures.curves(counts, xlabel="day", ylabel="times asked")
 
 # %% [markdown]
-# **Break it.** Two cards ask nearly the same thing, but each rests on its own. You fail `view` today and aren't asked about `reshape` for a month.
-# What is weak is a *topic*, not a card. `course interview` looks at both: cards that you failed the last time come first and cards
-# that rest come last. The others are sorted by topic, those with the largest share of missing points first.
+# **Break it.** Two cards ask nearly the same thing, but each of them rests separately. You fail `view` today, and aren't asked about `reshape` for a
+# month. The weakness is a *topic*, not a single card. So `course interview` looks at both: cards that you failed the last time come first, and cards
+# that rest come last. The others are sorted by topic, and topics with the largest share of missed points come first.
 
 # %% tags=["proof-weak"]
 from course.interview.cards import Card
@@ -147,21 +173,22 @@ print({topic: round(share, 2) for topic, share in sorted(weak.items())})
 chosen = order(cards.values(), past, cards, now=60.0, rng=np.random.default_rng(3))
 print([card.name for card in chosen])
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # A topic that hasn't been asked about counts as half known, so it comes between the two.
 #
 # **Interview · You have three evenings. How do you prepare?**
 #
-# - *Thirty seconds:* Ask first, read afterwards. A round of rapid fire finds the weak topics in ten minutes; read those sections,
-#   write their code once, and ask yourself again the next day.
-# - *Longer:* Let what you know rest for longer each time, and keep the last evening for speaking aloud.
-# - *They ask next:* How do you know that you know it? You can say it without the page, name the exception, and write the line that shows it.
-# - *The trap:* Reading the same chapter twice. It feels like knowing, but it tests nothing. One answer to `hooks` told more.
+# - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read those sections, write
+#   their code once, and test myself again the next day.
+# - *Longer:* What I know rests for longer each time, and the last evening is for speaking aloud.
+# - *They ask next:* How do you know that you know something? I can say it without the page, name the exception, and write the line that shows it.
+# - *The trap:* Reading the same chapter twice. It feels like knowledge, but it tests nothing, whereas one failed question shows what is missing.
 # - *Proof:* `proof-rests`, `proof-weak`.
-#
+
+# %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
-# You have fifteen minutes for attention, a loss or a layer. Start with a comment that says the shapes. It costs a minute and
-# finds the mistake that raises nothing:
+# You have fifteen minutes for attention, a loss or a layer. Start with a comment that states the shapes. It costs a minute, and it finds the mistake
+# that raises no error:
 
 # %% tags=["proof-shapes"]
 torch.manual_seed(0)
@@ -189,22 +216,22 @@ print(
 )
 
 # %% [markdown]
-# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, and the best that a model can
-# do is to predict their mean. It trained, it raised nothing, and it learned nothing.
+# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, and the best that a model can do then is to
+# predict their mean. It trained without an error, and it learned nothing.
 #
 # **Interview · What do you write first at the whiteboard?**
 #
-# - *Thirty seconds:* The signature and the shapes of what comes in and goes out, with names: batch, heads, length, width. Then the
-#   line that contracts a dimension, then the rest.
-# - *Longer:* Say what you leave out (masks, dtypes, devices), so that it counts as a choice. Then try it on the smallest input that isn't
+# - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads, length and width. Then I write the
+#   line that contracts a dimension, and then the rest.
+# - *Longer:* I say what I leave out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the smallest input that isn't
 #   square.
 # - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ, such as (2, 3, 5), so the batch isn't 1.
-# - *The trap:* Testing with a square matrix or a batch of one. Transposed weights and lost dimensions fit there.
+# - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# You get a program of 80 lines that trains a small language model, and four reports about it. The four are drawn
-# from fourteen. Which of the fourteen can you see in the loss? Here is the program with one fault at a time:
+# You get a program of 80 lines that trains a small language model, and four reports about it. The four faults are drawn from fourteen. Which of the
+# fourteen can you see in the loss? The cell runs the program with one fault at a time:
 
 # %% tags=["proof-losses"]
 import warnings
@@ -225,11 +252,11 @@ said = "; ".join(f"{name}: {losses[-1]:.1f}" for name, losses in shown.items())
 pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=f"Held-out losses after six epochs. {said}.")
 
 # %% [markdown]
-# Nine of fourteen leave the loss as it should be. And the two lowest curves are the worst: a quarter of the tokens are drawn at
-# random, so no honest model gets below 0.95. A loss that is too good to be true is a fault, too.
+# Nine of the fourteen leave the loss as it should be. The two lowest curves are the worst: a quarter of the tokens are drawn at random, so no honest
+# model gets below 0.95. A loss that is too good is a fault as well.
 #
-# So look at the loss first, but have a number to compare it with. Then ask one question after another, each answered by a line of code.
-# Here are three of them, on four programs:
+# So look at the loss first, but have a number to compare it with. Then ask one question after another, each of which a line of code answers. Here are
+# three of them, for four programs:
 
 
 # %% tags=["proof-checks"]
@@ -259,30 +286,30 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
     print(f"{name:20} {first_loss(program):>22} {certain(program):>19} {moved(program):>17}")
 
 # %% [markdown]
-# The first loss is near ln 8 in all four, so it finds none of the faults. A model that always predicts the right token should have a loss
-# of 0, and checking that finds two of them. A weight that hardly moves gives away the third. In a whole program, check five things in this order:
+# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct token should have a loss of
+# 0, and checking that finds two of them. A weight that hardly moves reveals the third. In a whole program, check five things in this order:
 #
 # 1. *The data:* print one batch, decoded. Are the targets what you think they are?
-# 2. *The loss:* what should it be at the start, and what is its floor? What does it say to a perfect answer?
+# 2. *The loss:* what should it be at the start, what is its floor, and what is it for a perfect prediction?
 # 3. *The gradients:* does each parameter have one, is it from this step, and does the weight move as far as it should?
-# 4. *The modes:* is evaluation in eval mode, without gradients, and does training go on in train mode?
-# 5. *The bookkeeping:* order of `step` calls, weighted means, copies of what is kept.
+# 4. *The modes:* is evaluation in eval mode, without gradients, and does training continue in train mode?
+# 5. *The bookkeeping:* the order of `step` calls, weighted means, copies of what is kept.
 #
 # **Interview · A run doesn't learn. What do you check first, second and third?**
 #
-# - *Thirty seconds:* A batch, with its targets. Then the loss: at the start, for a perfect answer, and on one batch that the model
-#   should be able to learn by heart. Then whether each parameter has a new gradient and moves.
-# - *Longer:* That order follows the data through the program, and each check cuts off what lies before it.
-# - *They ask next:* Why not begin with the learning rate? Because it is a guess that changes every number at once.
-# - *The trap:* Changing two things at a time, or trusting the first loss: it is near ln 8 in all four programs.
+# - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and on one batch that the
+#   model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
+# - *Longer:* That order follows the data through the program, and each check rules out everything before it.
+# - *They ask next:* Why not begin with the learning rate? Because it is a guess that changes all the numbers at once.
+# - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
 # - *Proof:* `proof-checks`.
 #
 # **Interview · Validation looks better than it can be. Name four causes.**
 #
-# - *Thirty seconds:* The target is in the input (a missing shift, a mask with the wrong polarity); rows of the validation set in the
-#   training set; batch statistics of the validation set itself; a mean in which easy batches count more.
-# - *Longer:* Know the floor. For random tokens it is their entropy, for a benchmark it is what people reach.
-# - *They ask next:* How do you prove a leak? Change what the model may not see, and check whether an output moves.
+# - *Thirty seconds:* The target is in the input, because of a missing shift or a mask with the wrong polarity. Rows of the validation set are in the
+#   training set. Batch norm uses the statistics of the validation batch. Or the mean gives easy batches more weight.
+# - *Longer:* Know the floor. For random tokens it is their entropy, and for a benchmark it is what people reach.
+# - *They ask next:* How do you prove a leak? I change what the model isn't allowed to see, and check whether an output moves.
 # - *The trap:* Reporting the number before you have looked for a leak.
 # - *Proof:* `proof-losses`, `proof-leak`.
 
@@ -297,32 +324,31 @@ for name in ("no fault", "mask polarity"):
     print(f"{name:14} another last token changes the outputs at", [place for place in range(8) if change[place] > 1e-4])
 
 # %% [markdown]
-# What do you *say* meanwhile? Three sentences, again and again: what you see, what could cause it, and what you'll look at to
-# decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input. I'll print one
-# row and its target." Silence reads as being stuck, and a fault that you name and then dismiss still counts.
+# What do you *say* in the meantime? Repeat three sentences: what you see, what could cause it, and what you will look at to decide. "The loss is 0.00
+# after six epochs. Either the data is trivial or the target is in the input. I'll print one row and its target." Silence reads as being stuck,
+# whereas a hypothesis that you name and then rule out still counts in your favour.
 #
 # **Interview · How do you think aloud in a debug round?**
 #
-# - *Thirty seconds:* Observation, hypothesis, test. Say what each outcome of the test would mean before you run it.
-# - *Longer:* Write the test down as an assertion. It proves that the fault was there, and it keeps the fault from coming back.
+# - *Thirty seconds:* I go through observation, hypothesis and test, and I say what each outcome of the test would mean before I run it.
+# - *Longer:* I write the test as an assertion. It proves that the fault was there, and it keeps the fault from coming back.
 # - *They ask next:* When do you stop? When each report is explained by a line, and each has a test that failed before and passes now.
-# - *The trap:* Mending what looks odd. Nine of the faults change nothing in the loss, so "it still trains" proves nothing.
+# - *The trap:* Fixing what looks odd. Nine of the faults change nothing in the loss, so "it still trains" proves nothing.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 
 # %% tags=["proof-assertion"]
 spoiled = faults.load(faults.planted([faults.named("best weights are an alias")]))
 clean = faults.load(faults.clean())
-for name, program in (("with the fault", spoiled), ("mended", clean)):
+for name, program in (("with the fault", spoiled), ("fixed", clean)):
     model, best, history = program.train(epochs=2)
     shared = sum(each.data_ptr() == best[key].data_ptr() for key, each in model.state_dict().items())
-    print(
-        f"{name:15} held-out losses {[round(loss, 1) for _, loss in history]}, best weights that are the model's own: {shared} of {len(best)}"
-    )
+    print(f"{name:15} held-out losses {[round(loss, 1) for _, loss in history]}, ", end="")
+    print(f"best weights that share the model's memory: {shared} of {len(best)}")
 
 # %% [markdown]
 # ## Estimate before you calculate
-# An estimate has three parts: what is counted, how many there are, and how large one is. Say them in that order, and round early. The first
-# one to know is sixteen bytes a parameter. Count them on a real step:
+# An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round early. The first number
+# to know is sixteen bytes per parameter. Count them on a real step:
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
@@ -341,7 +367,7 @@ print(sizes, "→", f"{sum(sizes.values()):.0f} bytes a parameter")
 print(f"7 billion parameters: {16 * 7} GB, so one GPU of 80 GB isn't enough")
 
 # %% [markdown]
-# Activations come on top, and they grow with the batch. So does, at inference, the key-value cache:
+# Activations come on top, and they grow with the batch. At inference, so does the key-value cache:
 
 
 # %% tags=["proof-cache"]
@@ -366,21 +392,21 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 # %% [markdown]
 # **Interview · How much memory does it take to train 7 billion parameters?**
 #
-# - *Thirty seconds:* Mixed precision with Adam: 2 bytes for the weight, 2 for its gradient, 4 for the master weight, 8 for two moments. 16
-#   bytes times 7 billion are 112 GB, without activations.
+# - *Thirty seconds:* In mixed precision with Adam it takes 2 bytes for the weight, 2 for its gradient, 4 for the master weight and 8 for two moments.
+#   16 bytes times 7 billion are 112 GB, without activations.
 # - *Longer:* That doesn't fit on one GPU of 80 GB. Sharded over eight it is 14 GB each, which leaves room for activations.
-# - *They ask next:* And for inference? 14 GB for the weights, and the cache: 4.3 GB for 8,192 tokens with 32 layers and 32 heads of width 128.
-# - *The trap:* Counting only the weights. They are an eighth of it.
+# - *They ask next:* And for inference? The weights take 14 GB. The cache takes 4.3 GB for 8,192 tokens with 32 layers and 32 heads of width 128.
+# - *The trap:* Counting only the weights, which are an eighth of it.
 # - *Proof:* `proof-16-bytes`, `proof-cache`.
 #
 # **Interview · How long does it take to train 7 billion parameters on a trillion tokens?**
 #
-# - *Thirty seconds:* Six operations for each parameter and token: 6 · 7·10⁹ · 10¹² = 4.2 · 10²². At 4 · 10¹⁴ a second on each of 256 GPUs
+# - *Thirty seconds:* Training takes six operations per parameter and token: 6 · 7·10⁹ · 10¹² = 4.2 · 10²². At 4 · 10¹⁴ per second on each of 256 GPUs
 #   that is 4.1 · 10⁵ seconds, or five days.
-# - *Longer:* Two of the six are the forward pass: a multiplication and an addition. The backward pass needs two products of that size.
-# - *They ask next:* What is left out? Attention's own products, which grow with the length, and everything that waits. Half of
+# - *Longer:* Two of the six are the forward pass, a multiplication and an addition. The backward pass needs two matrix multiplications of that size.
+# - *They ask next:* What is missing? Attention's own matrix multiplications, which grow with the length, and all the waiting. Reaching half of
 #   the peak is already good.
-# - *The trap:* Using the peak that the vendor prints, with sparsity.
+# - *The trap:* Using the vendor's peak with sparsity.
 # - *Proof:* `proof-six`.
 
 # %% tags=["proof-six"]
@@ -399,11 +425,45 @@ operations = sum(2 * n * k * m for n, k, m in shapes)
 print(operations, "=", operations // (32 * weight.numel()), "× 32 rows ×", weight.numel(), "parameters")
 print(f"{6 * 7e9 * 1e12 / (256 * 4e14) / 86400:.1f} days")
 
+# %% [markdown]
+# ### A capacity question
+# A product manager wants a 70-billion-parameter model for 20 requests per second. Each request takes 25 seconds and has 4,096 tokens in its cache. The
+# model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second times seconds per request gives the number of
+# requests that are in the system at once:
+
+# %% tags=["proof-capacity"]
+together = 20 * 25  # requests per second times seconds per request
+weights, caches = 70e9 * 2 / 1e9, together * cache(4096, 8, layers=80)
+usable, bandwidth = 0.9 * 80, 3350  # GB and GB/s of one H100
+print(
+    f"{together} requests at once, {caches / together:.2f} GB each: {caches:.0f} GB of caches, {weights:.0f} GB of weights"
+)
+print(
+    f"at least {(weights + caches) / usable:.1f} GPUs, so two replicas of 8: {2 * weights + caches:.0f} of {16 * usable:.0f} GB"
+)
+step = (2 * weights + caches) / (16 * bandwidth)
+print(
+    f"a token reads all of it once: {1000 * step:.0f} ms, so at most {1 / step:.0f} tokens per second for each request"
+)
+
+# %% [markdown]
+# **Interview · How many GPUs do you need to serve a 70-billion-parameter model to 500 users at once?**
+#
+# - *Thirty seconds:* The weights are 140 GB in bfloat16. With 8 key-value heads a cache of 4,096 tokens is 1.3 GB, so 500 of them are 670 GB. With
+#   72 usable GB per GPU I need at least 12, and I'd take 16 as two replicas of eight.
+# - *Longer:* Memory isn't the only limit. Each decoding step reads weights and caches once, about 950 GB over 16 GPUs of 3.35 TB/s, which takes
+#   18 ms. So each user gets at most 56 tokens per second.
+# - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic. Paged caches avoid reserving the
+#   longest length for everybody ([chapter 22b](22b_memory.ipynb)).
+# - *The trap:* Dividing the weights by 80 GB. Here the caches need five times as much as the weights.
+# - *Proof:* `proof-capacity`.
+
 # %% [markdown] tags=["short"]
-# ## Hold one
-# The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have buttons. In a terminal
-# `course interview` holds the same one, with `--round debug`, `--minutes 20`, or `--no-clock` if a running clock is in your way. You can stop at any time, and the interview goes on where you left
-# it. `course interview --export cards.txt` makes cards for Anki, and `--export questions.html` a page to print.
+# ## Run an interview
+# The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have buttons. In a terminal,
+# `course interview` runs the same interview, with `--round debug`, `--minutes 20`, or `--no-clock` if a running clock is in your way. You can stop at
+# any time, and the interview continues where you left it. `course interview --export cards.txt` makes cards for Anki, and
+# `--export questions.html` makes a page to print.
 
 # %%
 from course.interview import notebook
@@ -413,23 +473,23 @@ notebook.show()
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What Brier score do you get if you say 50 % each time? 0.25.
-# 2. What does a loss below its floor suggest? That the target is in the input.
-# 3. Memory of Adam in mixed precision for each parameter, without activations? 16 bytes.
+# 2. What does a loss below its floor suggest? It suggests that the target is in the input.
+# 3. How much memory does Adam in mixed precision take per parameter, without activations? 16 bytes.
 # 4. How many operations does training take for each parameter and token? Six.
-# 5. What does a good test of a bug do before the bug is mended? It fails.
+# 5. What does a good test of a bug do before the bug is fixed? It fails.
 #
 # ## Ten lines to remember
 # 1. Say how sure you are, and how you'd check.
-# 2. Ask first, read afterwards. Let what you know rest.
-# 3. What is weak is a topic, not a card.
-# 4. Shapes first, then code, then a small input that isn't square.
-# 5. Observation, hypothesis, test: aloud.
-# 6. Data, loss, gradients, modes, bookkeeping: in this order.
+# 2. Test yourself first and read afterwards. Let what you know rest.
+# 3. The weakness is a topic, not a card.
+# 4. Write shapes first, then code, then a small input that isn't square.
+# 5. Observation, hypothesis, test: say all three aloud.
+# 6. Check data, loss, gradients, modes and bookkeeping, in this order.
 # 7. Know the loss at the start and its floor. Too good is a fault.
-# 8. One change at a time, and an assertion for each fault.
-# 9. Estimates: what is counted, how many, how large one is.
-# 10. 16 bytes a parameter, 6 operations for each parameter and token.
+# 8. Make one change at a time, and write an assertion for each fault.
+# 9. In an estimate, say what is counted, how many there are, and how large each is.
+# 10. 16 bytes per parameter, and 6 operations per parameter and token.
 #
 # ## You try
-# [Six exercises](../exercises/25_mock_interview.ipynb), one for each round, 18 points: score your confidence, give counterexamples, predict a loop, write a linear layer, repair a
-# program with four faults, and estimate. Then hold an interview a day, until your curve lies near the diagonal.
+# In [six exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples, predict a loop, write a
+# linear layer, fix a program with four faults, and estimate. Then run an interview a day, until your curve lies near the diagonal.

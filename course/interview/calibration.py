@@ -57,7 +57,7 @@ def verdict(pairs: Iterable[tuple[int, bool]]) -> str:
     mean = f"{said:.0f} % sure on average, and right in {100 * was:.0f} %"
     if abs(apart) < 10:
         return f"{mean}: your confidence fits."
-    return f"{mean}: {'you are surer than you should be' if apart > 0 else 'you know more than you think'}."
+    return f"{mean}: {'you are overconfident' if apart > 0 else 'you are underconfident'}."
 
 
 def bars(found: Iterable[Level], width: int = 30) -> str:

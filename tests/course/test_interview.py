@@ -808,8 +808,8 @@ def test_the_curve_and_the_brier_score() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ([(90, False), (90, True)], "surer than you should be"),
-        ([(10, True), (30, True)], "know more than you think"),
+        ([(90, False), (90, True)], "overconfident"),
+        ([(10, True), (30, True)], "underconfident"),
         ([(50, True), (50, False)], "your confidence fits"),
     ],
 )
