@@ -92,31 +92,37 @@ prediction = [6, 6, 2, 12]
 def scatter():
     """Divides `inputs` over the GPUs whose numbers are in `device_ids`.
 
-    A tensor is divided into chunks of rows (`inputs.chunk(n)`), each moved to its `device("cuda", number)`. The result is a
-    tuple of these chunks, of which there may be fewer than GPUs. If `inputs` is a tuple, each element is scattered and each GPU
-    gets a tuple; the result is a list that is as long as the shortest of the scattered elements. Anything else, and an empty
-    tuple, goes to all GPUs as it is; the result is a list with one entry for each GPU.
+    A tensor is divided into chunks of rows (`inputs.chunk(n)`), each moved to its
+    `device("cuda", number)`. The result is a tuple of these chunks, of which there may be fewer
+    than GPUs. If `inputs` is a tuple, each element is scattered and each GPU gets a tuple; the
+    result is a list that is as long as the shortest of the scattered elements. Anything else,
+    and an empty tuple, goes to all GPUs as it is; the result is a list with one entry for each
+    GPU.
     """
 
 
 def replica():
-    """Returns a shallow copy of a module, in which parameters and buffers are copies on `where` that autograd recorded.
+    """Returns a shallow copy of a module with recorded copies of parameters and buffers on `where`.
 
-    `object.__new__(type(module))` makes an object without calling `__init__`. Its `__dict__` is a copy of the module's,
-    but with new tables `_parameters`, `_buffers` and `_modules`. A parameter `p` becomes `p.to(where)`, which isn't a
-    parameter any more: it is an ordinary attribute of the replica, in its `__dict__`, and `_parameters` stays empty. A
-    buffer becomes `b.to(where)`, in `_buffers`, and a child becomes its replica, in `_modules`. None stays None.
+    `object.__new__(type(module))` makes an object without calling `__init__`. Its `__dict__` is
+    a copy of the module's, but with new tables `_parameters`, `_buffers` and `_modules`. A
+    parameter `p` becomes `p.to(where)`, which isn't a parameter any more: it is an ordinary
+    attribute of the replica, in its `__dict__`, and `_parameters` stays empty. A buffer becomes
+    `b.to(where)`, in `_buffers`, and a child becomes its replica, in `_modules`. None stays
+    None.
 
-    `made` is a dict from tensors and modules that have been copied to their copies, so that a tensor or module that occurs
-    twice, such as a tied weight, is copied once. Pass it on to the children.
+    `made` is a dict from tensors and modules that have been copied to their copies, so that a
+    tensor or module that occurs twice, such as a tied weight, is copied once. Pass it on to the
+    children.
     """
 
 
 def gather():
     """Joins the results of all GPUs on the GPU with the number `where`.
 
-    Tensors are concatenated along their rows (`cat`), and 0-d tensors become a vector. If the results are tuples, the
-    first elements are gathered, then the second ones and so on, and a tuple of these is returned.
+    Tensors are concatenated along their rows (`cat`), and 0-d tensors become a vector. If the
+    results are tuples, the first elements are gathered, then the second ones and so on, and a
+    tuple of these is returned.
     """
 
 
@@ -351,28 +357,31 @@ def gather(outputs, where):
 
 # %% docstrings="gpus_ring"
 def reduce_scatter_ring():
-    """Adds up the ranks' chunks around the ring, in place: chunk `r` of rank `r` becomes the sum of all ranks' chunk r.
+    """Adds up the ranks' chunks in place: chunk `r` of rank `r` becomes the sum of all chunks r.
 
-    `chunks` is a list or tuple with one tensor for each rank; write into these tensors instead of replacing them. In each of
-    n - 1 steps a rank sends one chunk to the right and adds the tensor from the left to its own chunk of the same number.
-    Rank r starts by sending chunk r - 1. In each later step it sends the chunk to which it has just added.
+    `chunks` is a list or tuple with one tensor for each rank; write into these tensors instead
+    of replacing them. In each of n - 1 steps a rank sends one chunk to the right and adds the
+    tensor from the left to its own chunk of the same number. Rank r starts with chunk r - 1. In
+    each later step it sends the chunk to which it has just added.
     """
 
 
 def all_gather_ring():
-    """Passes the chunks around the ring, in place: chunk `r` of every rank becomes that of rank r.
+    """Passes the chunks around in place: chunk `r` of every rank becomes that of rank r.
 
-    In each of n - 1 steps a rank sends one chunk to the right and overwrites one of its own with the tensor from the
-    left (`recv(tensor, src)` does that). Rank r starts by sending its own chunk, chunk r.
+    In each of n - 1 steps a rank sends one chunk to the right and overwrites one of its own
+    with the tensor from the left (`recv(tensor, src)` does that). Rank r starts by sending its
+    own chunk, chunk r.
     """
 
 
 def all_reduce():
     """Overwrites the tensor of every rank with the sum over all ranks.
 
-    The elements are divided, in order, into one chunk for each rank: `n // size` elements in each, and one more in the first
-    `n % size`. Then both halves of the ring run. Nothing is recorded, so use `with no_grad():`. The tensor need not be
-    contiguous: work on `tensor.contiguous().view(-1)`, which is a copy in that case, and write the result back.
+    The elements are divided, in order, into one chunk for each rank: `n // size` elements in
+    each, and one more in the first `n % size`. Then both halves of the ring run. Nothing is
+    recorded, so use `with no_grad():`. The tensor need not be contiguous: work on
+    `tensor.contiguous().view(-1)`, which is a copy in that case, and write the result back.
     """
 
 
@@ -569,29 +578,31 @@ def all_reduce(tensor):
 
 # %% docstrings="gpus_ddp"
 def in_buckets():
-    """Returns the parameters in buckets, from the last parameter to the first, as a list of lists.
+    """Returns the parameters in buckets, a list of lists, from the last parameter to the first.
 
-    A parameter is added to the last bucket, unless this bucket already has `capacity` bytes or more (the sum of
-    `parameter.nbytes`), in which case a new bucket begins.
+    A parameter is added to the last bucket, unless this bucket already has `capacity` bytes or
+    more (the sum of `parameter.nbytes`), in which case a new bucket begins.
     """
 
 
 def on_gradient():
-    """The hook of each parameter, which runs in the backward pass as soon as the parameter's gradient is complete.
+    """Runs in the backward pass as soon as the gradient of `parameter` is complete.
 
-    `self.averages` says whether the last forward pass ran outside `no_sync`, wherever the backward pass runs. If it is False,
-    the hook does nothing. Otherwise it adds the parameter to the set `self.arrived`. Then, as long as the next bucket,
-    `self.buckets[self.reduced]`, is complete, it calls `average_gradients(bucket)` and counts the bucket in `self.reduced`, so
-    that a full bucket waits for those before it. After the last bucket the set is empty and the count 0 again, ready for
-    the next pass.
+    `self.averages` says whether the last forward pass ran outside `no_sync`, wherever the
+    backward pass runs. If it is False, the hook does nothing. Otherwise it adds the parameter
+    to the set `self.arrived`. Then, as long as the next bucket, `self.buckets[self.reduced]`,
+    is complete, it calls `average_gradients(bucket)` and counts the bucket in `self.reduced`,
+    so that a full bucket waits for those before it. After the last bucket the set is empty and
+    the count 0 again, ready for the next pass.
     """
 
 
 def average_gradients():
     """Replaces the gradients of these parameters by their means over the ranks.
 
-    All of them are put into one vector, so that `distributed.all_reduce(vector)` is called once, and the means are written back
-    into the gradients in place (`copy_`). Nothing is recorded, so use `with no_grad():`.
+    All of them are put into one vector, so that `distributed.all_reduce(vector)` is called
+    once, and the means are written back into the gradients in place (`copy_`). Nothing is
+    recorded, so use `with no_grad():`.
     """
 
 

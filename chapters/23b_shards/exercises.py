@@ -85,34 +85,39 @@ prediction = [256, 88, 60, 32, 72]
 def in_shards():
     """Returns a tensor's elements in order, as one view for each rank.
 
-    With n elements and `get_world_size()` ranks, each view has `n // size` elements, and the first `n % size` views have one
-    more. They are views of the tensor's own memory, one-dimensional and without history (`detach`). The tensor is contiguous.
-    (Your library has no `tensor_split`.)
+    With n elements and `get_world_size()` ranks, each view has `n // size` elements, and the
+    first `n % size` views have one more. They are views of the tensor's own memory,
+    one-dimensional and without history (`detach`). The tensor is contiguous. (Your library has
+    no `tensor_split`.)
     """
 
 
 def mean_of_shard():
     """Returns this rank's shard of a gradient's mean over the ranks.
 
-    It sends no more than a reduce-scatter does. The gradient itself stays as it is and need not be contiguous. The result has
-    memory of its own, so that it keeps nothing else alive. Nothing is recorded, so use `with no_grad():`.
+    It sends no more than a reduce-scatter does. The gradient itself stays as it is and need not
+    be contiguous. The result has memory of its own, so that it keeps nothing else alive.
+    Nothing is recorded, so use `with no_grad():`.
     """
 
 
 def gather_shards():
     """Overwrites `whole` with the shards of all ranks, of which `shard` is this rank's.
 
-    The shard may have another dtype than the whole. Nothing is recorded, so use `with no_grad():`.
+    The shard may have another dtype than the whole. Nothing is recorded, so use `with
+    no_grad():`.
     """
 
 
 def step():
-    """Averages the gradients of this rank's shards, updates these shards, and gathers the shards of all ranks.
+    """Averages the gradients of this rank's shards, updates these shards, and gathers the
+    shards of all ranks.
 
-    `self.params` has the whole parameters, whose gradients are complete, and `self.shards` has this rank's float32 shards of
-    them, in the same order. `self.optim` is an optimizer of the shards, which reads their `.grad` in float32. The ranks exchange
-    tensors in the parameter's dtype, because converting a bfloat16 gradient before it is averaged would double the traffic.
-    After the step the shards' gradients are None, so that they don't stay in memory.
+    `self.params` has the whole parameters, whose gradients are complete, and `self.shards` has
+    this rank's float32 shards of them, in the same order. `self.optim` is an optimizer of the
+    shards, which reads their `.grad` in float32. The ranks exchange tensors in the parameter's
+    dtype, because converting a bfloat16 gradient before it is averaged would double the
+    traffic. After the step the shards' gradients are None, so that they don't stay in memory.
     """
 
 
@@ -335,25 +340,28 @@ def step(self):
 def unshard():
     """Gathers the whole from all ranks and puts it in its place.
 
-    Make an empty tensor of the whole's shape, dtype and device, gather the shards into it, and give its memory to the whole:
-    `self.whole.storage.flat = made.storage.flat`. (This assignment doesn't count as a write, so autograd doesn't complain.)
+    Make an empty tensor of the whole's shape, dtype and device, gather the shards into it, and
+    give its memory to the whole: `self.whole.storage.flat = made.storage.flat`. (This
+    assignment doesn't count as a write, so autograd doesn't complain.)
     """
 
 
 def reshard():
     """Frees the whole and puts the shard in its place.
 
-    The whole's memory becomes an array of length 0 on the same device, such as `self.shard.storage.flat[:0]`. A tensor also
-    remembers its elements as an array, under "array" in its `__dict__`, which has to be removed too (`pop("array", None)`),
-    because it would keep the memory alive.
+    The whole's memory becomes an array of length 0 on the same device, such as
+    `self.shard.storage.flat[:0]`. A tensor also remembers its elements as an array, under
+    "array" in its `__dict__`, which has to be removed too (`pop("array", None)`), because it
+    would keep the memory alive.
     """
 
 
 def reduce_grad():
     """Passes the mean of the whole's gradient, which is complete, on to the shard.
 
-    `whole.grad` is the gradient from this rank's rows. This rank's shard of the mean over the ranks is added to
-    `self.shard.grad`, which is None at first. Afterwards `whole.grad` is None, and the whole is freed (`self.reshard()`).
+    `whole.grad` is the gradient from this rank's rows. This rank's shard of the mean over the
+    ranks is added to `self.shard.grad`, which is None at first. Afterwards `whole.grad` is
+    None, and the whole is freed (`self.reshard()`).
     """
 
 
