@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Views and layout
-# Four parts of `mytorch`, a picture cut into patches, a model that mixes up its heads, and a cache of unknown size. In
-# exercises 2 to 4 and 8 you write on NumPy alone; elsewhere `torch` is minitorch.
+# You write four parts of `mytorch`, cut a picture into patches, fix a model that mixes up its heads, and measure a
+# cache of unknown size. In exercises 2 to 4 and 8 you use NumPy alone; in the others `torch` is minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -41,76 +41,84 @@ check.show({"prediction": [[int(each) for each in row] for row in prediction]}, 
 # For each of the two lines: is the result of `reshape` a view or a copy? Compare the sizes before and after.
 
 # %% [markdown] hint="views_predict_sharing"
-# `x.t()` has sizes (3, 2) and strides (1, 3). A length of 1 can be put in anywhere. Merging 3 and 2 is another matter.
+# `x.t()` has sizes (3, 2) and strides (1, 3). A dimension of length 1 can be inserted anywhere, whereas merging 3 and 2
+# is another matter.
 
 # %% [markdown] hint="views_predict_sharing"
-# The second line asks for rows of 3 where the view has runs of 3 and 2: that is a copy. In the first line, place 1 along
+# The second line needs rows of 3 where the view has runs of 3 and 2, so it is a copy. In the first line, index 1 along
 # the first dimension of `x.t()` is column 1 of `x`.
 
 # %% mutant="views_predict_sharing"
 # Both lines copied
-# "`reshape` after a transpose copies" is too general. (3, 1, 2) only adds a length of 1 to (3, 2): that is a view.
+# "`reshape` after a transpose copies" is too general. (3, 1, 2) only adds a dimension of length 1 to (3, 2), so it is a
+# view.
 prediction = [[0, 1, 2], [3, 4, 5]]
 
 # %% mutant="views_predict_sharing"
 # Both lines are views
-# The second line can't be a view: its rows of 3 would have to visit places 0 3 1, and no stride jumps by 3 and then by −2.
+# The second line can't be a view, because its rows of 3 would have to visit positions 0 3 1, and no stride jumps by 3
+# and then by −2.
 prediction = [[100, 111, 2], [103, 14, 5]]
 
 # %% mutant="views_predict_sharing"
 # A row in place of a column
-# The tensor was transposed before it was indexed: place 1 of the transposed tensor is a column of `x`.
+# The tensor was transposed before it was indexed, so index 1 of the transposed tensor is a column of `x`.
 prediction = [[0, 1, 2], [13, 14, 15]]
 
 # %% mutant="views_predict_sharing"
 # The rows of the storage
-# These are places 2 and 3 of the storage. The view keeps the strides of `x.t()`, whose rows are the columns of `x`.
+# These are positions 2 and 3 of the storage. The view keeps the strides of `x.t()`, whose rows are the columns of `x`.
 prediction = [[0, 1, 12], [13, 4, 5]]
 
 # %% mutant="views_predict_sharing"
 # The wrong one of the two copies
-# It is the other way round: adding a length of 1 keeps the order, regrouping the numbers of a transposed tensor doesn't.
+# It is the other way round: adding a length of 1 keeps the order, while regrouping the elements of a transposed tensor
+# doesn't.
 prediction = [[100, 101, 2], [103, 4, 5]]
 
 # %% mutant="views_predict_sharing"
 # A reshape back to the old shape
-# `x.t().reshape(2, 3)` has the shape of `x`, but its numbers come in the order 0 3 1 4 2 5. It isn't `x` again.
+# `x.t().reshape(2, 3)` has the shape of `x`, but its elements come in the order 0 3 1 4 2 5, so it isn't `x` again.
 prediction = [[100, 111, 102], [3, 14, 5]]
 
 # %% [markdown] exercise="views_view_strides" kind="core" points="1 3" part="mytorch.strides:infer_size mytorch.strides:view_strides"
 # ### Exercise 2 · The two functions below `view`
-# `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for the
-# shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
-# PyTorch's words for the errors are given: `raise words.wrong_count(size, count)`. You decide when to raise. From chapter 02
-# you have `count_of(size)`, the product of the lengths, and `contiguous_strides(size)`.
+# `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for
+# the shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted`
+# says. PyTorch's error messages are provided in `words`, as in `raise words.wrong_count(size, count)`, and you decide
+# when to raise them. From chapter 02 you have `count_of(size)`, the product of the lengths, and
+# `contiguous_strides(size)`.
 
 
 # %% docstrings="views_view_strides"
 def infer_size():
     """The shape with its -1 replaced by the length that gives it `count` elements.
 
-    Without a -1 it is the shape itself.
+    A shape without a -1 is returned unchanged.
 
     Raises:
         RuntimeError: two lengths are -1 (`words.two_unknown()`); a length is below -1
-            (`words.below_minus_one(size, place)`); no length gives `count` elements
-            (`words.wrong_count(size, count)`); or any length would, because `count` is 0 and another
-            length is 0, too (`words.any_length_fits(size)`).
+            (`words.below_minus_one(size, place)`, where `place` is its index); no
+            length gives `count` elements (`words.wrong_count(size, count)`); or any
+            length would, because `count` is 0 and another length is 0 as well
+            (`words.any_length_fits(size)`).
     """
 
 
 def view_strides():
-    """The strides with which a view of this size and stride is seen in the shape `wanted`, or None.
+    """The strides of a view of this size and stride in the shape `wanted`, or None.
 
-    Both shapes have the same number of elements. From the last dimension on, a dimension joins the run
-    to its right if its stride equals the run's number of elements times the run's innermost stride, or
-    if its length is 1. A run can be split in any way: inside it, each stride is the one to its right
-    times the length there. Two runs stay apart, so each has to be the product of some lengths of
-    `wanted`, in order; if one isn't, there are no strides. A length of 1 in `wanted` belongs to the run
-    to its right, and at the end to the last run.
+    Both shapes have the same number of elements. Starting from the last dimension, a
+    dimension joins the run to its right if its stride equals the run's number of
+    elements times the run's innermost stride, or if its length is 1. A run can be split
+    in any way: within it, each stride is the one to its right times the length there.
+    Runs stay separate, so each run has to be the product of some lengths of `wanted`,
+    in order. If a run isn't such a product, there are no strides. A length of 1 in
+    `wanted` belongs to the run to its right, and a length of 1 at the end belongs to
+    the last run.
 
-    A view without dimensions or without elements is seen with contiguous strides; only a view without
-    elements that is seen in its own shape keeps its strides.
+    A 0-d view and a view without elements get contiguous strides; only a view without
+    elements that is viewed in its own shape keeps its strides.
     """
 
 
@@ -155,17 +163,17 @@ values["the source, after a write into a view"] = x.tolist()
 check.show(values, text="Strides of views, None where there is none; inferred shapes, or their errors.")
 
 # %% [markdown] hint="views_view_strides"
-# Begin with `infer_size`: the product of what is known, then four questions. Two −1? A length below −1? Is the count a
-# multiple of the product? Is the product 0?
+# Begin with `infer_size`: compute the product of the known lengths, then check four things. Are there two −1? Is a
+# length below −1? Is the count a multiple of the product? Is the product 0?
 
 # %% [markdown] hint="views_view_strides"
 # For `view_strides`, go through the old dimensions from the last one on, and keep two numbers: how many elements the
-# present run has, and its innermost stride. When the next dimension doesn't merge, the run is complete.
+# current run has, and its innermost stride. When the next dimension doesn't merge, the run is complete.
 
 # %% [markdown] hint="views_view_strides"
-# A complete run of `run` elements with innermost stride `inner` takes lengths from the end of `wanted`. The first gets
-# the stride `inner`, the next `inner` times the first length, and so on. Their product has to reach `run` exactly; if it
-# jumps past, return None. Then go on taking lengths of 1.
+# A complete run of `run` elements with innermost stride `inner` takes lengths from the end of `wanted`. The first one
+# gets the stride `inner`, the next one `inner` times the first length, and so on. Their product has to reach `run`
+# exactly; if it exceeds it, return None. Then go on taking lengths of 1.
 
 # %% [markdown] hint="views_view_strides"
 # The next dimension merges if `size[dim - 1] == 1 or stride[dim - 1] == run * inner`. Collect the strides in a list from
@@ -174,14 +182,14 @@ check.show(values, text="Strides of views, None where there is none; inferred sh
 
 # %% mutant="views_view_strides"
 # Takes contiguous tensors only
-# A view of a permuted tensor exists as long as nothing is merged across a jump. The strides decide, run by run.
+# A view of a permuted tensor exists as long as nothing is merged across a jump. The strides decide that, run by run.
 def view_strides(size, stride, wanted):
     return contiguous_strides(wanted) if stride == contiguous_strides(size) else None
 
 
 # %% mutant="views_view_strides"
 # Lengths of 1 get in the way
-# Along a length of 1 nobody ever steps, so its stride says nothing: such a dimension merges with any run.
+# Along a length of 1 no step is ever taken, so its stride doesn't matter, and such a dimension merges with any run.
 def view_strides(size, stride, wanted):
     if not size or 0 in size:
         return stride if size == wanted else contiguous_strides(wanted)
@@ -203,7 +211,7 @@ def view_strides(size, stride, wanted):
 
 # %% mutant="views_view_strides"
 # Starts each run at stride 1
-# The innermost stride of a run is that of its last dimension: every other element of a row has stride 2, not 1.
+# The innermost stride of a run is that of its last dimension. Every other element of a row has stride 2, not 1.
 def view_strides(size, stride, wanted):
     if not size or 0 in size:
         return stride if size == wanted else contiguous_strides(wanted)
@@ -225,7 +233,7 @@ def view_strides(size, stride, wanted):
 
 # %% mutant="views_view_strides"
 # Compares with the number of elements alone
-# A whole row of three elements with stride 2 is 6 places long. Multiply the run's length by its innermost stride.
+# A whole row of three elements with stride 2 spans 6 positions. Multiply the run's length by its innermost stride.
 def view_strides(size, stride, wanted):
     if 0 in size:
         return tuple(stride) if tuple(size) == tuple(wanted) else contiguous_strides(wanted)
@@ -245,8 +253,8 @@ def view_strides(size, stride, wanted):
 
 # %% mutant="views_view_strides"
 # Merges what doesn't touch
-# The new lengths run past the end of a run. `split` has to reach `run` exactly: otherwise the view would need a dimension
-# that crosses a jump, and there is no stride for it.
+# The new lengths run past the end of a run. `split` has to reach `run` exactly, because otherwise the view would need a
+# dimension that crosses a jump, and no stride can do that.
 def view_strides(size, stride, wanted):
     if not size or 0 in size:
         return stride if size == wanted else contiguous_strides(wanted)
@@ -266,7 +274,8 @@ def view_strides(size, stride, wanted):
 
 # %% mutant="views_view_strides"
 # Finds every -1 of nothing ambiguous
-# Four rows of an unknown length hold no elements only if that length is 0. It is ambiguous if another length is 0, too.
+# Four rows of an unknown length have no elements only if that length is 0. It is ambiguous if another length is 0 as
+# well.
 def infer_size(size, count):
     for index, length in enumerate(size):
         if length < -1:
@@ -283,7 +292,7 @@ def infer_size(size, count):
 
 # %% mutant="views_view_strides"
 # Rounds down
-# Six elements don't make rows of four. If the count isn't a multiple of the known lengths, the shape is invalid.
+# Six elements don't form rows of four. If the count isn't a multiple of the known lengths, the shape is invalid.
 def infer_size(size, count):
     if size.count(-1) > 1:
         raise words.two_unknown()
@@ -309,18 +318,18 @@ def view_strides(size, stride, wanted):
 
 # %% [markdown] exercise="views_transpose_expand_squeeze" kind="core" points="1 1 1" part="mytorch.views:transpose mytorch.views:expand mytorch.views:squeeze"
 # ### Exercise 3 · Three views
-# Each function takes the tensor and returns `(sizes, strides, offset)`, as `permute` does in the lesson, with
-# `x.shape`, `x.strides` and `x.offset` to start from. `normalize_dim(dim, ndim)` counts a dimension from the front and
-# raises PyTorch's error; `normalize_dims(dim, ndim)` does so for one, several, or None, which means all. The strides of
-# dimensions that have length 1 in the result aren't judged, because nobody takes a step along them.
+# Each function takes the tensor and returns `(sizes, strides, offset)`, as `permute` does in the lesson. You start from
+# `x.shape`, `x.strides` and `x.offset`. `normalize_dim(dim, ndim)` counts a dimension from the front and raises
+# PyTorch's error; `normalize_dims(dim, ndim)` does so for one dimension, for several, or for None, which means all. The
+# strides of dimensions that have length 1 in the result aren't graded, because no step is taken along them.
 
 
 # %% docstrings="views_transpose_expand_squeeze"
 def transpose():
-    """Exchange two dimensions: their lengths and their strides. Returns (sizes, strides, offset).
+    """Swap two dimensions: their lengths and their strides. Returns (sizes, strides, offset).
 
-    Negative dimensions count from the back. A tensor without dimensions has nothing to exchange;
-    it takes 0 and -1.
+    Negative dimensions count from the back. A 0-d tensor has nothing to swap; it
+    accepts the dimensions 0 and -1.
 
     Raises:
         IndexError: there is no such dimension.
@@ -328,23 +337,26 @@ def transpose():
 
 
 def expand():
-    """Dimensions of length 1 as if repeated: a stride of 0 stays where it is.
+    """Stretch dimensions of length 1 by giving them a stride of 0.
 
-    Returns (sizes, strides, offset). `size` is aligned with the shape from the right. What it has more
-    of on the left are new dimensions, of length 1 before they are expanded. -1 keeps a length. What
-    isn't stretched keeps its stride; that of a dimension whose length is 1 in the end doesn't matter.
+    Returns (sizes, strides, offset). `size` is aligned with the shape on the right.
+    Extra sizes on the left add new dimensions, and -1 keeps a length. Dimensions that
+    aren't stretched keep their strides; the stride of a dimension of final length 1 is
+    ignored.
 
     Raises:
-        RuntimeError: there are fewer sizes than dimensions (`words.too_few_sizes(x, size)`), a length
-            other than 1 would change (`words.not_stretchable(x, size, dim)`), or a new one is -1
+        RuntimeError: there are fewer sizes than dimensions
+            (`words.too_few_sizes(x, size)`), a length other than 1 would change
+            (`words.not_stretchable(x, size, dim)`), or a new one is -1
             (`words.nothing_to_keep(dim)`). `dim` counts dimensions of the result.
     """
 
 
 def squeeze():
-    """Leave out dimensions of length 1: all of them if `dim` is None, else those named.
+    """Remove dimensions of length 1: all of them if `dim` is None, otherwise those named.
 
-    A named dimension of another length stays, without an error. Returns (sizes, strides, offset).
+    A named dimension of another length stays, without an error. Returns (sizes,
+    strides, offset).
 
     Raises:
         IndexError: there is no such dimension.
@@ -403,25 +415,25 @@ for name, step in steps.items():
 check.show(values, text="Sizes, strides, offset and elements of each view, or the error.")
 
 # %% [markdown] hint="views_transpose_expand_squeeze"
-# None of the three moves the offset, and none reads a number. For `transpose`, make lists of sizes and strides, and
-# exchange two places in each.
+# None of the three moves the offset, and none reads an element. For `transpose`, make lists of sizes and strides, and
+# swap two entries in each.
 
 # %% [markdown] hint="views_transpose_expand_squeeze"
-# For `squeeze`, first make the list of dimensions that are kept: those that aren't named, or whose length isn't 1. Then
-# pick sizes and strides by it.
+# For `squeeze`, first make the list of dimensions that are kept, which are those that aren't named or whose length
+# isn't 1. Then select sizes and strides with it.
 
 # %% [markdown] hint="views_transpose_expand_squeeze"
 # For `expand`, go through the new sizes from the last one on and build two lists from the right, with `insert(0, …)`.
 # `added = len(size) - x.ndim`; dimension `dim` of the result is dimension `dim - added` of `x`, if that isn't negative.
 
 # %% [markdown] hint="views_transpose_expand_squeeze"
-# In `expand`, a dimension has a `length` and a `step`. If it exists they are its own; if it is new, the length is 1 and the
-# step 0. The wanted size differs from the length? Then the length must be 1, and the step becomes 0.
+# In `expand`, a dimension has a `length` and a `step`. If the dimension exists, they are its own; if it is new, the
+# length is 1 and the step 0. If the desired size differs from the length, the length must be 1, and the step becomes 0.
 
 
 # %% mutant="views_transpose_expand_squeeze"
 # Keeps the strides
-# Only the sizes were exchanged. The view then reads the numbers in their old order; a transpose exchanges the strides too.
+# Only the sizes were swapped, so the view reads the elements in their old order. A transpose swaps the strides as well.
 def transpose(x, dim0, dim1):
     first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
     size = list(x.shape)
@@ -432,7 +444,7 @@ def transpose(x, dim0, dim1):
 
 # %% mutant="views_transpose_expand_squeeze"
 # Starts at the beginning
-# The offset is 0 here. A view of a view starts where that one does: at `x.offset`.
+# The offset is 0 here. A view of a view starts where that one does, at `x.offset`.
 def transpose(x, dim0, dim1):
     first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
     size, stride = list(x.shape), list(x.strides)
@@ -444,7 +456,7 @@ def transpose(x, dim0, dim1):
 
 # %% mutant="views_transpose_expand_squeeze"
 # Squeezes too much
-# A dimension that is named and isn't of length 1 stays. Leaving it out would lose all but its first place.
+# A named dimension whose length isn't 1 stays. Removing it would lose all of its elements but the first.
 def squeeze(x, dim=None):
     named = normalize_dims(dim, x.ndim)
     kept = [each for each in range(x.ndim) if each not in named or (dim is None and x.shape[each] != 1)]
@@ -453,7 +465,7 @@ def squeeze(x, dim=None):
 
 # %% mutant="views_transpose_expand_squeeze"
 # Leaves out a length of 0
-# A dimension of length 0 isn't of length 1: without it, a tensor of no elements would have one.
+# A dimension of length 0 isn't of length 1. Without it, a tensor of no elements would have one.
 def squeeze(x, dim=None):
     named = normalize_dims(dim, x.ndim)
     kept = [each for each in range(x.ndim) if each not in named or x.shape[each] > 1]
@@ -472,7 +484,7 @@ def squeeze(x, dim=None):
 
 # %% mutant="views_transpose_expand_squeeze"
 # Keeps the stride of what it stretches
-# A stretched dimension steps over memory that isn't its own. Each step has to stay in place: its stride is 0.
+# A stretched dimension steps over memory that isn't its own. Each step has to stay where it is, so its stride is 0.
 def expand(x, size):
     added = len(size) - x.ndim
     if added < 0:
@@ -483,7 +495,7 @@ def expand(x, size):
 
 # %% mutant="views_transpose_expand_squeeze"
 # Stretches every length
-# Only a length of 1 can be stretched. Here b numbers would be shown as b + 1 times the first of them.
+# Only a length of 1 can be stretched. Here b elements would be shown as b + 1 times the first of them.
 def expand(x, size):
     added = len(size) - x.ndim
     if added < 0:
@@ -511,32 +523,36 @@ def expand(x, size):
 # %% [markdown] exercise="views_write_in_place" kind="core" points="2 1" part="mytorch.views:write mytorch.views:in_place"
 # ### Exercise 4 · Writing
 # Every write to a tensor goes through `copy_`, and `copy_` calls `write`. `in_place` makes `add_` from `add`. Several
-# elements of an expanded tensor are in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it
-# raises if numbers of one type can't be written into the other. So are the words of the other errors.
+# elements of an expanded tensor share one position in the storage, so `write` refuses such a tensor.
+# `check_fits(result_dtype, dtype)` is provided and raises an error if values of one dtype can't be written into the
+# other. The messages of the other errors are provided as well.
 
 
 # %% docstrings="views_write_in_place"
 def write():
     """Overwrite the elements of a tensor with an array or a number, and count the write.
 
-    `x.array` shares the memory of the storage, so every view of it sees the new numbers. The count is
-    `x.storage.version`; a write of no elements counts, too.
+    `x.array` shares the memory of the storage, so every view of it sees the new values.
+    The count is `x.storage.version`, and a write of no elements counts as well.
 
     Raises:
-        RuntimeError: several elements are in the same place of the storage, as in an expanded tensor:
-            there are elements, and a dimension longer than 1 has the stride 0. (`words.shared_places()`)
+        RuntimeError: several elements share a position in the storage, as in an
+            expanded tensor: there are elements, and a dimension longer than 1 has the
+            stride 0. (`words.shared_places()`)
     """
 
 
 def in_place():
     """The function that does `op` in place: `in_place(add, "add_")(x, 1)` is `x.add_(1)`.
 
-    It takes the arguments of `op`, computes what `op` does, writes that into the first one, `x`, by the
-    operation `copy_`, and returns `x`. Its `__name__` is `name`.
+    The returned function takes the arguments of `op`, computes the result of `op`,
+    writes it into the first argument, `x`, by the operation `copy_`, and returns `x`.
+    Its `__name__` is `name`.
 
-    Raises (the function that is returned):
-        RuntimeError: the result has another shape than `x` (`words.wrong_result(x, result)`), or a type
-            that doesn't go into that of `x` (by `check_fits(result.dtype, x.dtype)`). The shape comes first.
+    Raises (the returned function):
+        RuntimeError: the result has another shape than `x`
+            (`words.wrong_result(x, result)`), or a dtype that doesn't fit into that of
+            `x` (by `check_fits(result.dtype, x.dtype)`). The shape comes first.
     """
 
 
@@ -589,21 +605,21 @@ values["name"] = mytorch.views.in_place(mytorch.mul, "times_").__name__
 check.show(values, text="Results of writes with dtype and version, or errors; x and its column after each.")
 
 # %% [markdown] hint="views_write_in_place"
-# `x.array[...] = values` writes through the view, so the storage stays the same one and all views see it. What else does
-# `write` have to do, and what has to happen before?
+# `x.array[...] = values` writes through the view, so the storage stays the same and all views see the write. What else
+# does `write` have to do, and what has to happen before?
 
 # %% [markdown] hint="views_write_in_place"
-# Refuse if there are elements and some dimension longer than 1 has the stride 0. Then write, then add 1 to
-# `x.storage.version`.
+# Refuse the write if there are elements and some dimension longer than 1 has the stride 0. Otherwise write, then add 1
+# to `x.storage.version`.
 
 # %% [markdown] hint="views_write_in_place"
-# `in_place` returns a function. It calls `op` with all arguments it got, compares the shapes, asks
+# `in_place` returns a function, which calls `op` with all of its arguments, compares the shapes, calls
 # `check_fits(result.dtype, x.dtype)`, and returns `copy_(x, result)`.
 
 
 # %% mutant="views_write_in_place"
 # Forgets to count
-# The numbers are right, and nobody can tell that they changed: the version has to go up by 1.
+# The values are correct, but nothing records that they changed. The version has to increase by 1.
 def write(x, values):
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
         raise words.shared_places()
@@ -612,7 +628,7 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Counts before it refuses
-# The refused write changed nothing, and the version says that it did. Count where the numbers are written.
+# The refused write changed nothing, although the version says that it did. Count only where the values are written.
 def write(x, values):
     x.storage.version += 1
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
@@ -622,7 +638,7 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Refuses a stride of 0 at length 1
-# Along a length of 1 no step is taken, so no two elements meet. PyTorch allows the write.
+# Along a length of 1 no step is taken, so no two elements share a position, and PyTorch allows the write.
 def write(x, values):
     if x.numel() and 0 in x.strides:
         raise words.shared_places()
@@ -632,7 +648,7 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Drops the named arguments
-# `x.add_(x, alpha=2)` didn't get as far as `add`. All arguments are passed on, those with names too.
+# `x.add_(x, alpha=2)` didn't reach `add` with all of its arguments. Pass keyword arguments on as well.
 def in_place(op, name):
     def overwrite(x, *args):
         result = op(x, *args)
@@ -647,7 +663,8 @@ def in_place(op, name):
 
 # %% mutant="views_write_in_place"
 # Counts the elements of the result
-# A result of shape (1, 3) has as many elements as a tensor of shape (3,), and PyTorch still refuses it. Compare the shapes.
+# A result of shape (1, 3) has as many elements as a tensor of shape (3,), and PyTorch still refuses it. Compare the
+# shapes.
 def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
@@ -662,7 +679,7 @@ def in_place(op, name):
 
 # %% mutant="views_write_in_place"
 # Writes, then refuses
-# The error comes too late: the numbers are in the tensor already. Check before you write.
+# The error comes too late, because the values are already in the tensor. Check before you write.
 def write(x, values):
     x.array[...] = values
     if x.numel() and any(length > 1 and step == 0 for length, step in zip(x.shape, x.strides, strict=True)):
@@ -672,7 +689,7 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Refuses what overlaps in any way
-# PyTorch looks for a stride of 0 alone. Sliding windows overlap too, and a write into them is let through.
+# PyTorch looks only for a stride of 0. Sliding windows overlap as well, and PyTorch lets a write into them through.
 def write(x, values):
     places = [x.offset]
     for length, step in zip(x.shape, x.strides, strict=True):
@@ -685,8 +702,8 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Refuses every stride of 0
-# A length of 1 may have any stride, also 0, and without elements nothing is written. Neither puts two elements in one
-# place.
+# A length of 1 may have any stride, including 0, and without elements nothing is written. In neither case do two
+# elements share a position.
 def write(x, values):
     if 0 in x.strides:
         raise words.shared_places()
@@ -696,7 +713,7 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Writes into an expanded tensor
-# Several elements of an expanded tensor are one place, so a write there can't mean one thing. PyTorch refuses it.
+# Several elements of an expanded tensor share one position, so a write there is ambiguous, and PyTorch refuses it.
 def write(x, values):
     x.array[...] = values
     x.storage.version += 1
@@ -704,8 +721,8 @@ def write(x, values):
 
 # %% mutant="views_write_in_place"
 # Returns the result
-# `x.add_(1)` returned a new tensor with the right numbers. It has to return `x` itself, or `x += 1` would end in a tensor
-# that shares nothing.
+# `x.add_(1)` returned a new tensor with the correct values. It has to return `x` itself, because otherwise `x += 1`
+# would result in a tensor that shares nothing.
 def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
@@ -721,7 +738,7 @@ def in_place(op, name):
 
 # %% mutant="views_write_in_place"
 # Writes past copy_
-# The numbers are right, but `copy_` was not called. It is the operation that autograd will watch in chapter 07.
+# The values are correct, but `copy_` was not called. It is the operation that autograd will watch in chapter 07.
 def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
@@ -737,7 +754,7 @@ def in_place(op, name):
 
 # %% mutant="views_write_in_place"
 # Looks at the type first
-# Where neither shape nor type fits, PyTorch's error is about the shape. Compare the shapes first.
+# If neither the shape nor the dtype fits, PyTorch's error is about the shape. Compare the shapes first.
 def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
@@ -752,7 +769,8 @@ def in_place(op, name):
 
 # %% mutant="views_write_in_place"
 # Cuts off the fraction
-# Adding 0.5 to integers in place lost the half without a word. The result doesn't fit into the tensor, and that has to raise.
+# Adding 0.5 to integers in place lost the fraction without an error. The result doesn't fit into the tensor, so this
+# has to raise.
 def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
@@ -812,20 +830,22 @@ for name, x in {"row by row": row_by_row, "every other, transposed, from 3 on": 
 check.show(values, text="Shape and elements of the patches, and whether they share the picture's memory.")
 
 # %% [markdown] hint="views_patches"
-# How far apart in the storage are `patch[0, 0]` and `patch[1, 0]` of one patch? And the corners of two neighbouring ones?
+# How far apart in the storage are `patch[0, 0]` and `patch[1, 0]` of one patch? And the corners of two neighbouring
+# patches?
 
 # %% [markdown] hint="views_patches"
-# Inside a patch you step as in the picture: the last two strides are `x.stride()`. From patch to patch you take `step` such
-# steps at once.
+# Within a patch you step as in the picture, so the last two strides are `x.stride()`. From patch to patch you take
+# `step` such steps at once.
 
 # %% [markdown] hint="views_patches"
-# There are `(h - side) // step + 1` patches from top to bottom. The offset is that of `x`, which `as_strided` takes if you
-# give none.
+# There are `(h - side) // step + 1` patches from top to bottom. The offset is that of `x`, which `as_strided` uses if
+# you pass none.
 
 
 # %% mutant="views_patches"
 # Rounds in the wrong place
-# The first patch takes `side` rows. The rows that are left, divided by `step`, say how many more fit: add the 1 last.
+# The first patch takes `side` rows. The remaining rows, divided by `step`, say how many more patches fit, so add the 1
+# last.
 def patches(x, side, step):
     counts = [(length - side + 1) // step for length in x.shape]
     strides = [stride * step for stride in x.stride()]
@@ -834,7 +854,7 @@ def patches(x, side, step):
 
 # %% mutant="views_patches"
 # Divides the picture by the step
-# A patch is wider than a step, so the last ones hang over the edge. Leave out the patches that don't fit.
+# A patch is wider than a step, so the last ones extend past the edge. Skip the patches that don't fit.
 def patches(x, side, step):
     counts = [length // step for length in x.shape]
     strides = [stride * step for stride in x.stride()]
@@ -843,7 +863,7 @@ def patches(x, side, step):
 
 # %% mutant="views_patches"
 # Trusts the shape
-# These strides are those of a contiguous picture. The picture may itself be a view: ask it for its strides.
+# These strides are those of a contiguous picture. The picture may itself be a view, so use its own strides.
 def patches(x, side, step):
     rows, columns = ((length - side) // step + 1 for length in x.shape)
     width = x.shape[1]
@@ -852,7 +872,7 @@ def patches(x, side, step):
 
 # %% mutant="views_patches"
 # Moves by one
-# Neighbouring patches are `step` rows or columns apart; here each is one further than the last.
+# Neighbouring patches are `step` rows or columns apart, but here each is only one further than the last.
 def patches(x, side, step):
     rows, columns = ((length - side) // step + 1 for length in x.shape)
     return x.as_strided((rows, columns, side, side), x.stride() * 2)
@@ -878,22 +898,22 @@ def patches(x, side, step):
 
 # %% mutant="views_patches"
 # Delegates to minitorch
-# The numbers are right, and they are copies: a write into the picture would not reach the patches.
+# The values are correct, but they are copies, so a write into the picture would not reach the patches.
 def patches(x, side, step):
     return torch.tensor(x.tolist()).unfold(0, side, step).unfold(1, side, step)
 
 
 # %% [markdown] exercise="views_repair_heads" kind="repair" points=3
 # ### Exercise 6 · Two heads, four tokens
-# An attention layer gives each of its heads a part of the features of every token. With one head the layer is right. With
-# two, somebody changes the last of four tokens, and finds these rows changed:
+# An attention layer gives each of its heads a part of the features of every token. With one head the layer is correct.
+# With two heads, somebody changes the last of four tokens and finds that these rows changed:
 #
 # ```text
 # changed: head 1, token 2 and head 1, token 3          (expected: token 3 of both heads)
 # ```
 #
-# Repair `split_heads`. For `x` of shape (batch, tokens, features) it gives shape (batch, heads, tokens, features // heads):
-# head 0 gets the first features of each token, head 1 the next, and so on. It is a view of `x`; no number is copied.
+# Fix `split_heads`. For `x` of shape (batch, tokens, features) it returns shape (batch, heads, tokens, features // heads):
+# head 0 gets the first features of each token, head 1 the next ones, and so on. The result is a view of `x`, without a copy.
 
 
 # %% solution="views_repair_heads"
@@ -924,20 +944,21 @@ check.show(
 )
 
 # %% [markdown] hint="views_repair_heads"
-# Take one batch, four tokens, two features and two heads, the numbers 0 to 7. Write down what each head should get, and
-# what it gets.
+# Take one batch, four tokens, two features and two heads, with the values 0 to 7. Write down what each head should get,
+# and what it gets.
 
 # %% [markdown] hint="views_repair_heads"
-# `view` never changes the order of the elements. In which order does the result you want read them?
+# `view` never changes the order of the elements. In which order does the desired result read them?
 
 # %% [markdown] hint="views_repair_heads"
-# Split the last dimension only: (batch, tokens, heads, width) takes apart the features of each token. Which two
-# dimensions still have to change places?
+# Split the last dimension only: (batch, tokens, heads, width) separates the features of each token. Which two
+# dimensions still have to be swapped?
 
 
 # %% mutant="views_repair_heads"
 # Deals the features out in turn
-# With two heads, head 0 got features 0, 2, 4, … A head's features lie side by side: split into (heads, width), in this order.
+# With two heads, head 0 got features 0, 2, 4, … But the features of a head are next to each other: split into (heads,
+# width), in this order.
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.view(batch, tokens, features // heads, heads).permute(0, 3, 1, 2)
@@ -945,7 +966,7 @@ def split_heads(x, heads):
 
 # %% mutant="views_repair_heads"
 # Exchanges tokens and features first
-# The features come first here, and the view cuts them across tokens. Split the features, then exchange heads and tokens.
+# The features come first here, and the view cuts them across tokens. Split the features, then swap heads and tokens.
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.transpose(1, 2).reshape(batch, heads, tokens, features // heads)
@@ -953,7 +974,7 @@ def split_heads(x, heads):
 
 # %% mutant="views_repair_heads"
 # Two heads, whatever was asked
-# With three heads this still splits in two. `heads` says how many there are.
+# With three heads this still splits into two. `heads` says how many there are.
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.view(batch, tokens, 2, features // 2).transpose(1, 2)
@@ -961,7 +982,8 @@ def split_heads(x, heads):
 
 # %% mutant="views_repair_heads"
 # Copies
-# The numbers are right, but they were moved: a write into `x` doesn't reach the heads. Leave the strides as they are.
+# The values are correct, but they were copied, so a write into `x` doesn't reach the heads. Change only sizes and
+# strides.
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.view(batch, tokens, heads, features // heads).transpose(1, 2).contiguous()
@@ -969,13 +991,14 @@ def split_heads(x, heads):
 
 # %% [markdown] exercise="views_measure_cache" kind="measure" points=2
 # ### Exercise 7 · How large is this cache?
-# A processor doesn't fetch single numbers. It fetches a *line*: neighbours, starting at a multiple of the line's length. It
-# keeps the lines that were used last, and drops the one that has gone unused the longest. You get such a cache as a
-# function: `misses(places)` reads these places of a storage in order, with an empty cache at the start, and says how often
-# a line had to be fetched. `misses([0, 1, 0])` is 1 if places 0 and 1 are in one line.
+# A processor doesn't fetch single elements. It fetches a *cache line*, which is a group of neighbours that starts at a
+# multiple of the line's length. It keeps the lines that were used most recently, and evicts the one that has been
+# unused the longest. You get such a cache as a function: `misses(places)` reads these positions of a storage in order,
+# starting with an empty cache, and returns how often a line had to be fetched. `misses([0, 1, 0])` is 1 if positions 0
+# and 1 are in one line.
 #
-# Find by experiment how many elements a line has, and how many lines the cache holds. Change one thing at a time: first the
-# stride of a read, then its length. Neither number has to be a power of two.
+# Find by experiment how many elements a line has, and how many lines the cache holds. Change one thing at a time: first
+# the stride of a read, then its length. Neither number has to be a power of two.
 
 
 # %% setup=true
@@ -998,7 +1021,7 @@ def cache_of(line, lines):
 
 # %% solution="views_measure_cache"
 def measure(misses):
-    """(elements of a line, lines in the cache), found by calling `misses` with series of places."""
+    """(elements of a line, lines in the cache), found by calling `misses` with series of positions."""
     ### BEGIN SOLUTION
     line = 1
     while misses([0, line]) == 1:
@@ -1016,15 +1039,15 @@ found = [measure(cache_of(int(line), int(rng.integers(5, 20)))) for line in rng.
 check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=True)
 
 # %% [markdown] hint="views_measure_cache"
-# Read place 0 and one other place. What does the number of misses say about the two?
+# Read position 0 and one other position. What does the number of misses say about the two?
 
 # %% [markdown] hint="views_measure_cache"
-# The line's length is the smallest distance from place 0 that costs a second miss. From then on read with that stride, so
-# that each place is a line of its own.
+# The line's length is the smallest distance from position 0 that costs a second miss. From then on read with that
+# stride, so that each position is in a line of its own.
 
 # %% [markdown] hint="views_measure_cache"
-# Read n lines twice. As long as they all fit, the second round costs nothing: n misses. What happens when one line
-# more is read than fits?
+# Read n lines twice. As long as they all fit, the second round costs nothing, so there are n misses. What happens when
+# you read one line more than fits?
 
 
 # %% mutant="views_measure_cache"
@@ -1042,7 +1065,8 @@ def measure(misses):
 
 # %% mutant="views_measure_cache"
 # One element short
-# This is the last place that came with place 0. Counting starts at 0, so the line has one element more.
+# This is the last position that was fetched together with position 0. Counting starts at 0, so the line has one element
+# more.
 def measure(misses):
     line = 1
     while misses([0, line + 1]) == 1:
@@ -1055,7 +1079,7 @@ def measure(misses):
 
 # %% mutant="views_measure_cache"
 # One line too many
-# The read that first misses in its second round has one line more than the cache holds.
+# The read whose second round first has a miss has one line more than the cache holds.
 def measure(misses):
     line = 1
     while misses([0, line]) == 1:
@@ -1067,48 +1091,52 @@ def measure(misses):
 
 
 # %% [markdown] exercise="views_select_slice_repeat" kind="core" points="1 1 1" part="mytorch.views:unsqueeze mytorch.views:select | mytorch.views:slice | mytorch.views:repeat"
-# ### Exercise 8 · What square brackets are made of
-# `x[2]` is a `select`, `x[1:7:2]` a `slice` and `x[None]` an `unsqueeze`. These three return `(sizes, strides, offset)`, as in
-# exercise 3. `repeat` returns a new tensor. It needs only `reshape` and `expand`, no loop and no index.
-# `normalize_dim(dim, ndim)` counts a dimension from the front.
+# ### Exercise 8 · The views behind indexing
+# `x[2]` is a `select`, `x[1:7:2]` a `slice` and `x[None]` an `unsqueeze`. These three return `(sizes, strides,
+# offset)`, as in exercise 3. `repeat` returns a new tensor, and it needs only `reshape` and `expand`, no loop and no
+# index. `normalize_dim(dim, ndim)` counts a dimension from the front.
 
 
 # %% docstrings="views_select_slice_repeat"
 def unsqueeze():
-    """A new dimension of length 1 at place `dim`, counted in the *result*: -1 is its last dimension.
+    """A new dimension of length 1 at index `dim` of the *result*, where -1 is the last one.
 
-    The new stride is the number of elements that a step would pass: length times stride of the dimension that
-    follows, and 1 if none follows.
+    The new stride is the number of elements that a step would pass: the length times
+    the stride of the next dimension, or 1 if there is none.
     """
 
 
 def select():
-    """One index along a dimension, which disappears: `x[index]` along dimension 0. A negative index counts from the end.
+    """One index along a dimension, which disappears: `x[index]` along dimension 0.
+
+    A negative index counts from the end.
 
     Raises:
-        IndexError: "select() cannot be applied to a 0-dim tensor.", or an index that isn't there:
-            "select(): index 5 out of range for tensor of size [2, 3] at dimension 1", where the dimension is
-            counted from the front.
+        IndexError: "select() cannot be applied to a 0-dim tensor.", or an index that is
+            out of range: "select(): index 5 out of range for tensor of size [2, 3] at
+            dimension 1", where the dimension is counted from the front.
     """
 
 
 def slice():
-    """The places start, start + step, … below `end` along a dimension: `x[start:end:step]` along dimension 0.
+    """The indices start, start + step, … below `end` along a dimension.
 
-    The bounds are numbers from 0 to the length, and the step is positive. Where `end` isn't above `start`,
-    nothing is left.
+    Along dimension 0 that is `x[start:end:step]`. The bounds are numbers from 0 to the
+    length, and the step is positive. If `end` isn't above `start`, the result has no
+    elements.
     """
 
 
 def repeat():
-    """A new tensor with as many copies of `x` along each dimension. (`expand` takes no memory, `repeat` does.)
+    """A new tensor with as many copies of `x` along each dimension.
 
-    The counts come as several numbers or as one tuple (`one_tuple(times)`). Missing dimensions of `x` are
-    added in front. The result has no base: `unshared(view)` says so of a view.
+    `expand` takes no memory, while `repeat` does. The counts are passed as separate
+    numbers or as one tuple (`one_tuple(times)`). Missing dimensions of `x` are added on
+    the left. The result has no base: `unshared(view)` removes that of a view.
 
     Raises:
-        RuntimeError: "Number of dimensions of repeat dims can not be smaller than number of dimensions of
-            tensor".
+        RuntimeError: "Number of dimensions of repeat dims can not be smaller than
+            number of dimensions of tensor".
     """
 
 
@@ -1188,12 +1216,12 @@ check.show(
 )
 
 # %% [markdown] hint="views_select_slice_repeat"
-# Sizes and strides are tuples: `(*x.shape[:dim], …, *x.shape[dim + 1:])` replaces or leaves out one entry. Only `select` and
-# `slice` change the offset: by how many strides?
+# Sizes and strides are tuples: `(*x.shape[:dim], …, *x.shape[dim + 1:])` replaces or removes one entry. Only `select`
+# and `slice` change the offset. By how many strides?
 
 # %% [markdown] hint="views_select_slice_repeat"
-# `unsqueeze` has a place for one dimension more, so normalize with `x.ndim + 1`. The length of a slice is (end − start) / step
-# rounded up, and at least 0. `select` with a negative index: `index % x.shape[dim]`.
+# `unsqueeze` has room for one dimension more, so normalize with `x.ndim + 1`. The length of a slice is (end − start) /
+# step, rounded up, and at least 0. For a negative index, `select` needs `index % x.shape[dim]`.
 
 # %% [markdown] hint="views_select_slice_repeat"
 # `repeat`: for a shape (2, 3) and counts (4, 5), reshape `x` to (1, 2, 1, 3), expand it to (4, 2, 5, 3), and reshape that to
@@ -1202,7 +1230,7 @@ check.show(
 
 # %% mutant="views_select_slice_repeat"
 # A place of the tensor, not of the result
-# There is one more place for a new dimension than there are dimensions: −1 is the place after the last one.
+# There is one more index for a new dimension than there are dimensions: −1 is the index after the last one.
 def unsqueeze(x, dim):
     place = normalize_dim(dim, x.ndim)
     step = x.shape[place] * x.strides[place] if place < x.ndim else 1
@@ -1211,7 +1239,7 @@ def unsqueeze(x, dim):
 
 # %% mutant="views_select_slice_repeat"
 # A negative index goes backwards
-# A negative index counts from the end of the dimension. This one points before the tensor's start.
+# A negative index counts from the end of the dimension, but this one points before the tensor's start.
 def select(x, dim, index):
     if x.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -1224,7 +1252,7 @@ def select(x, dim, index):
 
 # %% mutant="views_select_slice_repeat"
 # Keeps the dimension
-# `x[2]` has one dimension fewer than `x`; `x[2:3]` keeps it.
+# `x[2]` has one dimension fewer than `x`, while `x[2:3]` keeps it.
 def select(x, dim, index):
     if x.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -1237,7 +1265,7 @@ def select(x, dim, index):
 
 # %% mutant="views_select_slice_repeat"
 # Rounds the length down
-# The places 0, 2, 4 of five are three, not two: divide and round up.
+# The indices 0, 2, 4 of five are three, not two, so divide and round up.
 def slice(x, dim, start, end, step=1):
     dim = normalize_dim(dim, x.ndim)
     size = (*x.shape[:dim], max(0, (end - start) // step), *x.shape[dim + 1 :])
@@ -1256,7 +1284,7 @@ def slice(x, dim, start, end, step=1):
 
 # %% mutant="views_select_slice_repeat"
 # Repeats each element
-# `repeat` puts whole copies side by side: 1 2 1 2. `repeat_interleave` is the one that makes 1 1 2 2.
+# `repeat` puts whole copies side by side: 1 2 1 2. `repeat_interleave` is the function that returns 1 1 2 2.
 def repeat(x, *times):
     counts = one_tuple(times)
     if len(counts) < x.ndim:
@@ -1270,7 +1298,7 @@ def repeat(x, *times):
 
 # %% mutant="views_select_slice_repeat"
 # Adds dimensions at the end
-# Missing dimensions are added in front, as in broadcasting.
+# Missing dimensions are added on the left, as in broadcasting.
 def repeat(x, *times):
     counts = one_tuple(times)
     if len(counts) < x.ndim:

@@ -273,8 +273,8 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 #
 # - *Thirty seconds:* A kernel gets a raw pointer, so it has to know where the next element is. Either the caller passes the strides and the
 #   kernel works on any view, or the wrapper calls `contiguous()` and the kernel can assume one layout.
-# - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses, and a large stride in the last
-#   dimension makes the reads slow, so the copy may pay off for an input that is read often.
+# - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses (*memory coalescing*). A large
+#   stride in the last dimension prevents that, so the copy may pay off for an input that is read often.
 # - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as somebody passes a
 #   transposed tensor.
 # - *The trap:* Testing a kernel on new tensors only. Test it on transposed, sliced and expanded inputs, too.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Broadcasting, indexing and joining
-# Eight exercises, 18 points. `torch` is `minitorch`. Exercises 2 to 5 write `mytorch`; what passes there goes into
-# `my/mytorch`. Your functions run inside a file of `mytorch`. What a docstring mentions is there; import anything else in
-# the cell.
+# Eight exercises, 18 points. `torch` is `minitorch`. In exercises 2 to 5 you write parts of `mytorch`, and what passes
+# there goes into `my/mytorch`. Your functions run inside a file of `mytorch`, so the names that a docstring mentions
+# are available. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -47,7 +47,7 @@ def lines_run(function, *arguments):
 # t[:, [1]] += 10
 # t[1:][:, 2] = 100
 # ```
-# What is `int(t.sum())`? Set `prediction` to the number. Each line that arrives leaves its own digit in it.
+# What is `int(t.sum())`? Set `prediction` to the number. Each write that arrives leaves a digit of its own in it.
 
 # %% solution="brackets_predict_writes"
 ### BEGIN SOLUTION
@@ -61,34 +61,36 @@ check.show({"sum": int(prediction)}, secret=True)
 # Which brackets are read, and which are written? Python writes through the last pair only.
 
 # %% [markdown] hint="brackets_predict_writes"
-# `x[i] += v` does three things: it reads `x[i]`, adds to what it got, and then writes `x[i] = ` the result.
+# `x[i] += v` does three things: it reads `x[i]`, adds to the result, and then writes the sum with `x[i] = …`.
 
 # %% [markdown] hint="brackets_predict_writes"
 # Line by line: is `t[[0]]` a view? Does `+=` end with a write into `t`? Is `t[1:]` a view?
 
 # %% mutant="brackets_predict_writes"
 # All three arrive
-# `t[[0]]` is a list in brackets, so it is a copy. The 1 was written into that copy, and nothing refers to it any more.
+# `t[[0]]` is indexed with a list, so it is a copy. The 1 was written into that copy, to which nothing refers any more.
 prediction = 231
 
 # %% mutant="brackets_predict_writes"
 # The second line is lost
-# `t[:, [1]]` alone would be a copy. But `+=` ends with an assignment to `t[:, [1]]`, and that writes into `t`: three tens.
+# `t[:, [1]]` alone would be a copy. But `+=` ends with an assignment to `t[:, [1]]`, which writes into `t`: three tens.
 prediction = 200
 
 # %% mutant="brackets_predict_writes"
 # The first arrives, the second is lost
-# It is the other way round. `t[[0]]` is read, which makes a copy, and the copy is written; `+=` ends with a write into `t`.
+# It is the other way round. `t[[0]]` is read, which makes a copy, and the copy is written, while `+=` ends with a write
+# into `t`.
 prediction = 201
 
 # %% mutant="brackets_predict_writes"
 # The third line is lost
-# `t[1:]` is a slice, so it is a view. A write into a view of a view reaches `t`: two hundreds.
+# `t[1:]` is a slice, so it is a view, and a write into a view of a view reaches `t`: two hundreds.
 prediction = 30
 
 # %% mutant="brackets_predict_writes"
 # The first arrives, the third is lost
-# It is the other way round. A list in brackets makes a copy, a slice makes a view. What is written into a view arrives.
+# It is the other way round. Indexing with a list makes a copy, while a slice makes a view, and a write into a view
+# arrives.
 prediction = 31
 
 # %% mutant="brackets_predict_writes"
@@ -98,50 +100,54 @@ prediction = 0
 
 # %% mutant="brackets_predict_writes"
 # Only the first arrives
-# That one is lost: `t[[0]]` is a copy. The others arrive: `+=` ends with an assignment, and `t[1:]` is a view.
+# That one is lost, because `t[[0]]` is a copy. The others arrive, because `+=` ends with an assignment, and `t[1:]` is
+# a view.
 prediction = 1
 
 # %% mutant="brackets_predict_writes"
 # One element each
-# The right lines arrive. But `:` covers every row: the second line writes three tens, and the third two hundreds.
+# These are the writes that arrive. But `:` covers every row, so the second line writes three tens, and the third two
+# hundreds.
 prediction = 110
 
 # %% mutant="brackets_predict_writes"
 # All arrive, in one element each
-# The first line is lost, since `t[[0]]` is a copy. And `:` covers every row: three tens and two hundreds arrive.
+# The first line is lost, because `t[[0]]` is a copy. And `:` covers every row, so three tens and two hundreds arrive.
 prediction = 111
 
 # %% [markdown] exercise="broadcast_shape_rule" kind="core" points="2 1" part="mytorch.broadcasting:broadcast_shapes mytorch.broadcasting:meeting_shape"
 # ### Exercise 2 · The broadcast shape
-# You write the rule of broadcasting twice: for any number of shapes, and for the two operands of an operation. The second
-# function may use the first; they differ in their errors.
+# You write the rule of broadcasting twice: for any number of shapes, and for the two operands of an operation. The
+# second function may use the first one, but their errors differ.
 #
 # `broadcast_shapes((2, 1), (3,))` is `Size([2, 3])`. `meeting_shape((3, 2), (2, 3))` raises "The size of tensor a (2)
-# must match the size of tensor b (3) at non-singleton dimension 1". PyTorch's words are given, in `words`; when to raise is
-# for you to decide. The docstrings say the rest.
+# must match the size of tensor b (3) at non-singleton dimension 1". PyTorch's error messages are provided in `words`,
+# and you decide when to raise them. The docstrings give the details.
 
 
 # %% docstrings="broadcast_shape_rule"
 def broadcast_shapes():
-    """The shape these shapes broadcast to, as a `Size`; `Size(())` if there are none.
+    """The shape that these shapes broadcast to, as a `Size`; `Size(())` if there are none.
 
-    Shapes are aligned at their right ends; what is missing on the left counts as 1. Along each
-    dimension the lengths are equal, or 1; the result has the length that isn't 1.
+    Shapes are aligned on the right, and missing dimensions on the left count as 1. In
+    each dimension the lengths are equal, or 1; the result has the length that isn't 1.
 
     Raises:
-        RuntimeError: two lengths differ and neither is 1. Take the shapes one by one, and each from its
-            last dimension, which is -1, to its first: `words.not_broadcastable(shapes, number, dim, result)`
-            words it for the first length that doesn't fit. `result` is the list of lengths so far; it has
-            as many dimensions as the longest of all the shapes, and begins as ones.
+        RuntimeError: two lengths differ and neither is 1. Take the shapes one by one,
+            and each from its last dimension, which is -1, to its first. The first
+            length that doesn't fit is reported by
+            `words.not_broadcastable(shapes, number, dim, result)`. `result` is the list
+            of lengths so far; it has as many dimensions as the longest of all the
+            shapes, and starts with ones.
     """
 
 
 def meeting_shape():
-    """`broadcast_shapes(a, b)` with the error that an operation on two tensors of these shapes raises.
+    """`broadcast_shapes(a, b)` with the error of an operation on two tensors.
 
     Raises:
-        RuntimeError: `words.operands_differ(a, b, dim)`, where `dim` is below 0. Of several dimensions that
-            don't fit, it names the last.
+        RuntimeError: `words.operands_differ(a, b, dim)`, where `dim` is below 0. If
+            several dimensions don't fit, it names the last one.
     """
 
 
@@ -175,22 +181,22 @@ check.show(
 )
 
 # %% [markdown] hint="broadcast_shape_rule"
-# Negative numbers count dimensions from the right, where shapes are aligned. What is -1 of a shape of length 3? Of
-# length 1?
+# Negative numbers count dimensions from the right, where shapes are aligned. What does -1 refer to in a shape of length
+# 3? And in one of length 1?
 
 # %% [markdown] hint="broadcast_shape_rule"
 # Begin with ones, as many as the longest shape has dimensions. For each shape, and `dim` in -1, -2, …: a 1 in the
-# result takes the new length; another length must be equal to the new one, unless the new one is 1.
+# result takes the new length, while any other length must be equal to the new one, unless the new one is 1.
 
 # %% [markdown] hint="broadcast_shape_rule"
-# `range(-1, -1 - len(shape), -1)` counts the dimensions of a shape from the right. In `meeting_shape` go over those
-# that both shapes have, raise at the first pair that differs and has no 1, and return `broadcast_shapes(a, b)` at the
-# end.
+# `range(-1, -1 - len(shape), -1)` counts the dimensions of a shape from the right. In `meeting_shape`, go over the
+# dimensions that both shapes have, raise at the first pair that differs and contains no 1, and return
+# `broadcast_shapes(a, b)` at the end.
 
 
 # %% mutant="broadcast_shape_rule"
 # Aligned at the left
-# Shapes are aligned at their right ends. Yours compares the first lengths with each other.
+# Shapes are aligned on the right, but yours compares the first lengths with each other.
 def broadcast_shapes(*shapes):
     result = [1] * max(map(len, shapes), default=0)
     for number, shape in enumerate(shapes):
@@ -204,7 +210,7 @@ def broadcast_shapes(*shapes):
 
 # %% mutant="broadcast_shape_rule"
 # As long as the longest so far
-# The list in the error has as many dimensions as the longest of *all* shapes, also of those that come later.
+# The list in the error has as many dimensions as the longest of *all* shapes, including those that come later.
 def broadcast_shapes(*shapes):
     result = []
     for number, shape in enumerate(shapes):
@@ -219,7 +225,7 @@ def broadcast_shapes(*shapes):
 
 # %% mutant="broadcast_shape_rule"
 # A length of 0 fits everything
-# 0 and 3 differ, and neither is 1. Only a 1 is stretched; ask whether one of the lengths is 1.
+# 0 and 3 differ, and neither is 1. Only a 1 is stretched, so check whether one of the lengths is 1.
 def meeting_shape(a, b):
     for dim in range(-1, -1 - min(len(a), len(b)), -1):
         if a[dim] != b[dim] and min(a[dim], b[dim]) > 1:
@@ -229,7 +235,7 @@ def meeting_shape(a, b):
 
 # %% mutant="broadcast_shape_rule"
 # Takes the larger length
-# A 1 takes the other length, and that may be 0, which is smaller.
+# A 1 takes the other length, which may be 0, although 0 is smaller.
 def broadcast_shapes(*shapes):
     result = [1] * max(map(len, shapes), default=0)
     for number, shape in enumerate(shapes):
@@ -242,7 +248,8 @@ def broadcast_shapes(*shapes):
 
 # %% mutant="broadcast_shape_rule"
 # Names the first dimension
-# If several dimensions don't fit, PyTorch names the last one: it begins at the right, where the shapes are aligned.
+# If several dimensions don't fit, PyTorch names the last one, because it begins on the right, where the shapes are
+# aligned.
 def meeting_shape(a, b):
     for dim in range(-min(len(a), len(b)), 0):
         if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
@@ -252,7 +259,7 @@ def meeting_shape(a, b):
 
 # %% mutant="broadcast_shape_rule"
 # Compares from the left
-# Two operands are aligned at their right ends, like any shapes. Yours compares their first lengths with each other.
+# Two operands are aligned on the right, like any shapes, but yours compares their first lengths with each other.
 def meeting_shape(a, b):
     for place, (one, other) in enumerate(zip(a, b, strict=False)):
         if one != other and 1 not in (one, other):
@@ -270,10 +277,10 @@ def broadcast_shapes(*shapes):
 
 
 # %% [markdown] exercise="brackets_take_views" kind="core" points="2 2" part="mytorch.indexing:slice_bounds mytorch.indexing:take_views"
-# ### Exercise 3 · Square brackets
-# Now write the loop that the lesson did by hand. `take_views` goes over the items of an index, does what a view can do,
-# and notes what has to wait; `slice_bounds` turns a slice into three numbers. All helpers that the docstrings name are
-# there.
+# ### Exercise 3 · Indexing
+# Now write the loop that the lesson did by hand. `take_views` goes over the items of an index, applies what can be done
+# as a view, and records what has to wait in the note; `slice_bounds` converts a slice to three numbers. All helpers
+# that the docstrings name are available.
 #
 # `slice_bounds(slice(-3, None), 5)` is `(2, 5, 1)`. For `x[:, [-1], ::2]` of shape (2, 3, 4), `take_views` returns a
 # view of shape (2, 3, 2) and the note `(None, tensor([-1]), None)`.
@@ -283,9 +290,9 @@ def broadcast_shapes(*shapes):
 def slice_bounds():
     """Start, end and step of a slice of a dimension of this length.
 
-    A missing step is 1, a missing start 0, a missing end `length`. Start and end below 0 count from
-    the back. Then both are cut to what there is, from 0 to `length`; an end before the start
-    becomes the start.
+    A missing step is 1, a missing start 0, and a missing end `length`. Negative starts
+    and ends count from the back. Then both are clamped to the range from 0 to `length`,
+    and an end before the start becomes the start.
 
     Raises:
         ValueError: "slice step cannot be zero", or "step must be greater than zero".
@@ -293,22 +300,27 @@ def slice_bounds():
 
 
 def take_views():
-    """Do what views can do, item by item, and note what is left.
+    """Apply the views of an index, item by item, and record what is left.
 
-    Each item is about one dimension of the view so far. The note has an entry for each dimension that
-    is done, so its length is the number of the next one. What waits for the copy at the end is noted as
-    a tensor; None stands for a dimension of which nothing is left to do.
+    Each item applies to one dimension of the view so far. The note has an entry for
+    each dimension that is done, so its length is the number of the next dimension. An
+    index that waits for the copy at the end is recorded as a tensor; None stands for a
+    dimension for which nothing is left to do.
 
-    - `...` stands for the dimensions that no item is about: as many as `x` had in the beginning,
-      less `dims_taken(item)` for each item.
-    - None is a new dimension of length 1, a slice keeps its dimension, and a number removes it.
-    - A tensor waits: `x, waiting = set_aside(x, dim, item)` gives the list of what to note.
+    - `...` stands for the dimensions that no item applies to: as many as `x` had in the
+      beginning, minus `dims_taken(item)` for each item.
+    - None is a new dimension of length 1, a slice keeps its dimension, and an integer
+      removes it.
+    - A tensor waits: `x, waiting = set_aside(x, dim, item)` returns the list of entries
+      to record.
 
-    `views.unsqueeze(x, dim)`, `views.slice(x, dim, start, end, step)` with `slice_bounds`, and
-    `pick(x, dim, number, position)` make the views; `position` counts items from 0.
+    `views.unsqueeze(x, dim)`, `views.slice(x, dim, start, end, step)` with
+    `slice_bounds`, and `pick(x, dim, number, position)` make the views; `position`
+    counts items from 0.
 
     Returns:
-        The view (`x` itself if the index asked for nothing), and the note as a tuple.
+        The view (`x` itself if the index contains nothing to apply), and the note as a
+            tuple.
     """
 
 
@@ -362,21 +374,22 @@ x[number, :, [0, -1]] = 0
 check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indices of x give, and the strides of views.")
 
 # %% [markdown] hint="brackets_take_views"
-# For `slice_bounds`: a bound below 0 is `length` too small. After that correction it can still lie outside.
+# For `slice_bounds`: add `length` to a negative bound. After that correction it can still lie outside.
 
 # %% [markdown] hint="brackets_take_views"
-# Keep one list, the note. Its length is the dimension that the next item is about. Which items make it longer by one?
+# Keep one list, the note. Its length is the dimension that the next item applies to. Which items make it longer by one?
 # Which by several? Which not at all?
 
 # %% [markdown] hint="brackets_take_views"
-# Compute `missing` before the loop, because `x` changes in it. Then five branches: `item is None`; `isinstance(item,
-# EllipsisType)`; `isinstance(item, slice)`; `isinstance(item, int)`; and else, a tensor. Each is one to three lines, in
-# the docstring's words. `range(*item.indices(length))` shows what Python makes of a slice.
+# Compute `missing` before the loop, because `x` changes in it. Then write five branches: `item is None`;
+# `isinstance(item, EllipsisType)`; `isinstance(item, slice)`; `isinstance(item, int)`; and otherwise a tensor. Each
+# takes one to three lines and follows the docstring. `range(*item.indices(length))` shows how Python interprets a
+# slice.
 
 
 # %% mutant="brackets_take_views"
 # Takes an end of 0 for a missing one
-# `x[:0]` is empty. 0 is false in Python, so `item.stop or length` is `length`. Compare with None.
+# `x[:0]` is empty. 0 is falsy in Python, so `item.stop or length` is `length`. Compare with None.
 def slice_bounds(item, length):
     step = 1 if item.step is None else item.step
     if step == 0:
@@ -390,7 +403,8 @@ def slice_bounds(item, length):
 
 # %% mutant="brackets_take_views"
 # A number is noted
-# A number removes its dimension, so nothing is noted for it. With an entry, the next item is about the wrong dimension.
+# An integer removes its dimension, so nothing is recorded for it. With an entry, the next item applies to the wrong
+# dimension.
 def take_views(x, items):
     missing = x.ndim - sum(map(dims_taken, items))
     note = []
@@ -416,7 +430,8 @@ def take_views(x, items):
 
 # %% mutant="brackets_take_views"
 # The dots are counted too late
-# How many dimensions `...` stands for depends on the `x` that came in. In the loop, `None` and numbers have changed it.
+# The number of dimensions that `...` stands for depends on the original `x`. In the loop, `None` and integers have
+# changed it.
 def take_views(x, items):
     note = []
     for position, item in enumerate(items):
@@ -440,7 +455,7 @@ def take_views(x, items):
 
 # %% mutant="brackets_take_views"
 # A mask counts as one dimension
-# A mask of shape (4, 5) is about two dimensions, so `...` stands for one fewer: `dims_taken(item)` knows.
+# A mask of shape (4, 5) covers two dimensions, so `...` stands for one fewer. `dims_taken(item)` returns the number.
 def take_views(x, items):
     missing = x.ndim - sum(item is not None and item is not ... for item in items)
     note = []
@@ -465,7 +480,7 @@ def take_views(x, items):
 
 # %% mutant="brackets_take_views"
 # Bounds below 0 are cut to 0
-# A bound below 0 counts from the back: add the length first, and cut afterwards.
+# A negative bound counts from the back, so add the length first, and clamp afterwards.
 def slice_bounds(item, length):
     step = 1 if item.step is None else item.step
     if step == 0:
@@ -479,7 +494,7 @@ def slice_bounds(item, length):
 
 # %% mutant="brackets_take_views"
 # Bounds are not cut
-# `x[-9:9]` of 5 places takes all 5. Bounds beyond the ends have to be cut to 0 and the length.
+# `x[-9:9]` of 5 elements takes all 5. Bounds beyond the ends have to be clamped to 0 and the length.
 def slice_bounds(item, length):
     step = 1 if item.step is None else item.step
     if step == 0:
@@ -504,48 +519,54 @@ def slice_bounds(item, length):
 
 # %% [markdown] exercise="gather_and_back" kind="core" points="1 1 1" part="mytorch.gathering:along mytorch.gathering:gather | mytorch.gathering:scatter_add | mytorch.indexing:unindex"
 # ### Exercise 4 · Reading, and its backward
-# `along` makes the index that NumPy needs; `gather` reads with it, in one line. Then the two backward functions, `scatter_add`
-# for `gather` and `unindex` for square brackets. All four work on NumPy arrays. No loop over elements is needed.
+# `along` builds the index that NumPy needs, and `gather` reads with it, in one line. Then write the two backward
+# functions: `scatter_add` for `gather`, and `unindex` for indexing. All four work on NumPy arrays. No loop over
+# elements is needed.
 #
-# For `index = [[2, 0]]` and dim 0, `along` gives the index itself and `[[0, 1]]`: element `[0, 0]` of the result is
-# `x[2, 0]`, and `[0, 1]` is `x[0, 1]`. NumPy's `np.add.at(array, places, values)` adds even where a place is named
-# twice.
+# For `index = [[2, 0]]` and dim 0, `along` returns the index itself and `[[0, 1]]`: element `[0, 0]` of the result is
+# `x[2, 0]`, and `[0, 1]` is `x[0, 1]`. NumPy's `np.add.at(array, places, values)` adds correctly even if a position
+# occurs twice.
 
 
 # %% docstrings="gather_and_back"
 def along():
-    """The index of NumPy that means `gather`: `index` itself along `dim`, and 0, 1, 2 … along the others.
+    """The NumPy index that means `gather`, with an entry for each dimension.
 
-    The numbers of another dimension d have the shape of `index` along d, and the length 1 along all
-    others, so that they are broadcast against `index`. A negative `dim` counts from the back.
-    (`np.arange(n, like=index)` makes the numbers on the device of `index`.)
+    It is `index` itself along `dim`, and 0, 1, 2 … along the others. The entry for
+    another dimension d has the length of `index` along d, and the length 1 along all
+    others, so that it is broadcast against `index`. A negative `dim` counts from the
+    back. (`np.arange(n, like=index)` creates the numbers on the device of `index`.)
     """
 
 
 def gather():
-    """Along `dim`, the element that `index` names; along the others, the place itself.
+    """The elements that `index` names along `dim`.
 
-    For three dimensions and dim 1: result[i][j][k] = x[i][index[i][j][k]][k]. The result has the
-    shape of `index`, which may be shorter than `x` along the other dimensions. Here `x` and `index`
-    are NumPy arrays, and so is the result; `along(dim, index)` is the index to use.
+    Along the other dimensions an element of the result keeps its own position. For
+    three dimensions and dim 1: result[i][j][k] = x[i][index[i][j][k]][k]. The result
+    has the shape of `index`, which may be shorter than `x` along the other dimensions.
+    Here `x` and `index` are NumPy arrays, and so is the result; `along(dim, index)` is
+    the index to use.
     """
 
 
 def scatter_add():
-    """As `scatter`, but adds, into a copy of `x`: result[i][index[i][j][k]][k] += src[i][j][k], for dim 1.
+    """Like `scatter`, but adds, into a copy of `x`.
 
-    All of them are added where several go to one place. `src` may be larger than `index`: what lies
-    beyond its shape is not used. (All are NumPy arrays here.)
+    For dim 1: result[i][index[i][j][k]][k] += src[i][j][k]. If several values go to one
+    position, all of them are added. `src` may be larger than `index`; the part beyond
+    the shape of `index` is not used. (All are NumPy arrays here.)
     """
 
 
 def unindex():
-    """The backward of `index`: zeros, to which each element of `grad` is added where it came from.
+    """The backward of `index`: zeros, to which each element of `grad` is added.
 
-    The zeros have the shape `size`. A place that was read twice gets the sum of both. Here `grad`
-    and the indices are NumPy arrays, and so is the result, of the type of `grad`. `places(indices)`
-    is the index as NumPy writes it. (`np.zeros_like(grad, shape=size)` makes zeros on the device
-    of `grad`.)
+    It is added at the position that it was read from. The zeros have the shape `size`.
+    A position that was read twice gets the sum of both. Here `grad` and the indices are
+    NumPy arrays, and so is the result, which has the dtype of `grad`. `places(indices)`
+    is the index as NumPy writes it. (`np.zeros_like(grad, shape=size)` creates zeros on
+    the device of `grad`.)
     """
 
 
@@ -582,21 +603,23 @@ check.show(
 )
 
 # %% [markdown] hint="gather_and_back"
-# For a matrix and dim 1, NumPy needs `x[rows, index]`, where `rows` is a column 0, 1, 2 …: it is broadcast against
+# For a matrix and dim 1, NumPy needs `x[rows, index]`, where `rows` is a column 0, 1, 2 …, which is broadcast against
 # `index`.
 
 # %% [markdown] hint="gather_and_back"
 # Along dimension d the numbers are `np.arange(index.shape[d])`, reshaped to a shape of ones with `index.shape[d]` at
-# place d. Replace the entry for `dim` by `index`.
+# index d. Replace the entry for `dim` by `index`.
 
 # %% [markdown] hint="gather_and_back"
-# `gather` is `x[along(dim, index)]`. Both backward functions: make the result (a copy of `x`, or zeros), `np.add.at(result, …,
-# values)`, return it. The part of `src` that counts is `src[tuple(slice(n) for n in index.shape)]`.
+# `gather` is `x[along(dim, index)]`. Both backward functions create the result (a copy of `x`, or zeros), call
+# `np.add.at(result, …, values)`, and return it. The part of `src` that counts is `src[tuple(slice(n) for n in
+# index.shape)]`.
 
 
 # %% mutant="gather_and_back"
 # Adds with +=
-# `result[places] += values` reads, adds and writes once for each place. Where a place is named twice, one sum is lost.
+# `result[places] += values` reads, adds and writes once for each position. If a position occurs twice, one of the sums
+# is lost.
 def scatter_add(x, dim, index, src):
     result = x.copy()
     result[along(dim, index)] += src[tuple(map(slice, index.shape))]
@@ -605,7 +628,7 @@ def scatter_add(x, dim, index, src):
 
 # %% mutant="gather_and_back"
 # Writes instead of adding
-# A place that was read twice must get the sum of both gradients. Yours keeps one of them.
+# A position that was read twice must get the sum of both gradients, but yours keeps only one of them.
 def unindex(grad, size, indices):
     result = np.zeros_like(grad, shape=size)
     result[places(indices)] = grad
@@ -614,7 +637,7 @@ def unindex(grad, size, indices):
 
 # %% mutant="gather_and_back"
 # Adds into its input
-# `scatter_add` returns a new array. Yours changes the `x` of its caller.
+# `scatter_add` returns a new array, but yours changes the `x` of its caller.
 def scatter_add(x, dim, index, src):
     np.add.at(x, along(dim, index), src[tuple(map(slice, index.shape))])
     return x
@@ -622,7 +645,7 @@ def scatter_add(x, dim, index, src):
 
 # %% mutant="gather_and_back"
 # Counts from the wrong end
-# A negative `dim` counts from the back: -2 of three dimensions is 1. Yours takes it for the last.
+# A negative `dim` counts from the back, so -2 of three dimensions is 1. Yours takes it for the last one.
 def along(dim, index):
     whole = []
     for each, length in enumerate(index.shape):
@@ -635,7 +658,7 @@ def along(dim, index):
 
 # %% mutant="gather_and_back"
 # Takes whole rows
-# `x[index]` along `dim` takes whole slices. `gather` takes one element for each place of the index.
+# `x[index]` along `dim` takes whole slices, while `gather` takes one element for each position of the index.
 def gather(x, dim, index):
     return np.take(x, index, axis=dim)
 
@@ -651,33 +674,33 @@ def gather(x, dim, index):
 
 # %% [markdown] exercise="joining_split_stack" kind="core" points="1 1" part="mytorch.joining:stack mytorch.joining:split"
 # ### Exercise 5 · Apart and together
-# `split` cuts a dimension into views, `stack` puts tensors side by side along a new one. Each takes a few lines with what
-# you have: `views.slice`, `views.unsqueeze` and `cat`.
+# `split` cuts a dimension into views, and `stack` joins tensors along a new one. Each takes a few lines with what you
+# have: `views.slice`, `views.unsqueeze` and `cat`.
 #
-# `split` of a length of 5 by 2 gives lengths 2, 2, 1. `stack` of three tensors of shape (2, 4) has shape (3, 2, 4)
+# `split` of a length of 5 by 2 returns lengths 2, 2, 1. `stack` of three tensors of shape (2, 4) has shape (3, 2, 4)
 # along dimension 0, (2, 3, 4) along 1, and (2, 4, 3) along -1.
 
 
 # %% docstrings="joining_split_stack"
 def stack():
-    """Tensors of one shape side by side, along a new dimension `dim`; -1 is the last of the result.
+    """Join tensors of equal shapes along a new dimension `dim`.
 
-    `cat` is there, and so is `views.unsqueeze`.
+    -1 is the last dimension of the result. `cat` and `views.unsqueeze` are available.
 
     Raises:
         IndexError: the result has no such dimension (`normalize_dim`).
-        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has another shape than the
-            first (`words.unequal_to_stack(tensors, number)`).
+        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has
+            another shape than the first (`words.unequal_to_stack(tensors, number)`).
     """
 
 
 def split():
-    """A tuple of views, the parts of a dimension: of `split_size` places each, or of the lengths listed.
+    """A tuple of views: parts of length `split_size`, or of the lengths listed.
 
-    If `split_size` is a number, the last part may have fewer places, and a dimension of length 0
-    has one part. `check_split(x, split_size, dim)` raises the errors. `views.slice(x, dim, start,
-    end)` is a view of the places from `start` up to `end`; unlike square brackets, it doesn't cut
-    an `end` beyond the length.
+    If `split_size` is a number, the last part may be shorter, and a dimension of length
+    0 has one part. `check_split(x, split_size, dim)` raises the errors.
+    `views.slice(x, dim, start, end)` is a view of the elements from `start` up to
+    `end`; unlike indexing, it doesn't clamp an `end` beyond the length.
     """
 
 
@@ -727,11 +750,11 @@ check.show(
 )
 
 # %% [markdown] hint="joining_split_stack"
-# For `split`, first make a list of lengths in both cases. Then one loop cuts. For `stack`: what must each tensor look
-# like before `cat` can join them?
+# For `split`, first make a list of lengths in both cases; then one loop can cut. For `stack`: which shape must each
+# tensor have before `cat` can join them?
 
 # %% [markdown] hint="joining_split_stack"
-# How many dimensions does the result of `stack` have? Count a negative `dim` in those.
+# How many dimensions does the result of `stack` have? A negative `dim` is counted in those.
 
 # %% [markdown] hint="joining_split_stack"
 # Lengths: `min(split_size, length - start)` for `start` in steps of `split_size`, and at least one part. Keep a running
@@ -740,7 +763,7 @@ check.show(
 
 # %% mutant="joining_split_stack"
 # Counts -1 in the inputs
-# The result has one dimension more than the inputs. Its last dimension, -1, comes after all of theirs.
+# The result has one dimension more than the inputs, and its last dimension, -1, comes after all of theirs.
 def stack(tensors, dim=0):
     if not tensors:
         raise words.nothing_to_stack()
@@ -754,7 +777,7 @@ def stack(tensors, dim=0):
 
 # %% mutant="joining_split_stack"
 # Compares the numbers of elements
-# (2, 4) and (4, 2) have eight elements each, and can't lie side by side. Compare the shapes.
+# (2, 4) and (4, 2) have eight elements each, but they can't be stacked. Compare the shapes.
 def stack(tensors, dim=0):
     if not tensors:
         raise words.nothing_to_stack()
@@ -780,7 +803,7 @@ def stack(tensors, dim=0):
 
 # %% mutant="joining_split_stack"
 # Leaves out the rest
-# The last part may have fewer places than the others. Yours drops it.
+# The last part may be shorter than the others, but yours drops it.
 def split(x, split_size, dim=0):
     dim = normalize_dim(dim, x.ndim)
     check_split(x, split_size, dim)
@@ -796,7 +819,7 @@ def split(x, split_size, dim=0):
 
 # %% mutant="joining_split_stack"
 # Returns a list
-# PyTorch's `split` returns a tuple, which nobody can append to.
+# PyTorch's `split` returns a tuple, which is immutable.
 def split(x, split_size, dim=0):
     dim = normalize_dim(dim, x.ndim)
     check_split(x, split_size, dim)
@@ -814,7 +837,7 @@ def split(x, split_size, dim=0):
 
 # %% mutant="joining_split_stack"
 # The parts are copies
-# A part is a view: a write into it reaches the tensor that was split, and no number moves.
+# A part is a view: a write into it reaches the tensor that was split, and no element is copied.
 def split(x, split_size, dim=0):
     dim = normalize_dim(dim, x.ndim)
     check_split(x, split_size, dim)
@@ -887,19 +910,19 @@ check.show(
 )
 
 # %% [markdown] hint="gather_top_p"
-# Sorted in descending order the rule is easy. When is a word still needed? Look at the sum of the words *before* it.
+# In descending order the rule is easy. When is a word still needed? Look at the sum of the words *before* it.
 
 # %% [markdown] hint="gather_top_p"
-# `cumsum` minus the values themselves is the sum before each. Where that is `p` or more, the value becomes 0.
+# `cumsum` minus the values themselves is the sum before each word. If that is `p` or more, the value becomes 0.
 
 # %% [markdown] hint="gather_top_p"
-# `order` says where each sorted value came from. `scatter_(1, order, kept)` into zeros takes them back there. Then
+# `order` says where each sorted value came from. `scatter_(1, order, kept)` into zeros puts them back there. Then
 # divide by the row sums with `keepdim=True`.
 
 
 # %% mutant="gather_top_p"
 # Keeps what is as large as the last one
-# Where several words are equally likely, some of them may be enough: of four with 0.25 each, two make 0.5.
+# If several words are equally likely, some of them may be enough: of four with 0.25 each, two make 0.5.
 def top_p(probabilities, p):
     ordered = probabilities.sort(dim=1, descending=True)[0]
     needed = (ordered.cumsum(1) - ordered < p).sum(1, keepdim=True)
@@ -909,7 +932,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Wants more than p
-# 0.5 and 0.25 make exactly 0.75, and that is enough. A word is needed where the sum *before* it is less than `p`.
+# 0.5 and 0.25 make exactly 0.75, which is enough. A word is needed if the sum *before* it is less than `p`.
 def top_p(probabilities, p):
     ordered, order = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill(ordered.cumsum(1) - ordered > p, 0.0)
@@ -919,7 +942,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Loses the last word
-# The word with which the sum reaches `p` is still needed. Yours is cut off, so less than `p` remains.
+# The word with which the sum reaches `p` is still needed. Yours removes it, so less than `p` remains.
 def top_p(probabilities, p):
     ordered, order = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill((ordered.cumsum(1) > p) & (torch.arange(ordered.shape[1]) > 0), 0.0)
@@ -929,7 +952,8 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # May keep no word at all
-# The word with which the sum reaches `p` is still needed. Where the first word alone does, yours keeps none: 0/0, nan.
+# The word with which the sum reaches `p` is still needed. If the first word alone reaches it, yours keeps none: 0/0,
+# nan.
 def top_p(probabilities, p):
     ordered, order = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill(ordered.cumsum(1) > p, 0.0)
@@ -939,7 +963,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Rows don't sum to 1
-# The right words are kept. Now divide, so that each row sums to 1 again.
+# The correct words are kept. Now divide, so that each row sums to 1 again.
 def top_p(probabilities, p):
     ordered, order = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
@@ -948,7 +972,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Gathers instead of scattering
-# `order` says where each value came from, so values go *to* these places. Gathering sorts a second time.
+# `order` says where each value came from, so the values go *to* these positions. Gathering sorts them a second time.
 def top_p(probabilities, p):
     ordered, order = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0).gather(1, order)
@@ -957,7 +981,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Leaves the rows sorted
-# The first column must belong to the first word. Yours is the most probable word of each row, whichever it is.
+# The first column must belong to the first word. Yours holds the most probable word of each row, whichever it is.
 def top_p(probabilities, p):
     ordered, _ = probabilities.sort(dim=1, descending=True)
     kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
@@ -966,8 +990,8 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Goes from word to word
-# The probabilities are right. But each word takes Python a few lines, and a vocabulary has 50,000 words: `sort`, `cumsum`
-# and `scatter_` do it for all words and texts at once.
+# The probabilities are correct. But Python runs a few lines for each word, and a vocabulary has 50,000 words. `sort`,
+# `cumsum` and `scatter_` do it for all words and texts at once.
 def top_p(probabilities, p):
     result = torch.zeros_like(probabilities)
     for row, text in enumerate(probabilities.tolist()):
@@ -981,8 +1005,8 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # Goes from text to text
-# The probabilities are right, but Python goes through the texts one by one. `sort`, `cumsum` and `scatter_` take a
-# dimension, and do all rows at once.
+# The probabilities are correct, but Python goes through the texts one by one. `sort`, `cumsum` and `scatter_` take a
+# dimension, and process all rows at once.
 def top_p(probabilities, p):
     rows = []
     for row in probabilities:
@@ -995,7 +1019,7 @@ def top_p(probabilities, p):
 
 # %% mutant="gather_top_p"
 # One order for all rows
-# Each row has an order of its own. Yours sorts the words by their mean over all texts.
+# Each row has an order of its own, but yours sorts the words by their mean over all texts.
 def top_p(probabilities, p):
     order = probabilities.mean(0).argsort(descending=True)
     ordered = probabilities[:, order]
@@ -1006,9 +1030,9 @@ def top_p(probabilities, p):
 
 # %% [markdown] exercise="gather_repair_counts" kind="repair" points=2
 # ### Exercise 7 · A word count that loses words
-# `count_words` gets texts as rows of word numbers and counts, for each text, how often each word occurs. Two texts of
-# ten words each came out as counts that sum to 6 and 8. No error was raised. Repair it, without a loop: as
-# many lines of yours must run for 40 texts as for 4.
+# `count_words` gets texts as rows of word indices and counts, for each text, how often each word occurs. Two texts of
+# ten words each came out with counts that sum to 6 and 8, and no error was raised. Fix it without a loop: the number of
+# your lines that run must be the same for 40 texts as for 4.
 
 
 # %% solution="gather_repair_counts"
@@ -1042,20 +1066,20 @@ check.show(
 )
 
 # %% [markdown] hint="gather_repair_counts"
-# Give it a text in which no word occurs twice, then one that is the same word ten times. What do you see?
+# Try a text in which no word occurs twice, then one that is the same word ten times. What do you see?
 
 # %% [markdown] hint="gather_repair_counts"
-# `counts[i] += 1` reads `counts[i]`, adds 1 to what it read, and writes that back. What is read, and what is written,
-# if a place is in `i` three times?
+# `counts[i] += 1` reads `counts[i]`, adds 1 to the result, and writes that back. What is read, and what is written, if
+# a position occurs three times in `i`?
 
 # %% [markdown] hint="gather_repair_counts"
-# You need an operation that adds at each of the repeated places: `scatter_add_` along dimension 1, with ones, or
+# You need an operation that adds at each of the repeated positions: `scatter_add_` along dimension 1, with ones, or
 # `index_put_` with `accumulate=True`.
 
 
 # %% mutant="gather_repair_counts"
 # Writes ones
-# `scatter_` writes a 1 where a word occurs, however often. That tells whether a word occurs, not how often.
+# `scatter_` writes a 1 if a word occurs, however often, so the result says whether a word occurs, not how often.
 def count_words(words, vocabulary):
     counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
     return counts.scatter_(1, words, 1)
@@ -1063,7 +1087,7 @@ def count_words(words, vocabulary):
 
 # %% mutant="gather_repair_counts"
 # Counts all texts together
-# The sums are the number of words of all texts. Each text should get its own counts.
+# The counts add up the words of all texts, but each text should get its own counts.
 def count_words(words, vocabulary):
     counts = torch.zeros(vocabulary, dtype=torch.long)
     counts.scatter_add_(0, words.flatten(), torch.ones_like(words.flatten()))
@@ -1072,7 +1096,7 @@ def count_words(words, vocabulary):
 
 # %% mutant="gather_repair_counts"
 # Counts the first text only
-# The index decides how far `scatter_add_` goes. With one row of words, only the first text is counted.
+# The index decides how far `scatter_add_` goes. With one row of word indices, only the first text is counted.
 def count_words(words, vocabulary):
     counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
     return counts.scatter_add_(1, words[:1], torch.ones_like(words))
@@ -1080,7 +1104,7 @@ def count_words(words, vocabulary):
 
 # %% mutant="gather_repair_counts"
 # Counts in a loop
-# The counts are right, but Python adds each 1 by itself. `scatter_add_` adds them all in one call.
+# The counts are correct, but Python adds each 1 separately. `scatter_add_` adds them all in one call.
 def count_words(words, vocabulary):
     counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
     for text, row in enumerate(words.tolist()):
@@ -1091,16 +1115,17 @@ def count_words(words, vocabulary):
 
 # %% mutant="gather_repair_counts"
 # Counts text by text
-# The counts are right, but Python goes through the texts one by one. `scatter_add_` along dimension 1 does all rows at once.
+# The counts are correct, but Python goes through the texts one by one. `scatter_add_` along dimension 1 processes all
+# rows at once.
 def count_words(words, vocabulary):
     return torch.stack([torch.bincount(text, minlength=vocabulary) for text in words])
 
 
 # %% [markdown] exercise="joining_measure_chunks" kind="measure" points=1
 # ### Exercise 8 · GPUs without work
-# `DataParallel` cuts a batch with `chunk`, one part for each GPU (you'll build it in chapter 23). Take a batch of 60
-# and try each number of GPUs from 1 to 60. For how many of these numbers does at least one GPU get nothing? And which
-# is the smallest of them? Return both, in this order.
+# `DataParallel` splits a batch with `chunk`, one part for each GPU (you will build it in chapter 23). Take a batch of
+# 60 and try each number of GPUs from 1 to 60. For how many of these numbers does at least one GPU get nothing? And
+# which is the smallest of them? Return both, in this order.
 
 
 # %% solution="joining_measure_chunks"
@@ -1137,7 +1162,7 @@ def without_work():
 
 # %% mutant="joining_measure_chunks"
 # Returns the smallest first
-# Both numbers are right, and they are in the wrong order: first how many, then the smallest.
+# Both numbers are correct, but they are in the wrong order: return the count first, then the smallest.
 def without_work():
     found = [gpus for gpus in range(1, 61) if len(torch.zeros(60).chunk(gpus)) < gpus]
     return found[0], len(found)
@@ -1145,7 +1170,8 @@ def without_work():
 
 # %% mutant="joining_measure_chunks"
 # Counts with tensor_split
-# `tensor_split` always gives as many parts as you ask for. `chunk` rounds the length of a part up, and then needs fewer.
+# `tensor_split` always returns as many parts as requested. `chunk` rounds the length of a part up, and then needs
+# fewer.
 def without_work():
     batch = torch.zeros(60)
     found = [gpus for gpus in range(1, 61) if len(torch.tensor_split(batch, gpus)) < gpus]
@@ -1154,7 +1180,7 @@ def without_work():
 
 # %% mutant="joining_measure_chunks"
 # Counts the others
-# These are the numbers of GPUs that all get work. The question asks for the rest.
+# This counts the numbers of GPUs for which all of them get work. The question is about the others.
 def without_work():
     found = [gpus for gpus in range(1, 61) if len(torch.zeros(60).chunk(gpus)) == gpus]
     return len(found), found[0]

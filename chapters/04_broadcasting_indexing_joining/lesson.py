@@ -349,12 +349,12 @@ pictures.curves(copied, counts, xlabel="pieces", ylabel="pieces copied", log="xy
 # A classifier returned logits for three classes. Pick the logit of the correct class in each row.
 
 # %% tags=["proof-one-per-row"]
-scores, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
-print("scores[:, label]", scores[:, label].tolist())
-print("scores[arange, label]", scores[torch.arange(2), label].tolist())
-print("gather", scores.gather(1, label[:, None]).tolist())
-print("take_along_dim", torch.take_along_dim(scores, torch.tensor([[-1]]), 1).tolist(), "with an index of shape (1, 1)")
-print("index_select", scores.index_select(1, label).tolist())
+logits, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
+print("logits[:, label]", logits[:, label].tolist())
+print("logits[arange, label]", logits[torch.arange(2), label].tolist())
+print("gather", logits.gather(1, label[:, None]).tolist())
+print("take_along_dim, index [[-1]]", torch.take_along_dim(logits, torch.tensor([[-1]]), 1).tolist())
+print("index_select", logits.index_select(1, label).tolist())
 
 # %% [markdown]
 # `gather` needs no `arange`. Along `dim` it reads where the index says, and along each other dimension an element keeps its own position. For
@@ -422,7 +422,7 @@ print("the gradient", read.grad.tolist(), "of reading positions", to.tolist())
 print("one-hot", torch.zeros(2, 3).scatter_(1, label[:, None], 1.0).tolist())
 print("larger src", torch.zeros(2, 3).scatter_(1, torch.tensor([[1]]), torch.ones(2, 3)).tolist())
 for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
-    print("gather", where.tolist(), outcome(scores.gather, 1, where))
+    print("gather", where.tolist(), outcome(logits.gather, 1, where))
 
 # %% [markdown]
 # `scatter_` lost two values, and PyTorch doesn't promise which ones. `scatter_add_` keeps all of them, so it is the **backward** of `gather`:
@@ -436,7 +436,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the other dimensions.
 #   Negative indices are refused.
 # - *They ask next:* What is its gradient? It is `scatter_add` of the incoming gradient, at the same index.
-# - *The trap:* `scores[:, label]` takes every label's column from every row.
+# - *The trap:* `logits[:, label]` takes every label's column from every row.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
 # **Interview · `gather`, `take_along_dim` or `index_select`?**

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · The computation graph
-# Eight exercises, 21 points. Four of them add to your library: with them solved, `import mytorch` trains on a backward
-# pass of yours.
+# Eight exercises, 21 points. Four of them add to your library, and once they are solved, `import mytorch` trains with a
+# backward pass that you wrote.
 
 # %% setup=true
 from __future__ import annotations
@@ -50,10 +50,11 @@ prediction = "d"
 check.show({"the one with a gradient": str(prediction).strip().lower()}, secret=True)
 
 # %% [markdown] hint="graph_predict_gradient"
-# `.grad` is filled for a leaf that requires grad, if the loss depends on it through recorded operations.
+# `.grad` is filled for a leaf that requires grad, provided that the loss depends on it through recorded operations.
 
 # %% [markdown] hint="graph_predict_gradient"
-# For three of the six the path is cut or was never there: find `detach`, `no_grad`, and a tensor that doesn't require grad.
+# For three of the six tensors the path is cut or never existed. Find `detach`, `no_grad`, and a tensor that doesn't
+# require grad.
 
 # %% [markdown] hint="graph_predict_gradient"
 # A multiplication and a conversion to another dtype are recorded, so their results aren't leaves. What does `to("cpu")`
@@ -66,12 +67,13 @@ prediction = "a"
 
 # %% mutant="graph_predict_gradient"
 # The one that was detached
-# b is a leaf and requires grad, but the loss sees only b.detach(), and no gradient comes back through that.
+# b is a leaf and requires grad, but the loss contains only b.detach(), through which no gradient flows back.
 prediction = "b"
 
 # %% mutant="graph_predict_gradient"
 # The converted one
-# double() has something to convert, so it is a recorded operation and c is its result: the gradient ends at the float32 ones.
+# double() has something to convert, so it is a recorded operation and c is its result. The gradient ends at the float32
+# ones.
 prediction = "c"
 
 # %% mutant="graph_predict_gradient"
@@ -81,39 +83,42 @@ prediction = "e"
 
 # %% mutant="graph_predict_gradient"
 # The one used without recording
-# f is a leaf and requires grad, but f * 2 ran under no_grad: no path leads from the loss to f.
+# f is a leaf and requires grad, but f * 2 ran under no_grad, so no path leads from the loss to f.
 prediction = "f"
 
 
 # %% [markdown] exercise="graph_run_backward" kind="core" points="2 2" part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:run_backward"
 # ### Exercise 2 · The engine
-# Write the engine: count how many edges lead to each node, then run backward. `node.edges` lists a node's edges, each a pair
-# (node, number of its output) or None; `node.outputs` has one entry for each output. You have
-# `arrive(buffers, edge, gradient)`: it adds a gradient to those that wait in the dict `buffers`, under the edge's node.
-# Nodes can be compared: of two, the one that was recorded last is smaller, so `heapq.heappop(ready)` gives it first.
-# `heapq` is imported in this file.
+# Write the engine in two steps: count how many edges lead to each node, then run the backward pass. `node.edges` lists
+# a node's edges, each of which is a pair (node, number of its output) or None, and `node.outputs` has one entry for
+# each output. `arrive(buffers, edge, gradient)` is provided: it adds a gradient to those that wait in the dict
+# `buffers` under the edge's node. Nodes can be compared. Of two nodes the one that was recorded last is smaller, so
+# `heapq.heappop(ready)` returns it first. `heapq` is imported in this file.
 #
 # One of the graphs is 5,000 operations deep, and in one of them nothing arrives at some nodes.
 
 
 # %% docstrings="graph_run_backward"
 def count_arrivals():
-    """How many edges lead to each node that can be reached from the roots, the roots included.
+    """The number of edges that lead to each node that the roots reach.
 
-    Two edges from one node to another count as two. An edge is a pair (node, number of its output), or
-    None, which leads nowhere. A root that no edge leads to has 0. A node may be in `roots` twice. Graphs
-    may be deep: keep a list of what is to be visited, and don't recurse.
+    The roots are included. Two edges from one node to another count as two. An edge is
+    a pair (node, number of its output), or None, which leads nowhere. A root has 0 if
+    no edge leads to it, and a node may occur twice in `roots`. Graphs may be deep, so
+    keep a list of nodes to visit instead of recursing.
     """
 
 
 def run_backward():
-    """Propagate gradients from the roots: each node turns the gradients of its outputs into those of its inputs.
+    """Propagate gradients from the roots to everything that they reach.
 
-    A node is visited once, after all nodes with an edge to it (`count_arrivals`). When several nodes are
-    ready, the heap returns the one that was recorded last. `visit(node, arrived)` takes the gradients that
-    have arrived at the node, one for each of its outputs (None where none has), and returns one for each of
-    its edges. If it returns None for an edge, nothing arrives there, but the edge still counts. `arrive`
-    adds gradients that meet.
+    Each node turns the gradients of its outputs into those of its inputs. A node is
+    visited once, after all nodes with an edge to it (`count_arrivals`). When several
+    nodes are ready, the heap returns the one that was recorded last.
+    `visit(node, arrived)` takes the gradients that have arrived at the node, one for
+    each of its outputs (None where none has), and returns one for each of its edges. If
+    it returns None for an edge, nothing arrives there, but the edge still counts.
+    `arrive` adds gradients that meet.
     """
 
 
@@ -182,23 +187,24 @@ check.show(
 )
 
 # %% [markdown] hint="graph_run_backward"
-# `count_arrivals`: start with 0 for each root and a list of nodes to visit. For each edge of a visited node that isn't
-# None, add 1 to its node; if that node is new, it has to be visited too.
+# `count_arrivals`: start with 0 for each root and with a list of nodes to visit. For each edge of a visited node that
+# isn't None, add 1 to the node that it leads to. If that node is new, it has to be visited as well.
 
 # %% [markdown] hint="graph_run_backward"
-# `run_backward`: let the root gradients arrive; put the nodes with count 0 on a heap. Take a node, visit it with what has
-# arrived (`buffers.pop(node, …)`), and for each edge: let its gradient arrive if there is one, take 1 off the count of its
-# node, and put that node on the heap when the count is 0.
+# `run_backward`: let the root gradients arrive, and put the nodes with count 0 on a heap. Take a node and visit it with
+# the gradients that have arrived (`buffers.pop(node, …)`). Then, for each edge, let its gradient arrive if there is
+# one, subtract 1 from the count of the edge's node, and put that node on the heap when the count reaches 0.
 
 # %% [markdown] hint="graph_run_backward"
-# `for edge, gradient in zip(node.edges, visit(node, arrived))`: first `if edge is None: continue`; then
-# `if gradient is not None: arrive(buffers, edge, gradient)`; then the count goes down in either case. What arrived at a
-# node that got nothing is `[None] * len(node.outputs)`.
+# `for edge, gradient in zip(node.edges, visit(node, arrived))`: first `if edge is None: continue`, then `if gradient is
+# not None: arrive(buffers, edge, gradient)`. The count decreases in both cases. For a node at which nothing arrived,
+# pass `[None] * len(node.outputs)`.
 
 
 # %% mutant="graph_run_backward"
 # Counts users, crosses off edges
-# A product of a tensor with itself has two edges to one node. They were counted once and are crossed off twice, so the node runs too early.
+# The product of a tensor with itself has two edges to one node. They were counted once and are subtracted twice, so the
+# node runs too early.
 def count_arrivals(roots):
     arrivals = dict.fromkeys(roots, 0)
     unvisited = list(arrivals)
@@ -213,7 +219,8 @@ def count_arrivals(roots):
 
 # %% mutant="graph_run_backward"
 # Visits a node twice
-# A node is put on the list of what is to be visited at each edge, so its own edges are counted several times, and what they lead to is never ready.
+# A node is put on the list once for each edge that leads to it, so its own edges are counted several times, and the
+# nodes that they lead to never become ready.
 def count_arrivals(roots):
     arrivals = dict.fromkeys(roots, 0)
     unvisited = list(arrivals)
@@ -227,7 +234,8 @@ def count_arrivals(roots):
 
 # %% mutant="graph_run_backward"
 # Counts the edges of a root given twice
-# A node that is in `roots` twice is visited twice here, so each of its edges counts double, and what they lead to is never ready.
+# A node that occurs twice in `roots` is visited twice here, so each of its edges counts double, and the nodes that they
+# lead to never become ready.
 def count_arrivals(roots):
     arrivals = dict.fromkeys(roots, 0)
     unvisited = list(roots)
@@ -262,7 +270,8 @@ def count_arrivals(roots):
 
 # %% mutant="graph_run_backward"
 # Runs at the first arrival
-# A node runs as soon as something arrives, and passes on an incomplete gradient. It has to wait for all its arrivals.
+# A node runs as soon as something arrives, and propagates an incomplete gradient. It has to wait for all of its
+# arrivals.
 def run_backward(roots, grads, visit):
     buffers, ready, seen = {}, [], set()
     for edge, grad in zip(roots, grads, strict=True):
@@ -283,7 +292,8 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # Doesn't count an edge without a gradient
-# Where a node gives None for an edge, nothing arrives, but the edge has to be crossed off: what it leads to may be waiting for it.
+# If a node returns None for an edge, nothing arrives there, but the edge has to be counted all the same, because the
+# node that it leads to may be waiting for it.
 def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
@@ -304,7 +314,8 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # Expects something at every node
-# Where all that lead to a node gave None, nothing waits for it in the buffers, and it is visited all the same: with None for each output.
+# If all nodes with an edge to a node returned None, the buffers have no entry for it. It is still visited, with None
+# for each of its outputs.
 def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
@@ -325,7 +336,7 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # Takes the oldest of the ready nodes
-# The gradients are right, but of the nodes that are ready the one that was recorded last should run first; this is a queue.
+# The gradients are correct, but among the ready nodes the one that was recorded last should run first. This is a queue.
 def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
@@ -346,8 +357,8 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # A stack in place of a heap
-# The gradients are right, but this takes the node that became ready last. Of the nodes that are ready, the one that was
-# recorded last should run first: a heap gives the smallest, a list its end.
+# The gradients are correct, but this takes the node that became ready last. Among the ready nodes, the one that was
+# recorded last should run first. A heap returns the smallest entry, while a list returns its last.
 def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
@@ -368,7 +379,7 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # Starts all roots at once
-# One root may be an input of another. It isn't ready at the start: more is going to arrive at it.
+# One root may be an input of another one. It isn't ready at the start, because more gradients will arrive at it.
 def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
@@ -390,7 +401,8 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # A list that is no heap
-# Two roots may be ready at the start, the older one in front. `heapq.heapify(ready)` puts the last recorded one there.
+# Two roots may be ready at the start, with the older one in front. `heapq.heapify(ready)` puts the last recorded one
+# there.
 def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
@@ -412,7 +424,7 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # Visits a root as often as it is given
-# Two roots may be the same node. It gets both gradients, and is visited once.
+# Two roots may be the same node. It receives both gradients and is visited once.
 def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
@@ -435,7 +447,7 @@ def run_backward(roots, grads, visit):
 
 # %% mutant="graph_run_backward"
 # One place for each node
-# A node may have several outputs. Where nothing arrived, it gets a None for each of them.
+# A node may have several outputs. If nothing arrived, it gets a None for each of them.
 def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
@@ -467,19 +479,20 @@ def count_arrivals(roots):
 
 # %% [markdown] exercise="graph_fit" kind="core" points=3 part="mytorch.autograd.engine:fit"
 # ### Exercise 3 · Backward through a broadcast
-# A gradient comes back with the shape and type of a *result*. Bring it to those of the input. For a gradient of ones of
-# shape (4, 2, 3), `fit(grad, (2, 1), mytorch.float32)` is `tensor([[12.], [12.]])`: each entry was used 4 · 3 times.
+# A gradient arrives with the shape and dtype of a *result*, and `fit` converts it to those of the input. For a gradient
+# of ones of shape (4, 2, 3), `fit(grad, (2, 1), mytorch.float32)` is `tensor([[12.], [12.]])`, because each element was
+# used 4 · 3 times.
 #
-# What fits already is given back as it is, not copied.
+# A gradient that fits already is returned unchanged, without a copy.
 
 
 # %% docstrings="graph_fit"
 def fit():
-    """Bring a gradient to the shape and type of what it is the gradient of.
+    """Convert a gradient to the shape and dtype of the tensor that it belongs to.
 
-    What broadcasting repeated is summed: the dimensions added on the left, and those of length 1 that were
-    stretched.
-    What fits already is given back as it is.
+    Dimensions that broadcasting repeated are summed: those that were added on the left,
+    and those of length 1 that were stretched. A gradient that fits already is returned
+    unchanged.
     """
 
 
@@ -523,20 +536,21 @@ check.show(
 )
 
 # %% [markdown] hint="graph_fit"
-# Write the wanted shape under that of the gradient, aligned on the right. Which columns differ?
+# Write the desired shape below that of the gradient, aligned on the right. Which columns differ?
 
 # %% [markdown] hint="graph_fit"
-# Dimensions that the wanted shape lacks are on the left. A wanted length of 1 under a longer one was stretched. Sum over
-# both kinds.
+# Dimensions that the desired shape lacks are on the left. A desired length of 1 below a longer one was stretched. Sum
+# over both.
 
 # %% [markdown] hint="graph_fit"
-# First sum over `range(grad.ndim - len(shape))`, if there are any. Then the two shapes have equally many lengths: sum over
-# those that differ, with `keepdim=True`. At the end, `grad.to(dtype)` if the type differs.
+# First sum over `range(grad.ndim - len(shape))`, if there are such dimensions. Then both shapes have the same number of
+# dimensions, so sum over those that differ, with `keepdim=True`. Finally, call `grad.to(dtype)` if the dtype differs.
 
 
 # %% mutant="graph_fit"
 # Forgets the stretched dimensions
-# Dimensions added on the left are summed, but one of length 1 that was stretched still has its stretched length.
+# Dimensions that were added on the left are summed, but a dimension of length 1 that was stretched still has its
+# stretched length.
 def fit(grad, shape, dtype):
     while grad.ndim > len(shape):
         grad = grad.sum(0)
@@ -545,7 +559,7 @@ def fit(grad, shape, dtype):
 
 # %% mutant="graph_fit"
 # Sums over no dimension
-# Where nothing was added or stretched there is nothing to sum. But `sum(())` adds up all elements, as PyTorch's does.
+# If nothing was added or stretched, there is nothing to sum. But `sum(())` sums all elements, as PyTorch's does.
 def fit(grad, shape, dtype):
     grad = grad.sum(tuple(range(grad.ndim - len(shape))))
     stretched = tuple(dim for dim, length in enumerate(shape) if length != grad.shape[dim])
@@ -555,7 +569,7 @@ def fit(grad, shape, dtype):
 
 # %% mutant="graph_fit"
 # Averages
-# Each use contributes in full: the gradient is the sum over the uses, not their mean.
+# Each use contributes in full, so the gradient is the sum over the uses, not their mean.
 def fit(grad, shape, dtype):
     added = grad.ndim - len(shape)
     stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
@@ -566,7 +580,7 @@ def fit(grad, shape, dtype):
 
 # %% mutant="graph_fit"
 # Loses the dimensions of length 1
-# A dimension that was stretched is summed, but it should stay, with length 1.
+# A stretched dimension is summed, but it should stay, with length 1.
 def fit(grad, shape, dtype):
     added = grad.ndim - len(shape)
     stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
@@ -577,7 +591,7 @@ def fit(grad, shape, dtype):
 
 # %% mutant="graph_fit"
 # Keeps the type of the gradient
-# The shape is right, but a float64 gradient for a float32 input has to be converted, and the other way round.
+# The shape is correct, but a float64 gradient for a float32 input has to be converted, and the other way round.
 def fit(grad, shape, dtype):
     added = grad.ndim - len(shape)
     stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
@@ -588,7 +602,7 @@ def fit(grad, shape, dtype):
 
 # %% mutant="graph_fit"
 # Copies what fits
-# The values are right, but a gradient that fits already is copied: on most edges of a network nothing has to be done.
+# The values are correct, but a gradient that fits already is copied. On most edges of a network nothing has to be done.
 def fit(grad, shape, dtype):
     added = grad.ndim - len(shape)
     stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
@@ -609,19 +623,20 @@ def fit(grad, shape, dtype):
 
 # %% [markdown] exercise="graph_matmul" kind="core" points="2 1" part="mytorch.autograd.derivatives:matmul_grad_x mytorch.autograd.derivatives:matmul_grad_y"
 # ### Exercise 4 · The gradient of a matrix product
-# Most of a network's backward pass is this formula. For matrices the shapes leave one choice: x is (n, k), y is (k, m)
-# and g is (n, m), so x gets $g\,y^T$ and y gets $x^T g$. `matmul` also takes vectors and batches of matrices. Make
-# matrices of vectors first, and the same two products do it.
+# Most of a network's backward pass is this formula. For matrices the shapes leave only one choice: if x is (n, k), y is
+# (k, m) and g is (n, m), then x gets $g\,y^T$ and y gets $x^T g$. `matmul` also takes vectors and batches of matrices.
+# If you turn vectors into matrices first, the same two products work for them.
 
 
 # %% docstrings="graph_matmul"
 def matmul_grad_x():
-    """The gradient of `x @ y` with respect to x, from the product's gradient g. Of two matrices: g @ yᵀ.
+    """The gradient of `x @ y` with respect to x, from the product's gradient g.
 
-    A vector takes part as a row (x) or as a column (y), and the product then lacks that dimension:
-    `unsqueeze` puts it back, `squeeze` takes it away. `y.mT` exchanges the last two dimensions. The result
-    may have dimensions on the left that x lacks, or that are 1 in x: batches that were broadcast. The
-    engine sums them.
+    For two matrices it is g @ yᵀ. A vector takes part as a row (x) or as a column (y),
+    and the product then lacks that dimension: `unsqueeze` restores it, `squeeze`
+    removes it. `y.mT` swaps the last two dimensions. The result may have dimensions on
+    the left that x lacks, or that have length 1 in x, namely batch dimensions that were
+    broadcast. The engine sums them.
     """
 
 
@@ -654,12 +669,12 @@ for x_size, y_size in pairs:
 check.show(shown, rtol=1e-3, atol=1e-5, text="The gradients of x and y, for each pair of shapes.")
 
 # %% [markdown] hint="graph_matmul"
-# Start with two matrices. `y.mT` exchanges the last two dimensions, so `g @ y.mT` is right for batches too.
+# Start with two matrices. `y.mT` swaps the last two dimensions, so `g @ y.mT` is correct for batches as well.
 
 # %% [markdown] hint="graph_matmul"
-# A vector x is a row: g lacks the second-last dimension. A vector y is a column: g lacks the last. `unsqueeze` puts such a
-# dimension back, and `squeeze` takes it out of the gradient of a vector. Two vectors are a case of their own: g is one
-# number.
+# A vector x is a row, so g lacks the second-last dimension. A vector y is a column, so g lacks the last one.
+# `unsqueeze` restores such a dimension, and `squeeze` removes it from the gradient of a vector. Two vectors are a
+# separate case, in which g is a 0-d tensor.
 
 # %% [markdown] hint="graph_matmul"
 # For x: `g * y` for two vectors; `g.unsqueeze(-1) * y` if y is a vector; `(y @ g.unsqueeze(-1)).squeeze(-1)` if x is.
@@ -668,7 +683,7 @@ check.show(shown, rtol=1e-3, atol=1e-5, text="The gradients of x and y, for each
 
 # %% mutant="graph_matmul"
 # Matrices only
-# Two matrices and batches are right. With a vector, the product lacks a dimension that has to be put back first.
+# Two matrices and batches are correct. With a vector, the product lacks a dimension that has to be restored first.
 def matmul_grad_x(g, x, y):
     return g @ y.mT
 
@@ -679,7 +694,8 @@ def matmul_grad_y(g, x, y):
 
 # %% mutant="graph_matmul"
 # Puts the row's dimension back first
-# All is right but the product of two vectors: g is one number there and has no second-last dimension. Put the last one back first.
+# Everything is correct except the product of two vectors, where g is a 0-d tensor and has no second-last dimension.
+# Restore the last one first.
 def matmul_grad_x(g, x, y):
     if x.ndim == 1:
         g = g.unsqueeze(-2)
@@ -691,7 +707,8 @@ def matmul_grad_x(g, x, y):
 
 # %% mutant="graph_matmul"
 # Reverses all dimensions
-# permute in reverse order is the transpose of a matrix, but in a batch it moves the batch dimension too: exchange the last two.
+# permute in reverse order transposes a matrix, but in a batch it moves the batch dimension as well. Swap the last two
+# dimensions only.
 def matmul_grad_x(g, x, y):
     if x.ndim == 1 and y.ndim == 1:
         return g * y
@@ -704,7 +721,7 @@ def matmul_grad_x(g, x, y):
 
 # %% mutant="graph_matmul"
 # Forgets g
-# The derivative of the product is there, but not the chain rule: it has to be multiplied by the gradient that arrives.
+# The derivative of the product is there, but the chain rule is missing: multiply it by the gradient that arrives.
 def matmul_grad_x(g, x, y):
     if x.ndim == 1 and y.ndim == 1:
         return g * y
@@ -717,7 +734,7 @@ def matmul_grad_x(g, x, y):
 
 # %% mutant="graph_matmul"
 # Exchanges the vectors' outer product
-# The gradient of y is transposed where x is a vector: row i of it belongs to element i of x.
+# The gradient of y is transposed if x is a vector: row i of it belongs to element i of x.
 def matmul_grad_y(g, x, y):
     if x.ndim == 1 and y.ndim == 1:
         return g * x
@@ -730,7 +747,7 @@ def matmul_grad_y(g, x, y):
 
 # %% mutant="graph_matmul"
 # Squeezes all dimensions
-# `squeeze()` takes away each dimension of length 1, also one that x or y has. Name the one that you put in.
+# `squeeze()` removes each dimension of length 1, including those that x or y has. Name the one that you added.
 def matmul_grad_x(g, x, y):
     if x.ndim == 1 and y.ndim == 1:
         return g * y
@@ -761,9 +778,9 @@ def matmul_grad_x(g, x, y):
 
 # %% [markdown] exercise="graph_forward_mode" kind="build" points=2
 # ### Exercise 5 · The chain rule, forwards
-# A `Dual` carries a number and its derivative through a computation, with no graph: `Dual(x, 1.0)` is the variable, and
-# `Dual(c, 0.0)` a constant. Write its sum, product and sine. Then `gradient(f, point)`: all partial derivatives of
-# `f(*point)`, where `f` takes and gives duals. One run of `f` gives one derivative.
+# A `Dual` carries a value and its derivative through a computation, without a graph: `Dual(x, 1.0)` is the variable,
+# and `Dual(c, 0.0)` is a constant. Write its sum, product and sine. Then write `gradient(f, point)`, which returns all
+# partial derivatives of `f(*point)`, where `f` takes and returns duals. One run of `f` gives one derivative.
 #
 # For `f = lambda x, y: x * x * y`, `gradient(f, [3.0, 5.0])` is `[30.0, 9.0]`.
 
@@ -834,17 +851,17 @@ check.show(
 # Write down the derivative of $u + v$, $u \cdot v$ and $\sin u$ when `u` and `v` both depend on the variable.
 
 # %% [markdown] hint="graph_forward_mode"
-# $(uv)' = u'v + uv'$ and $(\sin u)' = \cos(u)\, u'$. For the partial derivative with respect to one argument, that argument has
-# derivative 1 and all others 0.
+# $(uv)' = u'v + uv'$ and $(\sin u)' = \cos(u)\, u'$. For the partial derivative with respect to one argument, that
+# argument has derivative 1, and all others have 0.
 
 # %% [markdown] hint="graph_forward_mode"
-# In `gradient`, for each place: `duals = [Dual(value, float(place == variable)) for place, value in enumerate(point)]`,
-# then `f(*duals).derivative`.
+# In `gradient`, for each variable: `duals = [Dual(value, float(place == variable)) for place, value in
+# enumerate(point)]`, then `f(*duals).derivative`.
 
 
 # %% mutant="graph_forward_mode"
 # All variables at once
-# With every derivative set to 1, one run gives the sum of the partial derivatives. Each of them needs a run of its own.
+# With every derivative set to 1, one run returns the sum of the partial derivatives. Each of them needs its own run.
 class Dual:
     def __init__(self, value, derivative=0.0):
         self.value, self.derivative = value, derivative
@@ -865,7 +882,7 @@ def gradient(f, point):
 
 # %% mutant="graph_forward_mode"
 # Multiplies the derivatives
-# The derivative of a product isn't the product of the derivatives: it is u'v + uv'.
+# The derivative of a product isn't the product of the derivatives. It is u'v + uv'.
 class Dual:
     def __init__(self, value, derivative=0.0):
         self.value, self.derivative = value, derivative
@@ -889,7 +906,8 @@ def gradient(f, point):
 
 # %% mutant="graph_forward_mode"
 # Adds in place
-# The sum overwrites one of its inputs, which may be used again: in `(x + y) * x`, x is now the sum. Make a new `Dual`.
+# The sum overwrites one of its inputs, which may be used again: in `(x + y) * x`, x is now the sum. Create a new
+# `Dual`.
 class Dual:
     def __init__(self, value: float, derivative: float = 0.0) -> None:
         self.value, self.derivative = value, derivative
@@ -939,7 +957,7 @@ def gradient(f, point):
 
 # %% mutant="graph_forward_mode"
 # A difference quotient
-# The gradient is nearly right, but it is an approximation, and it evaluates the function twice for each argument.
+# The gradient is nearly correct, but it is an approximation, and it evaluates the function twice for each argument.
 class Dual:
     def __init__(self, value, derivative=0.0):
         self.value, self.derivative = value, derivative
@@ -964,7 +982,7 @@ def gradient(f, point):
 # %% [markdown] exercise="graph_repair_accumulation" kind="repair" points=3 replaces="minitorch.autograd.engine:accumulate_grad"
 # ### Exercise 6 · A gradient that changes by itself
 # The function below is the last step of a backward pass: it adds what arrived at a leaf to its `.grad`. The engine calls
-# it with the leaf, the gradient, and `may_keep`, a hint about saving a copy, which you may ignore. It works for most
+# it with the leaf, the gradient, and `may_keep`, a hint that can save a copy and that you may ignore. It works for most
 # networks, but not for this program:
 #
 # ```python
@@ -975,7 +993,7 @@ def gradient(f, point):
 # print(a.grad, b.grad)          # tensor([12., 12.]) tensor([12., 12.])
 # ```
 #
-# `b.grad` should still be 2. Repair the function. Later gradients must still be added in place: an optimizer that holds
+# `b.grad` should still be 2. Fix the function. Later gradients must still be added in place: an optimizer that holds
 # `.grad` has to see the sum.
 
 
@@ -1037,23 +1055,24 @@ check.show(
 # Print `a.grad` and `b.grad` after each of the two passes. Which line of which pass changes `b.grad`?
 
 # %% [markdown] hint="graph_repair_accumulation"
-# What does the backward of `a + b` give to `a`, and what to `b`? Compare `a.grad.data_ptr()` with `b.grad.data_ptr()`
-# after the first pass.
+# What does the backward of `a + b` return for `a`, and what for `b`? Compare `a.grad.data_ptr()` with
+# `b.grad.data_ptr()` after the first pass.
 
 # %% [markdown] hint="graph_repair_accumulation"
-# Both were given the same tensor, and both kept it. The first gradient that a leaf keeps has to be its own: a clone.
+# Both received the same tensor, and both kept it. The first gradient that a leaf keeps has to be its own, so clone it.
 
 
 # %% mutant="graph_repair_accumulation"
 # Makes a new sum
-# b.grad is right now, but a.grad is a new tensor: an optimizer that held the old one doesn't see the second gradient.
+# b.grad is correct now, but a.grad is a new tensor, so an optimizer that held the old one doesn't see the second
+# gradient.
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     variable.grad = grad if variable.grad is None else variable.grad + grad
 
 
 # %% mutant="graph_repair_accumulation"
 # Detaches instead of copying
-# a and b still share memory, so a write through one shows in the other. `detach()` makes no copy, nor does a slice.
+# a and b still share memory, so a write through one shows in the other. Neither `detach()` nor a slice makes a copy.
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     if variable.grad is None:
         variable.grad = grad.detach()
@@ -1079,20 +1098,22 @@ def accumulate_grad(
 
 # %% [markdown] exercise="graph_measure_saved" kind="measure" points=2
 # ### Exercise 7 · What does one more layer keep?
-# A network of hidden layers `h = activation(h @ w)`: how many more numbers does its graph hold when it gets one layer
-# deeper? Write the experiment. `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` is a context manager; inside,
-# `pack(tensor)` is called with each tensor that a node saves, and the node keeps what it returns. Return `tensor.detach()`:
-# a hook that returns a result itself makes its node keep it alive. `unpack` gets that value and returns the tensor.
+# In a network of hidden layers `h = activation(h @ w)`, how many more elements does the graph hold when the network
+# gets one layer deeper? Write the experiment. `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` is a context
+# manager. Inside it, `pack(tensor)` is called with each tensor that a node saves, and the node keeps what it returns.
+# Return `tensor.detach()`, because a hook that returns a result itself makes its node keep it alive. `unpack` gets that
+# value and returns the tensor.
 #
-# Two saved tensors with the same `data_ptr()` are one piece of memory: count it once. Don't count the weights, which are
-# there anyway. The first layer is a special case, since its input is the data, and wider; the next ones are all alike.
+# Two saved tensors with the same `data_ptr()` share their memory, so count it once. Don't count the weights, which
+# exist anyway. The first layer is a special case, since its input is the data, which is wider; the following layers are
+# all alike.
 #
-# `network(activation, depth, batch, width)` of the setup cell gives the output and the list of its weights.
+# `network(activation, depth, batch, width)` of the setup cell returns the output and the list of its weights.
 
 
 # %% solution="graph_measure_saved"
 def kept_by_a_layer(activation, batch: int, width: int) -> int:
-    """How many numbers one more hidden layer keeps in the graph, the weights apart."""
+    """How many elements one more hidden layer keeps in the graph, not counting the weights."""
 
     ### BEGIN SOLUTION
     def kept(depth):
@@ -1132,19 +1153,20 @@ check.show(
 )
 
 # %% [markdown] hint="graph_measure_saved"
-# Measure two depths and subtract: what both have in common, such as the first layer, is gone from the difference.
+# Measure two depths and subtract: what both have in common, such as the first layer, cancels.
 
 # %% [markdown] hint="graph_measure_saved"
-# In `pack`, note `tensor.numel()` in a dict under `tensor.data_ptr()`. Leave out the addresses of the weights.
+# In `pack`, record `tensor.numel()` in a dict under `tensor.data_ptr()`. Skip the addresses of the weights.
 
 # %% [markdown] hint="graph_measure_saved"
-# Let `pack` also append the tensor to a list, or an address could be used twice. The answer is `kept(4) - kept(3)`, where
-# `kept(depth)` sums the sizes in the dict.
+# Let `pack` also append the tensor to a list, because otherwise an address could be used twice. The answer is `kept(4)
+# - kept(3)`, where `kept(depth)` sums the sizes in the dict.
 
 
 # %% mutant="graph_measure_saved"
 # Counts each save
-# ReLU saves its result, and the next product saves the same tensor as its input: one piece of memory, counted twice.
+# ReLU saves its result, and the next matmul saves the same tensor as its input. That is one piece of memory, counted
+# twice.
 def kept_by_a_layer(activation, batch: int, width: int) -> int:
     def kept(depth):
         found = []
@@ -1163,7 +1185,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
 
 # %% mutant="graph_measure_saved"
 # Counts the weights too
-# A product saves its weight, but the weight exists anyway: the graph makes no copy of it.
+# A matmul saves its weight, but the weight exists anyway, and the graph makes no copy of it.
 def kept_by_a_layer(activation, batch: int, width: int) -> int:
     def kept(depth):
         sizes, everything = {}, []
@@ -1199,7 +1221,7 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
 
 # %% mutant="graph_measure_saved"
 # Counts tensors
-# This is how many tensors are kept; the question is how many numbers they hold.
+# This is the number of tensors that are kept, while the question is how many elements they hold.
 def kept_by_a_layer(activation, batch: int, width: int) -> int:
     def kept(depth):
         sizes, everything = {}, []
@@ -1218,54 +1240,61 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
 
 # %% [markdown] exercise="graph_node" kind="core" points="1 2" part="mytorch.autograd.recording:attribute_named mytorch.autograd.recording:OperationNode.keep | mytorch.autograd.recording:OperationNode.__init__ mytorch.autograd.recording:OperationNode.apply"
 # ### Exercise 8 · The node
-# The layer `record` makes an `OperationNode` for each call that is recorded. Write the code that decides what a node stores,
-# and that turns the gradient of its result into those of its inputs.
+# The layer `record` creates an `OperationNode` for each call that is recorded. Write the code that decides what a node
+# stores, and that computes the gradients of the inputs from the gradient of the result.
 #
-# For `y = w * x` with the formulas `x=lambda g, y: g * y, y=lambda g, x: g * x` and a `w` that requires grad, the node has two
-# edges, one to `w` and a None for `x`; it keeps the *second* operand, since the first one's formula names it; and `apply(g)`
-# gives `[g * x, None]`. What no formula needs isn't kept.
+# For `y = w * x` with the formulas `x=lambda g, y: g * y, y=lambda g, x: g * x` and a `w` that requires grad, the node
+# has two edges, one to `w` and a None for `x`. It keeps the *second* operand, because the formula for the first one
+# names it, and `apply(g)` returns `[g * x, None]`. Values that no formula needs aren't kept.
 
 
 # %% docstrings="graph_node"
 def attribute_named():
-    """Shape, type or device of an argument, `x_shape`, `x_dtype`, `x_device`; of several tensors, a list of these.
+    """Shape, dtype or device of an argument: `x_shape`, `x_dtype`, `x_device`.
 
-    `arguments` has the call's arguments by name. The part after the last underscore is the attribute. A
-    number in place of a tensor has the shape () and None for anything else.
+    For several tensors it is a list. `arguments` has the call's arguments by name. The
+    part after the last underscore is the attribute. A Python number has the shape ()
+    and None for any other attribute.
     """
 
 
 def keep():
-    """Keep what the formula of a parameter names: of `known`, by name, or an attribute of these.
+    """Keep the values that the formula of a parameter names.
 
-    `self.formulas[parameter]` is the formula and the names that it needs besides `g`. A value goes into
-    `self.values`, by name; a tensor as `Rules.kept(tensor, name == "result")`, which notes its version.
+    A value is an entry of `known`, or an attribute of one. `self.formulas[parameter]`
+    is the formula and the names that it needs besides `g`. Each value is stored in
+    `self.values` under its name, and a tensor as
+    `Rules.kept(tensor, name == "result")`, which records its version.
 
     Raises:
-        NotImplementedError: there is no such formula: "the derivative for 'round' is not implemented", with
-            the operation's name, `self._name`.
+        NotImplementedError: there is no such formula: "the derivative for 'round' is
+            not implemented", with the operation's name, `self._name`.
     """
 
 
 def __init__():
-    """A node for a call of `op` with `args` that gave `result`.
+    """A node for a call of `op` with `args` that returned `result`.
 
-    `super().__init__(op.name, edges)` is Node's, which keeps the list. There is an edge, `edge_of(x)`, for each
-    tensor in each argument, in order: an argument is a tensor, or a list or tuple that may hold some
-    (`tensors_in([argument])`), or something else. `self.formulas` is the entry of the operation in `DERIVATIVES`, or
-    an empty dict. `self.values` is filled by `self.keep(name, known)`, called for each parameter with a
-    tensor that requires a gradient; `known` has the arguments by name, and "result".
+    `super().__init__(op.name, edges)` stores the list of edges. There is an edge,
+    `edge_of(x)`, for each tensor in each argument, in order. An argument is a tensor, a
+    list or tuple that may hold tensors (`tensors_in([argument])`), or something else.
+    `self.formulas` is the entry of the operation in `DERIVATIVES`, or an empty dict.
+    `self.values` is filled by `self.keep(name, known)`, called for each parameter with
+    a tensor that requires a gradient; `known` has the arguments by name, and "result".
 
-    `self.inputs` lists, for each parameter that holds tensors, its name, how many there are, and whether one
-    requires a gradient: whether one of these edges isn't None.
+    `self.inputs` lists, for each parameter that holds tensors, its name, how many there
+    are, and whether one of them requires a gradient, which means that one of these
+    edges isn't None.
     """
 
 
 def apply():
-    """The formulas' gradients, one for each edge; None where no gradient is needed, or none has come.
+    """The gradients that the formulas compute, one for each edge.
 
-    `grads` has one gradient, of the result, or None. A formula is called with it and with what it names:
-    `self.value(name)`. Of a parameter that holds several tensors, such as that of `cat`, it gives a list.
+    An entry is None if no gradient is needed or none has arrived. `grads` has one
+    gradient, that of the result, or None. A formula is called with it and with the
+    values that it names, `self.value(name)`. For a parameter that holds several
+    tensors, such as that of `cat`, it returns a list.
     """
 
 
@@ -1333,21 +1362,22 @@ check.show(
 )
 
 # %% [markdown] hint="graph_node"
-# `attribute_named`: `name.rpartition("_")` gives the parameter and the attribute. `keep`: a name is in `known`, or it is an
-# attribute of one of these.
+# `attribute_named`: `name.rpartition("_")` gives the parameter and the attribute. `keep`: a name is either in `known`,
+# or it is an attribute of an entry.
 
 # %% [markdown] hint="graph_node"
-# `__init__`: go through `zip(op.parameters, args)`. Collect the argument's tensors, append their edges, and ask `any` of these
-# new edges whether a gradient is needed. An edge is None or a pair, and a pair counts as true.
+# `__init__`: loop over `zip(op.parameters, args)`. Collect the argument's tensors, append their edges, and use `any` on
+# these new edges to find out whether a gradient is needed. An edge is None or a pair, and a pair is truthy.
 
 # %% [markdown] hint="graph_node"
-# `apply`: for each `name, number, needed` of `self.inputs`, add `number` times None if nothing is needed or `g` is None.
-# Otherwise `formula(g, *[self.value(each) for each in names])`; a list is added with `+=`, one tensor as a list of one.
+# `apply`: for each `name, number, needed` of `self.inputs`, add `number` times None if nothing is needed or `g` is
+# None. Otherwise call `formula(g, *[self.value(each) for each in names])`; a list is added with `+=`, and a single
+# tensor as a list of one.
 
 
 # %% mutant="graph_node"
 # Splits at the first underscore
-# A parameter's name may have an underscore of its own: the attribute is what stands after the last one.
+# A parameter's name may contain an underscore itself. The attribute is the part after the last one.
 def attribute_named(name, arguments):
     parameter, _, attribute = name.partition("_")
     holder = arguments.get(parameter)
@@ -1358,7 +1388,8 @@ def attribute_named(name, arguments):
 
 # %% mutant="graph_node"
 # Keeps a result with its history
-# A result that is kept with its node would keep itself alive: the node holds the result, and the result the node.
+# A result that is kept with its history would keep itself alive, because the node holds the result and the result holds
+# the node.
 def keep(self, parameter, known):
     if parameter not in self.formulas:
         raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
@@ -1369,7 +1400,7 @@ def keep(self, parameter, known):
 
 # %% mutant="graph_node"
 # Keeps everything
-# Only what the formula names is kept. A sum that kept its input would hold the whole batch in memory.
+# Only the values that the formula names are kept. A sum that kept its input would hold the whole batch in memory.
 def keep(self, parameter, known):
     if parameter not in self.formulas:
         raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
@@ -1381,7 +1412,7 @@ def keep(self, parameter, known):
 
 # %% mutant="graph_node"
 # Keeps for inputs that need nothing
-# An input that requires no gradient needs no formula, and so none of what the formula names.
+# An input that requires no gradient needs no formula, and so none of the values that the formula names.
 def __init__(self, op, args, result):
     edges = []
     super().__init__(op.name, edges)
@@ -1401,7 +1432,7 @@ def __init__(self, op, args, result):
 
 # %% mutant="graph_node"
 # Forgets lists
-# `cat` takes a list of tensors, and each of them has an edge of its own.
+# `cat` takes a list of tensors, each of which has an edge of its own.
 def __init__(self, op, args, result):
     edges = []
     super().__init__(op.name, edges)
@@ -1418,7 +1449,7 @@ def __init__(self, op, args, result):
 
 # %% mutant="graph_node"
 # One gradient for a list
-# The formula of `cat` gives a list: one gradient for each tensor, and so for each edge.
+# The formula of `cat` returns a list with one gradient for each tensor, and so for each edge.
 def apply(self, *grads):
     (g,) = grads
     found = []
@@ -1433,7 +1464,8 @@ def apply(self, *grads):
 
 # %% mutant="graph_node"
 # Leaves out what isn't needed
-# There is one entry for each edge. Where no gradient is needed it is None, or the engine gives gradients to the wrong input.
+# There is one entry for each edge. It is None if no gradient is needed; otherwise the engine sends gradients to the
+# wrong input.
 def apply(self, *grads):
     (g,) = grads
     found = []
