@@ -444,6 +444,16 @@ def test_a_mutant_of_one_part_that_is_right_passes_the_check(own_core_course: Co
         build(own_core_course)
 
 
+def test_a_cell_that_raises_below_docstrings_is_named_by_its_own_line(own_core_course: Course) -> None:
+    path = own_core_course.chapters / CHAPTER / "exercises.py"
+    head = '# %% check="measure_offset"\n'
+    before, _, after = path.read_text().partition(head)
+    path.write_text(f"{before}{head}1 / 0\n{after}")
+    line = len(before.splitlines()) + 1
+    with pytest.raises(SourceError, match=rf"exercises\.py:{line}: (?s:.*)ZeroDivisionError"):
+        build(own_core_course)
+
+
 def test_a_lesson_may_not_show_what_the_learner_writes(own_core_course: Course) -> None:
     path = own_core_course.chapters / CHAPTER / "lesson.py"
     path.write_text(path.read_text().replace("strides:offset", "strides:strides"))
