@@ -212,7 +212,7 @@ def exp(a: Number) -> Number:
 
 
 # %% check="welcome_more_operations"
-u, v = (round(float(each), 2) for each in check.rng().uniform(1.2, 2.5, size=2))
+u, v = (round(float(each), 2) for each in check.rng().uniform(1.2, 1.9, size=2))
 n = int(check.rng().integers(3, 6))
 steps = {
     "divide(a, b)": lambda a, b: divide(a, b),

@@ -360,8 +360,10 @@ small, large = float(rng.uniform(0.2, 0.9)), float(rng.uniform(1.1, 9.0))
 for finite in (
     [small, 999 * small],
     [small, -1001 * small],
+    [small, 1000.5 * small],
     [2.0, 2000.0],
     [-large * 1e8],
+    [-1.5e8],
     [large * 1e7, 9.9e7],
     [0.9e-4, 1.1e-4],
     [1.1e-4],

@@ -625,6 +625,11 @@ for place in ("0.0", "0.2"):
     found[f"Grad-CAM of {place}"] = heat.detach()
     found[f"Grad-CAM of {place}, with a history"] = heat.requires_grad
 found["traces of Grad-CAM"] = traces()
+found["Grad-CAM of the images themselves"] = mytorch.utils.grad_cam(
+    layers.Sequential(layers.Identity(), model), "0", images, classes
+).detach()
+found["traces of Grad-CAM of the images themselves"] = traces()
+images.requires_grad_(False)
 failed = check.error(mytorch.utils.grad_cam, model, "0.0", images[:, :, :5], classes)
 found["the model fails"] = type(failed).__name__
 found["traces of that"] = traces()
@@ -815,6 +820,10 @@ mytorch.manual_seed(check.seed())
 directions, variances = mytorch.utils.pca(rows, 3)
 recorded = mytorch.utils.pca(rows.clone().requires_grad_(), 1)[0].requires_grad
 largest = [max(direction, key=abs) > 0 for direction in directions.tolist()]
+mytorch.cuda.simulate(1)
+on_gpu = []
+gpu_error = check.error(lambda: on_gpu.extend(mytorch.utils.pca(rows.to("cuda"), 2)))
+mytorch.cuda.State.gpus = None
 check.show(
     {
         "directions": directions,
@@ -826,6 +835,7 @@ check.show(
         "largest number above 0": largest,
         "type": directions.dtype,
         "recorded": recorded,
+        "of rows on a GPU": gpu_error or [each.cpu() for each in on_gpu],
     },
     rtol=1e-3,
     atol=1e-4,

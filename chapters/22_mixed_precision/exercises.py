@@ -847,6 +847,19 @@ def trained(kind, steps):
     }
 
 
+def several():
+    """Of three weights: the gradients of the copies, and the weights after the copies have changed."""
+    weights = [mytorch.ones(2, dtype=mytorch.bfloat16, requires_grad=True) for _ in range(3)]
+    master = mytorch.amp.MasterWeights(weights)
+    sum(weight * factor for factor, weight in enumerate(weights, 2)).sum().backward()
+    master.take_gradients()
+    with mytorch.no_grad():
+        for number, copy in enumerate(master.copies, 5):
+            copy.fill_(number)
+    master.give_weights()
+    return [copy.grad for copy in master.copies], [weight.detach().float() for weight in weights]
+
+
 def forgotten():
     """A gradient, and then none."""
     weight = mytorch.ones(2, dtype=mytorch.bfloat16, requires_grad=True)
@@ -864,6 +877,7 @@ check.show(
         "bfloat16, 100 steps": trained(mytorch.bfloat16, 100),
         "float16, 3 steps": trained(mytorch.float16, 3),
         "a gradient, then none": forgotten(),
+        "of three weights, the copies' gradients and the weights": several(),
     },
     text="One number of the weight and of its copy.",
 )
@@ -1305,7 +1319,7 @@ shown = {}
 for name, (depth, size) in cases.items():
     gradients, calls = network(depth, size, seed), []
     found = window(lambda scale, gradients=gradients, calls=calls: (calls.append(scale), gradients(scale))[1])
-    shown[name] = [int(np.log2(each)) for each in found]
+    shown[name] = [round(float(np.log2(each)), 3) for each in found]
     shown[f"{name}: at most 30 calls"] = len(calls) <= 30
 check.show(shown, text="The window, as powers of two.")
 

@@ -135,6 +135,10 @@ attention = parts.GroupedQueryAttention(4 * dim, 4, 2)
 mytorch.manual_seed(check.seed())
 for each in attention.parameters():
     mytorch.nn.init.normal_(each, std=0.3)
+mytorch.cuda.simulate(1)
+tables = []
+gpu_error = check.error(lambda: tables.extend(parts.rotary_tables(mytorch.tensor([3, 4], device="cuda"), 4)))
+mytorch.cuda.State.gpus = None
 prompt, cache = mytorch.randn(1, 6, 4 * dim), parts.KVCache()
 with mytorch.no_grad():
     pieces = [attention(prompt[:, :4], cache), attention(prompt[:, 4:5], cache), attention(prompt[:, 5:], cache)]
@@ -145,6 +149,7 @@ check.show(
         "cosines": cos,
         "sines": sin,
         "cosines of theta 10,000": parts.rotary_tables(mytorch.tensor([3]), dim)[0],
+        "tables of positions on a GPU": gpu_error or [each.device for each in tables],
         "halves": parts.rotate_half(mytorch.arange(6)),
         "halves of many": parts.rotate_half(x),
         "rotated": turned,
@@ -323,6 +328,11 @@ with mytorch.no_grad():
         shown[f"{kv_heads} kv heads: prompt of 4, then one by one"] = in_pieces(made, [4, 1, 1, 1])
         shown[f"{kv_heads} kv heads: in pieces of 3, 3 and 1"] = in_pieces(made, [3, 3, 1])
     shown["without rotation"] = layer(2, None)(x)
+mytorch.cuda.simulate(1)
+on_gpu = []
+gpu_error = check.error(lambda: on_gpu.append(layer(2).to("cuda")(x.to("cuda"))))
+shown["on a GPU"] = gpu_error or on_gpu[0].device
+mytorch.cuda.State.gpus = None
 made = layer(2)
 made(x).sum().backward()
 shown["gradient of k_proj"] = made.k_proj.weight.grad
@@ -530,6 +540,7 @@ cases = {
 shown = {"scores": scores} | {name: choose(scores, **how) for name, how in cases.items()}
 shown["0.4 0.1 0.3 0.2 and 0.05 0.85 0.06 0.04, top-p 0.65"] = choose(known, top_p=0.65)
 shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
+shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
 shown["large scores, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
 shown["the scores afterwards"] = scores
 check.show(shown, rtol=1e-4, text="Probabilities from which a token is drawn.")
@@ -703,6 +714,7 @@ def frequencies(p, q, rounds=1500):
     return [firsts / rounds, round(count / rounds, 2)]
 
 
+half, quarter = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]] * 2)
 first, second = torch.tensor([[0.6, 0.3, 0.1]] * 3), torch.tensor([[0.2, 0.4, 0.4]] * 2)
 check.show(
     {
@@ -712,6 +724,7 @@ check.show(
         "chances near 1": traced(p, q, drafted, [0.999999] * k),
         "the second is rejected": traced(first, second, [0, 2], [0.5, 0.5]),
         "the first is rejected": traced(first, second, [1, 0], [0.76, 0.1]),
+        "a chance of just p / q": traced(quarter, half, [0], [0.5]),
         "just accepted": traced(first, second, [1, 0], [0.74, 0.9]),
         "p .6 .3 .1, q .2 .4 .4, two drafts: first tokens, tokens a round": frequencies(first, second),
     },
@@ -963,7 +976,7 @@ for length in (8, 64):
 
     found = widths(counted, budget, [8, 4, 2, 1])
     shown[f"length {length}: hidden size"] = hidden
-    shown[f"length {length}: widths"] = [int(each) for each in found]
+    shown[f"length {length}: widths"] = [each if each % 1 else int(each) for each in found]
     shown[f"length {length}: at most 24 calls"] = len(calls) <= 24
 check.show(shown, secret=True, text="Widths for 8, 4, 2 and 1 KV heads.")
 

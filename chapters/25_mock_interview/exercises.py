@@ -508,6 +508,7 @@ check.show(
         "smallest initial weight of 100 inputs": round(wide.weight.min().item(), 3),
         "mean square of initial weights, × 300": round(300 * wide.weight.square().mean().item(), 1),
         "largest initial bias": round(wide.bias.abs().max().item(), 2),
+        "smallest initial bias": round(wide.bias.min().item(), 2),
         "is a module with parameters": sum(each.numel() for each in layer.parameters()),
     },
     rtol=1e-4,
@@ -708,10 +709,10 @@ def made():
     return model
 
 
-def trained(epochs, lr):
+def trained(epochs, lr, gamma=0.5):
     model = made()
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=gamma)
     best, history = fit(model, optimizer, scheduler, batches, held, epochs)
     return model, best, history, optimizer.param_groups[0]["lr"]
 
@@ -721,6 +722,8 @@ best = {name: each.clone() for name, each in best.items()}
 fresh = made()
 before = fresh[1].running_mean.clone()
 loss = evaluate(fresh, held)
+_, early, _, _ = trained(2, 0.02, gamma=1000)  # the second epoch spoils the model
+early = {name: each.clone() for name, each in early.items()}
 grown, kept, _, _ = trained(1, 0.1)
 with torch.no_grad():
     for each in grown.parameters():
@@ -732,6 +735,7 @@ check.show(
         "held-out losses": history,
         "rate after three epochs": rate,
         "best weights": best,
+        "best weights of a run whose second epoch is worse": early,
         "first best weights, after the model has changed": kept["0.bias"],
     },
     rtol=1e-3,
@@ -953,6 +957,7 @@ parameters = int(generator.integers(1, 9)) * 10**9
 tokens, gpus = int(generator.integers(20, 200)) * 10**9, int(generator.choice([4, 8, 16]))
 layers, heads, width = (int(generator.choice(each)) for each in ((24, 32, 40), (4, 8), (64, 128)))
 shape = {"layers": layers, "heads": heads, "width": width}
+tokens_in_cache = longest(24 * 10**9 + 1, parameters, layers, heads, width)
 check.show(
     {
         "parameters": parameters,
@@ -963,7 +968,7 @@ check.show(
         "seconds of training": float(training_seconds(parameters, tokens, gpus, 4e14)),
         "bytes through the ring": float(ring_bytes(parameters, gpus)),
         "bytes through the ring of one GPU": float(ring_bytes(parameters, 1)),
-        "longest sequence in 24 · 10⁹ bytes": int(longest(24 * 10**9, parameters, layers, heads, width)),
+        "longest sequence in 24 · 10⁹ + 1 bytes": tokens_in_cache if tokens_in_cache % 1 else int(tokens_in_cache),
     },
     text="Numbers that were drawn, and your estimates.",
 )
