@@ -11,8 +11,8 @@ mytorch = lesson.mytorch(10)  # your library after this chapter, with the parts 
 
 # %% [markdown] tags=["short"]
 # ## Twenty layers that don't train
-# Here are the two moons again, now with layers from `nn`. The loss is the *logistic loss* ln(1 + exp(−side · score)), with sides ±1.
-# Only the depth and the optimizer differ. Which of the three networks learn?
+# Here are the two moons again, now with layers from `nn`. The loss is the *logistic loss* ln(1 + exp(−side · score)), with sides
+# ±1. The three networks differ only in their depth and their optimizer. Which of them learn?
 
 # %% tags=["proof-twenty-layers"]
 from itertools import pairwise
@@ -62,14 +62,16 @@ for depth, name in ((3, "SGD"), (20, "SGD"), (20, "Adam")):
     print(f"loss below 0.4 afterwards on {sum(end < 0.4 for end in ends)} of 3 seeds")
 
 # %% [markdown]
-# With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and no line is
-# incorrect. But even before training, the deep network gives all 200 points nearly the same output, because the input gets lost on
-# the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the typical size
-# of the gradient, so it learns from the same initial weights on all three seeds ([chapter 16](16_losses_and_optimizers.ipynb)). The optimizer can hide a poor
-# initialization, but it doesn't remove it. To see where the input is lost, look at what each layer does: a matrix multiplication and a ReLU.
+# With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and every line of
+# the code is correct, but even before training the deep network gives all 200 points nearly the same output, because the input gets
+# lost on the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the
+# typical size of the gradient, so it learns from the same initial weights on all three seeds, as long as the gradients stay well
+# above its `eps` of 10⁻⁸ ([chapter 16](16_losses_and_optimizers.ipynb)). The optimizer can hide a poor initialization, but it
+# doesn't remove it. To see where the input is lost, look at the two things that each layer does: a matrix multiplication and a
+# ReLU.
 #
 # ## Why a nonlinearity
-# What happens if you leave out the ReLUs?
+# What happens if you leave out the ReLUs and keep the three linear layers?
 
 # %% tags=["proof-collapse"]
 torch.manual_seed(0)
@@ -87,13 +89,13 @@ for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items()
     print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 correct")
 
 # %% [markdown] given="mytorch.nn.activation:relu mytorch.nn.activation:derivative.relu"
-# A linear map of a linear map is linear again, so however many you stack, they draw one straight line between the moons. A
-# nonlinearity between the layers, called an *activation*, changes that, and the simplest one is enough. From this chapter on, the
-# derivative of an operation stands beside it:
+# A linear map of a linear map is linear again, so however many you stack, they can only draw one straight line between the moons. A
+# nonlinearity between the layers, called an *activation*, changes that, and the simplest one is enough. From this chapter on,
+# you'll find the derivative of each operation next to its definition:
 
 # %% [markdown]
 # The gradient passes where the output is positive and stops where it is 0. At an input of exactly 0, ReLU has no derivative, and
-# PyTorch uses 0. Other activations have other derivatives, which autograd can draw:
+# PyTorch uses 0. The next cell lets autograd compute the derivatives of this and three other activations:
 
 # %% tags=["proof-derivatives"]
 from course import pictures
@@ -111,10 +113,11 @@ for name, line in lines.items():
 pictures.curves(lines, mytorch.linspace(-4, 4, 161), xlabel="x", ylabel="derivative")
 
 # %% [markdown]
-# At every layer the gradient is multiplied by such a derivative. A sigmoid's is at most 1/4, and nearly 0 where the sigmoid is
-# **saturated**, which means far from 0, where the curve is flat. ReLU's is 1 or 0, so nothing shrinks where it is 1. But if a unit's
-# **pre-activation**, the input of its ReLU, is negative for every sample, the unit gets no gradient, and its weights don't learn.
-# Such a unit is **dead**.
+# At every layer the gradient is multiplied by such a derivative. A sigmoid's derivative is at most 1/4, and it is nearly 0 where
+# the sigmoid is **saturated**, that is, far from 0, where the curve is flat. ReLU's derivative is 1 or 0, so the gradient doesn't
+# shrink where the unit is active. But if a unit's **pre-activation**, the input of its ReLU, is negative for every sample, no
+# gradient reaches the unit's weights, and the unit is called **dead**. The loss can't revive it any more, although weight decay or
+# a change in earlier layers may.
 
 # %% tags=["proof-dead"]
 for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
@@ -128,26 +131,29 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 #
 # - *Thirty seconds:* "Without a nonlinearity, all layers together are one linear map. ReLU is cheap, and where it is active its
 #   derivative is 1, so gradients pass through unchanged."
-# - *Longer:* Sigmoid and tanh saturate, because far from 0 their derivative is nearly 0. GELU and SiLU are smooth relatives of ReLU.
-# - *They ask next:* What is a dead ReLU? It is a unit whose pre-activation is negative for all data, often after one huge step.
-#   LeakyReLU keeps a small derivative there, and a smaller learning rate makes it less likely.
+# - *Longer:* Sigmoid and tanh saturate: far from 0 their derivative is nearly 0, so little of the gradient gets through. GELU and
+#   SiLU are smooth relatives of ReLU that avoid this on the positive side.
+# - *They ask next:* What is a dead ReLU? It is a unit whose pre-activation is negative for all data, often after one huge step, so
+#   that it gets no gradient. A smaller learning rate makes that less likely, and LeakyReLU prevents it by keeping a small
+#   derivative there.
 # - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; for the trap `proof-gradients`, below.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
 #
-# - *Thirty seconds:* "They are smooth, and their derivative isn't 0 as soon as the input is negative, so a unit that is off can come
-#   back. The gain is small, and it was found by experiment rather than derived."
-# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$, so the input is multiplied by a gate that it opens itself. In
-#   SwiGLU, a second linear map opens the gate ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Can their units die, too? Yes, far enough out. GELU's derivative is −0.0005 at −4 and almost nothing at −8,
-#   where some kernels round it to exactly 0.
+# - *Thirty seconds:* "They are smooth, and their derivative isn't 0 as soon as the input is negative, so a unit that is off can
+#   come back. The improvement is small, and it was found by experiment rather than derived."
+# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$, so the input is multiplied by a gate that it opens itself,
+#   while in SwiGLU a second linear map computes what opens the gate ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Can their units die, too? They can if the input is negative enough: GELU's derivative is −0.0005 at −4 and
+#   almost nothing at −8, where some kernels round it to exactly 0.
 # - *The trap:* "Their derivative lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large are the activations after twenty layers?
-# Now for the weights, without training, biases and ReLU. Send normal random numbers through random matrices whose entries have
-# standard deviation $s/\sqrt n$, where $n$ is the width, and record the **root mean square** (RMS) after each layer.
+# Now look at the weights alone, without training, biases or ReLU. The next cell sends normal random numbers through random matrices
+# whose entries have standard deviation $s/\sqrt n$, where $n$ is the width, and records the **root mean square** (RMS) after each
+# layer.
 
 
 # %% tags=["proof-scale"]
@@ -164,9 +170,9 @@ for scale in (0.5, 1.0, 2.0):
     print(f"scale {scale}: RMS {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
 
 # %% [markdown]
-# Each output is a sum of $n$ products. Their variances add up to $n \cdot s^2/n = s^2$ times the mean square of the input, so each
-# layer multiplies the RMS by about $s$, and twenty layers by about $s^{20}$. The slider puts an activation after each layer. Which
-# scale keeps the RMS constant?
+# Each output is a sum of $n$ products, whose variances add up to $n \cdot s^2/n = s^2$ times the mean square of the input. So each
+# layer multiplies the RMS by about $s$, and twenty layers multiply it by about $s^{20}$. With the slider, you can put an activation
+# after each layer. Which scale keeps the RMS constant then?
 
 
 # %%
@@ -180,8 +186,8 @@ pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", 
 
 # %% [markdown]
 # ### Break it: ReLU halves the mean square
-# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS, because ReLU removes half of the mean square in every
-# layer. The next cell measures what several activations keep:
+# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant, because ReLU removes half of the mean square
+# in every layer. The next cell measures how much of it several activations keep:
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)
@@ -195,16 +201,17 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 # %% [markdown] tags=["short"]
 # ### Gains
 # The weights have to make up for what the nonlinearity removes, so their standard deviation is multiplied by the **gain**, which
-# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table differs from the
-# measurement: 5/3 is slightly more than tanh needs here, and 1 doesn't make up for anything that a sigmoid removes. GELU has no
-# entry, so you'll measure its gain in an exercise.
+# `calculate_gain` looks up. ReLU halves the mean square of inputs that are symmetric around 0, so its gain is $\sqrt 2$. For tanh
+# and sigmoid the table differs from the measurement: 5/3 is slightly more than tanh needs here, and a gain of 1 makes up for
+# nothing that a sigmoid removes. GELU has no entry, so you'll measure its gain in an exercise.
 #
 # ## Forwards and backwards
-# The gradient passes through the same matrix transposed. In the forward pass, each element is a sum over the **fan-in**, the inputs
-# of a unit. In the backward pass it is a sum over the **fan-out**, the units that an input feeds. The weights need variance
-# $1/\text{fan}_{in}$ to keep the RMS forwards and $1/\text{fan}_{out}$ backwards. **Xavier** divides by the mean of both fans, which
-# makes $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** uses one of them, and the gain: $\text{gain}^2/\text{fan}$. What if the layers
-# aren't square? Each line below starts with the first two widths.
+# The backward pass multiplies each layer's gradient with the same matrix transposed. Going forward, each element is a sum over the
+# **fan-in**, the number of inputs of a unit, while going backward it is a sum over the **fan-out**, the number of units that an
+# input feeds. To keep the RMS constant, the weights need variance $1/\text{fan}_{in}$ forwards and $1/\text{fan}_{out}$ backwards.
+# **Xavier** is the compromise that divides by the mean of both, which gives $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming**
+# chooses one of the two and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square? Each
+# line below starts with the first two widths.
 
 
 # %% tags=["proof-fans"]
@@ -226,32 +233,32 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 
 # %% [markdown]
 # Up to chance, the gradient should be 1 and the output 0.7, since no weights make up for the last ReLU. Either mode works here,
-# because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. What is left depends on the first and the last
-# width alone, and in the last two lines it is a factor of 2, whatever the depth.
+# because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining factor depends on the first
+# and the last width alone; in the last two lines it is 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
 #
-# - *Thirty seconds:* "Both are meant to keep the RMS constant through the layers. Xavier uses variance gain² · 2 / (fan_in + fan_out)
-#   and suits layers without an activation or with tanh, whose gain is 5/3. Kaiming uses gain² / fan, which makes up for what ReLU
-#   cuts off."
-# - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
-#   its activations by √½ a layer.
-# - *They ask next:* `fan_in` or `fan_out`? The first keeps the RMS of activations, the second that of gradients, and the
-#   difference doesn't grow with depth. PyTorch reads both from the weight's shape, which gives too large
-#   a fan_out for a depthwise convolution and swaps the two fans of a transposed one.
-# - *The trap:* Taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
+# - *Thirty seconds:* "Both are meant to keep the RMS constant through the layers. Xavier uses variance gain² · 2 / (fan_in +
+#   fan_out) and suits layers without an activation or with tanh, whose gain is 5/3. Kaiming uses gain² / fan, which makes up for
+#   the half that ReLU removes."
+# - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, the activations of a ReLU network with square
+#   layers shrink by a factor of √½ in every layer.
+# - *They ask next:* When do you use `fan_in`, and when `fan_out`? The first keeps the RMS of activations and the second that of
+#   gradients, and the difference doesn't grow with depth. PyTorch reads both from the weight's shape, which gives too large a
+#   fan_out for a depthwise convolution and swaps the two fans of a transposed one.
+# - *The trap:* Taking the standard deviation for the bound of a uniform distribution, which is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
 #
 # ## Initialization in `mytorch`
 
 # %% [markdown] given="mytorch.nn.init:normal_ mytorch.nn.init:kaiming_normal_ mytorch.nn.init:xavier_uniform_"
-# An initialization overwrites a leaf that requires grad. While autograd is recording, that is an error, so it runs under
-# `no_grad`. You write what these functions call: the fans, the gain and the standard deviations.
+# An initialization overwrites a leaf that requires grad, which is an error while autograd is recording, so these functions run
+# under `no_grad`. You'll write the functions that they call, which compute the fans, the gain and the standard deviations.
 
 # %% [markdown]
 # ### Four initializations compared
-# Here are twenty layers on your library, 256 wide and without biases. Look at the pre-activations, that is, the inputs of each ReLU.
-# Their gradients are kept, too, for the section after this one.
+# Here are twenty layers on your library, 256 wide and without biases. Look at the pre-activations, that is, the inputs of each
+# ReLU. The cell also keeps their gradients for the next section.
 
 # %% tags=["proof-four-starts"]
 init = mytorch.nn.init
@@ -295,12 +302,13 @@ with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all be
 pictures.publish(figure, alt=alt)
 
 # %% [markdown] tags=["short"]
-# Kaiming's histograms look alike at every depth, while the default's collapse to a spike at 0. `nn.Linear` adds biases to that, and
-# next to them almost nothing is left of the input, so all points get the same output. That explains the surprise.
+# Kaiming's histograms look alike at every depth, while the default's collapse to a spike at 0. `nn.Linear` also adds biases, next
+# to which almost nothing is left of the input, so all points get the same output. That is why the first cell's twenty layers didn't
+# learn.
 #
 # ## Vanishing and exploding gradients
-# The same factors apply again in the backward pass. A fifth line has sigmoids instead of ReLUs. Their outputs stay between 0 and 1,
-# but the gradients vanish even faster.
+# The same factors apply again in the backward pass. The fifth line of the next cell has sigmoids instead of ReLUs: their outputs
+# stay between 0 and 1, but the gradients vanish even faster.
 
 # %% tags=["proof-gradients"]
 seen["sigmoid, Xavier"] = watch(starts["Xavier"], mytorch.sigmoid)
@@ -310,24 +318,25 @@ for name, line in sizes.items():
 pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 
 # %% [markdown]
-# Gradients **vanish** or **explode**, as a product of many factors does unless the factors are near 1.
+# A product of many factors **vanishes** or **explodes** unless the factors are near 1, and so does a gradient.
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
-# - *Thirty seconds:* "A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn. Factors above
-#   1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip connections, and
-#   against explosions you clip."
+# - *Thirty seconds:* "A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn, while
+#   factors above 1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip
+#   connections, and you clip the gradient in case it explodes anyway."
 # - *Longer:* Activations that don't saturate help, and so does normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)). Adam
-#   rescales small gradients, but a signal that is lost in the forward pass stays weak.
-# - *They ask next:* How do you notice? Log the gradient norm, which `clip_grad_norm_` returns.
-# - *The trap:* Blaming the data when the loss stays at ln 2. Look at the spread of the outputs first.
+#   rescales small gradients, but it doesn't bring back a signal that was lost in the forward pass.
+# - *They ask next:* How do you notice? I log the gradient norm, which `clip_grad_norm_` returns anyway, and compare it between
+#   layers.
+# - *The trap:* Blaming the data when the loss stays at ln 2, before you have looked at the spread of the outputs.
 # - *Proof:* `proof-gradients`, `proof-twenty-layers`.
 #
 # ## How a transformer starts
-# A transformer adds the output of each branch to a *residual stream*: `h = h + branch(norm(h))`. The skip connection lets the signal and
-# its gradient pass unchanged, but each branch adds variance, so the stream grows with the square root of the depth. GPT-2 draws its
-# weights with standard deviation 0.02 and multiplies those of the last projection in each branch by $1/\sqrt{2L}$ for $L$ blocks,
-# since a block has two branches:
+# A transformer adds the output of each branch to a *residual stream*: `h = h + branch(norm(h))`. The skip connection lets the
+# signal and its gradient pass unchanged, but each branch adds variance, so at initialization the RMS of the stream grows with the
+# square root of the depth. GPT-2 draws its weights with standard deviation 0.02 and multiplies those of the last projection in each
+# branch by $1/\sqrt{2L}$ for $L$ blocks, since a block has two branches:
 
 
 # %% tags=["proof-residual"]
@@ -347,16 +356,20 @@ for blocks in (12, 48):
 # %% [markdown]
 # **Interview · How does GPT-2 initialize its weights, and why?**
 #
-# - *Thirty seconds:* "Linear layers and embeddings are normal with standard deviation 0.02, and biases are zero. The projections
-#   that write into the residual stream are scaled down by 1/√(2L), so that the sum of all branches doesn't grow with the depth."
-# - *Longer:* Others start the last projection of each branch at zero, so that each block starts as the identity, or draw from
-#   `trunc_normal_`, which has no outliers. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it.
-# - *They ask next:* Is Kaiming not needed? The norm before each branch fixes the scale of its input, so the gain matters less.
-# - *The trap:* Forgetting the scaling when the model gets deeper.
+# - *Thirty seconds:* "The weights of linear layers and embeddings are drawn from a normal distribution with standard deviation
+#   0.02, and biases are zero. The projections that write into the residual stream are scaled down by 1/√(2L), so that the sum of
+#   all branches doesn't grow with the depth."
+# - *Longer:* Other models start the last projection of each branch at zero, so that each block starts as the identity, or truncate
+#   the normal distribution. `trunc_normal_` truncates at ±2 rather than at two standard deviations, so with `std=0.02` you have to
+#   pass the bounds. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it.
+# - *They ask next:* Why doesn't it need Kaiming? The norm before each branch fixes the scale of its input, so the gain matters
+#   less.
+# - *The trap:* Keeping the old scaling of the projections when the model gets deeper.
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: twenty layers learn
-# Now change the initialization alone and keep plain SGD. Both runs are clipped, because the curve has spikes; the next section says why.
+# Now change only the initialization and keep plain SGD. Both runs clip their gradients, because the loss has spikes, which the next
+# section explains.
 
 
 # %% tags=["proof-milestone"]
@@ -381,8 +394,8 @@ pictures.decision(lambda x: models["Kaiming"](mytorch.tensor(x)), points, labels
 
 # %% [markdown]
 # ## Clipping
-# Steep regions cause spikes in the loss. At a high learning rate and without clipping, the same network may fail in another way;
-# with this seed it does.
+# In steep regions of the loss, a step overshoots, and the loss has a spike. At a high learning rate and without clipping, the same
+# network may even diverge, as it does with this seed.
 
 # %% tags=["proof-clipping"]
 for clip in (None, 1.0):
@@ -401,24 +414,26 @@ for way in ("norm", "value"):
 
 # %% [markdown]
 # One step in a steep region moved the weights so far that everything overflowed. **Clipping by norm** treats all gradients of the
-# model as one long vector and shortens it if it is longer than the limit. Its direction stays the same: the ratio of 3 to 0.4 is still 7.5. Clipping by
-# value clamps each element by itself, and here that changes the direction.
+# model as one long vector and shortens it if it is longer than the limit. Its direction stays the same: the ratio of 3 to 0.4 is
+# still 7.5. Clipping by value clamps each element by itself, which changes the direction here.
 #
 # **Interview · How does gradient clipping work?**
 #
-# - *Thirty seconds:* "`clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies them by
-#   min(1, c / (norm + 1e-6)). You call it between `backward` and `step`."
-# - *Longer:* It keeps the gradient's direction, bounds a step of plain SGD, and returns the norm from before, which is
-#   worth logging. The 1e-6 avoids a division by zero, and it matters only for tiny norms.
-# - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1.
-# - *The trap:* A gradient of inf or nan makes every gradient nan or 0. Pass `error_if_nonfinite=True`.
+# - *Thirty seconds:* "`clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies each of them by
+#   min(1, c / (norm + 1e-6)). You call it after `backward` and before the optimizer's `step`."
+# - *Longer:* It keeps the gradient's direction, bounds the length of a step of plain SGD, and returns the norm before clipping,
+#   which is worth logging. The 1e-6 avoids a division by zero, and it matters only for tiny norms.
+# - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1, so clipping never makes a gradient
+#   larger.
+# - *The trap:* Relying on it against inf or nan. One such element makes every gradient nan or 0, unless you pass
+#   `error_if_nonfinite=True`, which raises an error instead.
 # - *Proof:* `proof-clipping`, `proof-edges`.
 #
 # ## Softmax, and edge cases
-# The last step of a classifier turns logits into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a logit of
-# 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax depends on differences only: add 5 to every logit, and
-# nothing changes. You may therefore shift the logits to where nothing overflows. You'll write that, and the gradient. (The gradient
-# sums to 0, for the same reason.)
+# The last step of a classifier turns logits into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a logit
+# of 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax depends only on the differences between logits, so
+# adding 5 to every logit changes nothing, and you may shift them to where nothing overflows. You'll write that version and its
+# gradient, which sums to 0 for the same reason.
 
 # %% tags=["proof-edges"]
 logits = torch.tensor([100.0, 99.0])
@@ -433,22 +448,22 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# A row of finite logits becomes probabilities that sum to 1, while a row that is masked throughout becomes nan. A bias has no fans,
-# so it usually starts at zero or with small uniform values.
+# A row of finite logits becomes probabilities that sum to 1, while a row that is masked throughout becomes nan. A bias has only one
+# dimension, from which no fans can be computed, so it usually starts at zero or with small uniform values.
 #
 # **Interview · Why does softmax subtract the largest score first?**
 #
-# - *Thirty seconds:* "It does so to prevent overflow. Softmax depends on differences only, so shifting all logits by the same amount
-#   changes nothing. After the shift the largest is 0, every exponential is at most 1, and their sum is at least 1."
-# - *Longer:* A loss needs the logarithm, and there an exponential that underflows to 0 hurts, too. `log_softmax` never forms the
-#   probabilities: [chapter 16](16_losses_and_optimizers.ipynb) shows it.
-# - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so a mask has
-#   to leave something.
-# - *The trap:* Adding a small number to the divisor. An overflow gives inf / inf, and that stays nan.
+# - *Thirty seconds:* "It prevents overflow. Softmax depends on differences only, so shifting all logits by the same amount doesn't
+#   change the result. After the shift the largest logit is 0, so every exponential is at most 1, and their sum is at least 1."
+# - *Longer:* A loss takes the logarithm, so an exponential that underflows to 0 hurts, too. `log_softmax` avoids this because it
+#   never forms the probabilities, as [chapter 16](16_losses_and_optimizers.ipynb) shows.
+# - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so a mask has to
+#   leave at least one logit in each row.
+# - *The trap:* Adding a small number to the divisor, which doesn't help: an overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
-# Why does PyTorch's `Linear` start so small? This is minitorch's, which draws the same numbers:
+# Why does PyTorch's `Linear` start with such small weights? Here is the code of minitorch's, which draws the same values:
 
 # %% tags=["proof-default"]
 import inspect
@@ -460,19 +475,20 @@ print(f"gain for leaky_relu with slope √5: {gain:.3f} = 1/√3; bound {w.abs()
 print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 
 # %% [markdown]
-# Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound $1/\sqrt{\text{fan}_{in}}$,
-# which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth of what ReLU needs, so a layer with
-# its ReLU multiplies the RMS by $1/\sqrt 6 \approx 0.41$, biases aside. Two or three layers can live with that, and normalization
-# ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
+# Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 was chosen because it makes the bound $1/\sqrt{\text{fan}_{in}}$,
+# which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth of what ReLU needs, so a layer
+# with its ReLU multiplies the RMS by $1/\sqrt 6 \approx 0.41$, biases aside. Two or three layers can live with that, and
+# normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
 #
 # **Interview · How does `nn.Linear` initialize its weights?**
 #
-# - *Thirty seconds:* "Weight and bias are uniform in ±1/√fan_in. For the weight it is written as `kaiming_uniform_(a=√5)`, but it is
-#   smaller than what ReLU needs."
-# - *Longer:* The variance is 1 / (3 fan_in), where ReLU needs 2 / fan_in. In a deep plain network the signal shrinks by 0.41 a layer.
-# - *They ask next:* Does it matter in practice? With plain SGD in a deep network without normalization, yes. Adam trained the same
-#   twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *The trap:* "It's Kaiming, so it suits ReLU." With a = √5 it doesn't.
+# - *Thirty seconds:* "Both the weight and the bias are drawn uniformly from ±1/√fan_in. For the weight this is written as
+#   `kaiming_uniform_(a=√5)`, but the result is smaller than what ReLU needs."
+# - *Longer:* The variance is 1 / (3 fan_in), where ReLU needs 2 / fan_in. In a deep plain network, every layer with its ReLU
+#   multiplies the signal by 0.41.
+# - *They ask next:* Does it matter in practice? It does with plain SGD in a deep network without normalization. Adam trained the
+#   same twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *The trap:* "It's Kaiming, so it suits ReLU", although with a = √5 the variance is a sixth of Kaiming's for ReLU.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
 #
 # ## A common myth: "Start all weights at zero, or at one small number"
@@ -487,42 +503,45 @@ for start in (0.0, 0.1):
     print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
 
 # %% [markdown] tags=["short"]
-# Units with equal incoming and outgoing weights get equal gradients. So they stay equal, unless something random such as dropout treats
-# them differently, and four units do the work of one. Random weights **break the symmetry**. Zeros are worse still, because in the
-# backward pass a gradient is multiplied by the weights of the next layer, which are 0.
+# Two units with the same incoming and outgoing weights compute the same output and get the same gradient. After every step they are
+# therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random
+# initial weights **break the symmetry**. Starting at zero is worse still, because in the backward pass, the gradient is multiplied
+# with the weights of the next layer, which are all 0.
 #
 # **Interview · Why not start all weights at zero?**
 #
-# - *Thirty seconds:* "Units whose incoming and outgoing weights are equal compute the same and get the same gradient. Without dropout
-#   they stay equal, and a layer of any width does the work of one unit. Random weights break the symmetry."
-# - *Longer:* Zeros are worse. The gradient of a hidden layer is multiplied by the weights after it, which are 0, and a ReLU's outputs
-#   are 0 as well, so only the last bias learns. (After a sigmoid, which gives ½, the last weights learn too.)
-# - *They ask next:* Is zero ever appropriate? Yes, for biases, and for one of two factors whose other is random. LoRA starts one
-#   matrix at 0, so that the adapted network starts as the old one ([chapter 21](21_features_and_visualization.ipynb)).
+# - *Thirty seconds:* "Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
+#   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry."
+# - *Longer:* Zeros are worse than other constants, because the gradient of a hidden layer is multiplied by the weights after it,
+#   which are 0, and a ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
+#   learn too.)
+# - *They ask next:* Is zero ever appropriate? It is for biases, and for one of two factors if the other is random: LoRA starts one
+#   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
+#   21](21_features_and_visualization.ipynb)).
 # - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
 #   whether anything gets through.
 # - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
 #
 # ## Rapid fire
-# - *What is ReLU's gradient at 0?* It is 0, by PyTorch's choice.
+# - *What is ReLU's gradient at an input of exactly 0?* It is undefined there, and PyTorch chooses 0.
 # - *What is the fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
-# - *May biases start at zero?* Yes, because the weights break the symmetry.
-# - *Does `calculate_gain` have an entry for GELU?* No, it raises a `ValueError`.
-# - *Do you clip before or after `backward`?* After it, and before `step`.
+# - *May biases start at zero?* They may, because the random weights already break the symmetry.
+# - *Does `calculate_gain` have an entry for GELU?* No, so it raises a `ValueError` for that name.
+# - *Do you clip gradients before or after `backward`?* You clip after it, and before the optimizer's `step`.
 #
 # ## Ten lines to remember
 # 1. Linear layers without a nonlinearity between them are one linear layer.
 # 2. A layer multiplies the mean square by fan-in times the variance of its weights.
-# 3. ReLU halves it, so its gain is √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
-# 4. Twenty layers raise a factor to the twentieth power, so keep it at 1.
-# 5. fan_in keeps the RMS of activations, fan_out that of gradients; mostly either is fine.
+# 3. ReLU halves the mean square, so its gain is √2; Kaiming's variance is gain²/fan, and Xavier's 2/(fan-in + fan-out).
+# 4. Twenty layers raise each layer's factor to the twentieth power, so keep it close to 1.
+# 5. fan_in keeps the RMS of activations and fan_out that of gradients, and in most networks either is fine.
 # 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for plain SGD on a deep plain ReLU network; Adam copes.
 # 7. GPT-2 starts with std 0.02, and residual projections are scaled by 1/√(2L).
 # 8. Weights start at random so that units differ, while biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
-# 10. Subtract the largest logit before you exponentiate.
+# 10. In a softmax, subtract the largest logit before you exponentiate.
 #
 # ## You try
-# In [the exercises](../exercises/10_activations_and_initialization.ipynb) you predict where a gradient vanishes, and write softmax, the
-# fans and the gains, clipping and GELU. You do a backward pass by hand, repair a deep network that stays flat, and measure GELU's
-# gain. [Chapter 11](11_convolution.ipynb) builds the convolution.
+# In [the exercises](../exercises/10_activations_and_initialization.ipynb) you predict where a gradient vanishes, and write softmax,
+# the fans and the gains, clipping and GELU. You do a backward pass by hand, fix a deep network that doesn't learn, and measure
+# GELU's gain. After that, you'll build the convolution in [chapter 11](11_convolution.ipynb).
