@@ -1,7 +1,8 @@
 # %% [markdown]
 # # The training loop
-# You know the loop: data, forward, loss, backward, step, and `zero_grad` somewhere. After this chapter you know which number to expect at each
-# step, so you notice faults that raise no error. Your library gets a `Trainer` that resumes with exactly the same losses.
+# You know the loop: data, forward, loss, backward, step, and `zero_grad` somewhere. After this chapter you'll also know which number to
+# expect at each step, so that you notice faults that raise no error. Your library gets a `Trainer` that resumes an interrupted run with
+# exactly the same losses.
 
 # %% hidden=true
 from course import lesson
@@ -40,7 +41,7 @@ def make_model():
 
 
 # %% [markdown]
-# Here is the loop, with a switch that skips one of three lines. Which error do you expect from each?
+# Here is the loop, with a switch that skips one of three lines. Which error do you expect from skipping each of them?
 
 
 # %% tags=["proof-deleted-lines"]
@@ -87,13 +88,13 @@ pictures.curves(shown, range(1, 121, 3), xlabel="step", ylabel="loss (nats)", lo
 
 # %% [markdown] tags=["short"]
 # None of the three raises an error. Two of the faults even look the same, because the loss stays near 2.3 whether `backward` or `step` is
-# missing. (The curve without `step` would lie on the one without `backward`.) Without `zero_grad` the loss even falls faster at first,
-# because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Because nothing slows it down at the minimum,
-# it overshoots. To notice such faults you need a number to expect at each of the six steps.
+# missing. (The curve without `step` isn't drawn, because it would lie on the one without `backward`.) Without `zero_grad` the loss falls
+# faster at first, because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Nothing slows it down at
+# the minimum, so it overshoots. To notice such faults, you need a number to expect at each of the six steps.
 
 # %% [markdown]
 # ## Six numbers to expect
-# The first number is about the **data**. Look at pictures and labels together before you train, and print their ranges:
+# The first number comes from the **data**, so look at images and labels together before you train, and print their ranges:
 
 # %%
 print("images", tuple(images.shape), images.dtype, "from", images.min().item(), "to", images.max().item())
@@ -102,8 +103,8 @@ print("sizes of the last batches:", [len(inputs) for inputs, _ in batches(x_trai
 pictures.images(x_train[:10].reshape(10, 8, 8), y_train[:10].tolist())
 
 # %% [markdown]
-# An **epoch** is one pass over the training set, and a **step** is one update. So 1,200 images in batches of 32 make 38 steps, and the
-# last batch has 16 images. The other five numbers follow from one batch:
+# An **epoch** is one pass over the training set, and a **step** is one update. So 1,200 images in batches of 32 make 38 steps, and the last
+# batch has 16 images. You can compute the other five numbers from a single batch:
 
 # %% tags=["proof-six-numbers"]
 torch.manual_seed(0)
@@ -125,12 +126,14 @@ print(f"gradient:   differs from softmax minus one-hot by {(logits.grad - by_han
 print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f}, found {fell:.4f}")
 
 # %% [markdown]
-# * **Define.** The number of parameters follows from the shapes. Here it exceeds the number of images, so overfitting is easy.
+# * **Define.** The number of parameters follows from the shapes of the layers, and because it exceeds the number of images here,
+#   overfitting is easy.
 # * **Forward.** The model returns one row of logits per image.
 # * **Loss.** An untrained network gives each of $C$ classes about $\frac{1}{C}$, so the loss starts near $\ln C$. If it doesn't, look at the
 #   initialization and the data.
-# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Divide only by those that count: with
-#   `ignore_index`, ignored targets are left aside, and with class weights the divisor is the sum of the weights.
+# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Only the targets that count are in
+#   that number: `ignore_index` excludes the ignored ones, and with class weights the divisor is the sum of the targets' weights. If no
+#   target counts, the loss is 0 / 0, which is `nan`.
 # * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient.
 
 # %% tags=["proof-ignored-targets"]
@@ -144,8 +147,8 @@ for divisor in (16, 32):
 # %% [markdown]
 # ### Training, validation and test set
 # The *training* set moves the weights, while the *validation* set guides your decisions, such as the learning rate and when to stop. The
-# *test* set is used once, at the end. Wouldn't two sets be enough? Let a thousand models guess, and choose the one that is best on the
-# validation set.
+# *test* set is used once, at the end. Why wouldn't two sets be enough? To find out, the next cell lets a thousand models guess, and chooses
+# the one that is best on the validation set.
 
 # %% tags=["proof-chosen-by-luck"]
 torch.manual_seed(0)
@@ -161,15 +164,16 @@ print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_t
 #
 # - *Thirty seconds:* You choose the model that does best on the validation set, so its validation score is too optimistic. The test set took
 #   no part in that choice, so its score is unbiased, as long as you look at it only once.
-# - *Longer:* The more candidates you try, the more of the best result is luck, as with the thousand guessers.
+# - *Longer:* The more candidates you try, the more of the best result is luck, as it was for the best of the thousand guessers.
 # - *They ask next:* Where do you compute the mean for normalizing the inputs? I compute it on the training set and use it on all three.
 # - *The trap:* Choosing the epoch, the seed or the decision threshold on the test set.
 # - *Proof:* `proof-chosen-by-luck`.
 #
 # ## The loss doesn't fall
 # ### Overfit one batch
-# The best first test of a loop is to **overfit one batch**: train on the same 32 images until the loss is close to 0. The cell does so three
-# times, once with a softmax before the loss, which already contains one, and once with labels that belong to other images. Which faults show?
+# The best first test of a loop is to **overfit one batch**: train on the same 32 images until the loss is close to 0. The cell does so with
+# the correct model, with an extra softmax before the loss, which already contains one, and with labels that belong to other images. Which
+# of the two faults does the test find?
 
 # %% tags=["proof-one-batch"]
 cases = {"correct": ([], targets), "two softmaxes": ([nn.Softmax(1)], targets), "shifted labels": ([], targets.roll(1))}
@@ -188,24 +192,26 @@ for name, (extra, wanted) in cases.items():
     print(f"{name:15} loss below 0.1 on {sum(each < 0.1 for each in finals)} of 3 seeds")
 
 # %% [markdown]
-# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are memorized, however, so the test finds faults in the code, while faults in the
-# data need your eyes. If the loss grows instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and
-# lower the learning rate. `clip_grad_norm_` returns the norm anyway. A rate that is too high need not end in `nan`: it may also kill most
-# hidden units, as [the learning rates](proof-learning-rate) at the end of this chapter do.
+# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are
+# memorized, however. So the test finds faults in the code, while you have to look at the data to find faults there. If the loss grows
+# instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and lower the learning rate. You get
+# that norm for free, because `clip_grad_norm_` returns it. A rate that is too high need not end in `nan`: it may also kill most hidden
+# units, as [the highest learning rates](proof-learning-rate) at the end of this chapter do.
 #
 # **Interview · The loss doesn't move, or it is `nan`. Where do you look?**
 #
 # - *Thirty seconds:* If the loss stays at $\ln C$, I check that each parameter has a `.grad` and that `step` changes it. If it grows or is `nan`, I
 #   look at the gradient norm and the learning rate, then for a missing `zero_grad`, and then for $\ln 0$, $\frac00$ or bad inputs.
-# - *Longer:* Overfit one batch. If the loss doesn't approach 0, the fault is in the code.
-# - *They ask next:* How do you find the operation whose backward produces a `nan`? I use `torch.autograd.set_detect_anomaly`, which
-#   [chapter 07b](07b_vector_jacobian_products.ipynb) explains.
+# - *Longer:* I overfit one batch, and if its loss doesn't approach 0, I look for the fault in the code or the learning rate rather than in
+#   the data.
+# - *They ask next:* How do you find the operation whose backward produces a `nan`? I switch on `torch.autograd.set_detect_anomaly`, which
+#   names the operation's line in the forward pass ([chapter 07b](07b_vector_jacobian_products.ipynb)).
 # - *The trap:* "`nan` always means that the learning rate is too high", and "a rate that is too high always ends in `nan`".
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The loop, whole
-# Here are the steps in one function, which has two new habits: it sets the mode at the start of the epoch, and it weights the mean of each
-# batch by its size, because the last one is smaller.
+# Here are all the steps in one function. It also does two things that the first loop didn't: it sets the mode at the start of the epoch,
+# and it weights the mean loss of each batch by the batch's size, because the last batch is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -241,9 +247,9 @@ print(f"test accuracy at least {min(0.94, evaluate(model, x_test, y_test)[1]):.2
 # %% [markdown]
 # The first training loss is *above* the validation loss because it is averaged over an epoch in which the weights still changed.
 #
-# `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)), but they don't switch
-# recording off. That is what `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)), so validation needs both. Batch norm also moves
-# without `step`: its running statistics follow each forward pass in training mode.
+# `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)), but they don't stop
+# autograd from recording, which is what `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)), so validation needs both. Batch norm
+# changes even without `step`, because every forward pass in training mode updates its running statistics:
 
 # %% tags=["proof-batch-norm-moves"]
 torch.manual_seed(0)
@@ -256,9 +262,9 @@ print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation los
 # %% [markdown]
 # **Interview · Write a training loop. What happens if you forget one line?**
 #
-# - *Thirty seconds:* For each batch I call `zero_grad`, forward, loss, `backward` and `step`. For each epoch I call `train()`, and then validate in
-#   `eval()` under `no_grad`. Without `backward` or `step` the training loss stays where it was, and without `zero_grad` the gradients pile
-#   up. None of this raises an error.
+# - *Thirty seconds:* For each batch I call `zero_grad`, forward, loss, `backward` and `step`. At the start of each epoch I call `train()`,
+#   and after it I validate in `eval()` under `no_grad`. Without `backward` or `step` the training loss stays where it was, and without
+#   `zero_grad` the gradients pile up, but none of this raises an error.
 # - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Not clearing the gradients
 #   for some batches is how [a large batch is split](proof-token-weighted).
 # - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute, so I use both to validate.
@@ -266,8 +272,8 @@ print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation los
 # - *Proof:* `proof-deleted-lines`, `proof-batch-norm-moves`, [sums of losses](proof-logging); the mode: exercise 6.
 #
 # ## Gradient accumulation
-# Several batches can make one step. Take two sentences, one of 30 tokens and one of 2, that don't fit into memory together. Two backward
-# passes add up their gradients. What do you divide the losses by?
+# If a batch doesn't fit into memory, you can split it and make one step after several backward passes, which add up their gradients. Take
+# two sentences that don't fit together, one of 30 tokens and one of 2. By what do you divide their losses?
 
 
 # %% tags=["proof-token-weighted"]
@@ -282,17 +288,17 @@ print("mean of two means:", gradient(lambda tokens: 2 * tokens), "  mean over al
 
 # %% [markdown] given="mytorch.training:Trainer.fit"
 # Even the sign differs, because in the mean of means a token of the short sentence counts 15 times as much as one of the long sentence. You
-# don't know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end. That
-# is `Trainer.accumulate`, which you write in exercise 2. `Trainer.step` calls it, clips the gradient
-# ([chapter 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. The optimizer usually gets two parameter
-# groups, because biases and the weights of norms don't decay ([chapter 16](16_losses_and_optimizers.ipynb)); you write that split in
-# exercise 4. `fit` calls `step`:
+# don't know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end.
+# `Trainer.accumulate`, which you write in exercise 2, does that. `Trainer.step` calls it, clips the gradient ([chapter
+# 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. The optimizer usually gets two parameter groups,
+# because biases and the weights of norms don't decay ([chapter 16](16_losses_and_optimizers.ipynb)); you write that split in exercise 4.
+# `fit` calls `step`:
 
 # %% [markdown]
 # ## Milestone · Resume a run exactly
-# Here are the digits again, on your library: three batches a step, dropout, Adam, and a cosine schedule
-# ([chapter 17](17_learning_rate_schedules.ipynb)). Each run is stopped after 50 of 60 steps, in the middle of its fourth epoch, and goes on in
-# a new trainer, which gets either the whole state or the weights alone. The last run also has a loader with a `generator` of its own.
+# Here are the digits again, on your library, with three batches per step, dropout, Adam, and a cosine schedule ([chapter
+# 17](17_learning_rate_schedules.ipynb)). Each run is stopped after 50 of 60 steps, in the middle of its fourth epoch, and goes on in a new
+# trainer, which gets either the whole state or the weights alone. The last run also has a loader with a `generator` of its own.
 
 # %% tags=["proof-trainer"]
 layers, data = mytorch.nn, mytorch.utils.data
@@ -335,36 +341,37 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 
 # %% [markdown]
 # With the whole state, every loss is the same to the last bit. With the weights alone, Adam's averages start at zero and the schedule at
-# its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people rarely notice. The state is a dict in memory, which [chapter 20](20_saving_and_loading.ipynb) writes to a file.
+# its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people rarely notice the mistake.
+# Here the state is a dict in memory; [chapter 20](20_saving_and_loading.ipynb) writes it to a file.
 #
-# The order of an epoch is drawn when it begins, so the state also holds the random state of that moment, which you write in exercise 3.
-# `Trainer` saves the *default* generator only. A loader's own generator, Python's `random`, NumPy and the GPU's generators have to be saved,
-# too. Otherwise the run silently goes on with other data.
+# The order of an epoch is drawn when the epoch begins, so the state also holds the random state of that moment, which you'll save in
+# exercise 3. `Trainer` saves only the *default* generator, which is why the run with a generator of its own went on with other data,
+# without any warning. In a real run you also have to save a loader's own generator and those of Python's `random`, NumPy and the GPU.
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
-# - *Thirty seconds:* I divide by the number of tokens that count in all batches of the step. I add up the gradients of sums, and divide them once
-#   at the end. Dividing each loss by the number of batches gives a mean of means.
+# - *Thirty seconds:* I divide by the number of tokens that count in all batches of the step. I add up the gradients of summed losses and
+#   divide them once at the end, because dividing each batch's mean by the number of batches would give a mean of means.
 # - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
-# - *They ask next:* Is that the same as one large batch? Not with batch norm, because it sees each batch by itself, and with dropout
-#   the masks differ as well.
-# - *The trap:* Adding up the losses and calling `backward` once, which keeps all graphs in memory at the same time.
+# - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, because it normalizes each batch by itself,
+#   and with dropout the masks differ as well.
+# - *The trap:* Adding up the losses and calling `backward` once, which keeps the graphs of all batches in memory at the same time.
 # - *Proof:* `proof-token-weighted`.
 #
 # **Interview · Accumulation, clipping, a schedule: in which order?**
 #
-# - *Thirty seconds:* I call `zero_grad` once, then forward and `backward` for each batch. Then I clip, and call `optimizer.step()` and
-#   `scheduler.step()`. Only the forward and backward passes happen more than once a step.
+# - *Thirty seconds:* I call `zero_grad` once, and then forward and `backward` for each micro-batch. After the last one I clip the
+#   gradients, and then call `optimizer.step()` and `scheduler.step()`. Only the forward and backward passes happen more than once per step.
 # - *Longer:* `autocast` goes around forward and loss, but not around `backward`, and with a `GradScaler` you unscale before you clip
 #   ([chapter 22](22_mixed_precision.ipynb)).
-# - *They ask next:* Where may you save a checkpoint? Save it between two steps, because in the middle of one you would have to save the
+# - *They ask next:* When may you save a checkpoint? I save it between two steps, because in the middle of a step I would have to save the
 #   gradients, too.
-# - *The trap:* Stepping the scheduler for each batch, so that the rate runs down too early.
+# - *The trap:* Stepping the scheduler after each micro-batch, so that the learning rate has decayed long before training ends.
 # - *Proof:* `proof-trainer`; exercise 2 checks the order.
 #
 # ## Non-finite gradients and loss spikes
-# Clipping limits a large gradient. What does it do to an infinite one?
+# Clipping limits a large gradient, but what does it do to an infinite one?
 
 # %% tags=["proof-non-finite"]
 weight = nn.Parameter(torch.ones(2))
@@ -376,18 +383,20 @@ if norm.isfinite():
 print("weight", weight.tolist())
 
 # %% [markdown]
-# Clipping multiplies every gradient by `max_norm / norm`, which is 0 here, and $\infty \cdot 0$ is `nan`. So clipping *spreads* the fault, and
-# `step` would write it into the weights and into Adam's averages. Real loops therefore skip a step whose norm isn't finite, and stop if that
-# happens often, while `error_if_nonfinite=True` raises an error. `Trainer` does neither.
+# Clipping multiplies every gradient by `max_norm / norm`, which is 0 here, and $\infty \cdot 0$ is `nan`. So clipping *doesn't help*: the
+# step would write the `nan` into the weights and into Adam's averages, and all other gradients are lost because they are 0 now. Many
+# training loops therefore skip a step whose norm isn't finite, and stop if that happens often, while `error_if_nonfinite=True` raises an
+# error at once. `Trainer`, for simplicity, does neither.
 #
 # **Interview · The loss spikes in the middle of training. What do you do?**
 #
-# - *Thirty seconds:* I look at the gradient norm and at the batches just before the spike. If the norm jumped first, I clip harder or lower the
-#   learning rate. If the loss doesn't recover, I go back to a checkpoint and skip the data around the spike.
-# - *Longer:* Log the gradient norm of each layer, because large runs often break in one place. A lower $\beta_2$ lets Adam forget a large
-#   gradient sooner.
-# - *They ask next:* Does clipping help against `inf`? No, it makes the gradients `nan` or 0, so skip the step.
-# - *The trap:* Clipping every step, so that the norm is always `max_norm`.
+# - *Thirty seconds:* I look at the gradient norm and at the batches just before the spike. If the norm jumped first, I lower `max_norm` or
+#   the learning rate. If the loss doesn't recover, I go back to a checkpoint and skip the data around the spike.
+# - *Longer:* I log the gradient norm of each layer, because in large runs the trouble often starts in a single layer. A lower $\beta_2$
+#   lets Adam adapt to large gradients sooner, and forget them sooner as well.
+# - *They ask next:* Does clipping help against `inf`? No, it makes every gradient `nan` or 0, so I skip the step.
+# - *The trap:* Choosing `max_norm` so low that every step is clipped. Then only the direction of the gradient counts, and a spike no longer
+#   shows in the clipped norm.
 # - *Proof:* `proof-non-finite`.
 #
 # ## Logging and throughput
@@ -415,8 +424,10 @@ print(f"7 billion parameters, 10,000 tokens/s on a GPU with 989 TFLOP/s: MFU {6 
 # - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the peak of
 #   the hardware. Good runs of large models reach about 40 percent. I keep metrics on the device and read them every hundred steps, because each
 #   `.item()` waits for the GPU.
-# - *Longer:* The 6 leaves attention out, which matters for long sequences. Recomputed activations don't count.
-# - *They ask next:* MFU is 15 percent. What do you check? Whether the GPU waits for data or for communication, and the batch size.
+# - *Longer:* The factor of 6 ignores the attention scores, whose cost matters for long sequences, and MFU doesn't count recomputed
+#   activations.
+# - *They ask next:* What do you check when MFU is 15 percent? I check whether the GPU waits for data or for communication, and whether the
+#   batch is large enough.
 # - *The trap:* Timing without `torch.cuda.synchronize()`, or evaluating the raw weights when you ship their average (EMA).
 # - *Proof:* `proof-logging`.
 #
@@ -442,9 +453,9 @@ curves, marks = {"training": training, "validation": validation}, {"best": best 
 pictures.curves(curves, xlabel="epoch", ylabel="loss (nats), mean of three seeds", marks=marks, alt=alt)
 
 # %% [markdown]
-# It does both. While it learns what the images have in common, the validation loss falls, and while it memorizes the
-# exceptions, the validation loss slowly rises. You recognize a minimum only after it has passed, so **early stopping** waits for some epochs without
-# improvement and then goes back to the best weights. That means that you have to keep them:
+# It does both, one after the other. While it learns what the images have in common, the validation loss falls, and while it memorizes the
+# exceptions, the validation loss slowly rises. You recognize a minimum only after it has passed, so **early stopping** waits for some
+# epochs without improvement and then goes back to the best weights, which you have to keep until then:
 
 # %% tags=["proof-state-alias"]
 kept, copied = model.state_dict(), {name: value.clone() for name, value in model.state_dict().items()}
@@ -453,24 +464,26 @@ for name, state in {"kept": kept, "copied": copied}.items():
     print(f"{name:6} weights differ by {(state['0.weight'] - model[0].weight).abs().max().item():.2f}")
 
 # %% [markdown]
-# A `state_dict` shares the parameters' memory. If you keep it without copying, your "best" weights are the last ones.
+# A `state_dict` shares memory with the parameters, so if you keep it without copying, your "best" weights are in fact the last ones.
 #
 # **Interview · The training loss falls and the validation loss rises. What do you do?**
 #
-# - *Thirty seconds:* The model overfits: it learns what holds only in the training set. I stop at the best validation loss. Then I try more or
-#   cleaner data, augmentation, weight decay and dropout.
-# - *Longer:* Watch loss *and* accuracy, because a few confident wrong predictions cost a lot of loss and little accuracy.
-# - *They ask next:* What if both losses are high? Then it underfits: train longer, tune the learning rate, or enlarge the network.
-# - *The trap:* Keeping a `state_dict` without copying it.
+# - *Thirty seconds:* The model overfits: it learns what holds only in the training set. I go back to the weights with the best validation
+#   loss, and then I try more or cleaner data, augmentation, weight decay and dropout.
+# - *Longer:* I watch both the loss *and* the accuracy, because a few confident mistakes raise the loss a lot while they hardly lower the
+#   accuracy.
+# - *They ask next:* What if both losses are high? Then the model underfits, so I train longer, tune the learning rate, or enlarge the
+#   network.
+# - *The trap:* Keeping a `state_dict` as the best one without copying its tensors.
 # - *Proof:* `proof-overfitting`; the trap: `proof-state-alias`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *What is the first loss for 100 classes?* It is near $\ln 100 \approx 4.6$.
-# - *Where may `zero_grad` be?* Anywhere between `step` and the next `backward`.
+# - *What first loss do you expect for 100 classes?* It should be near $\ln 100 \approx 4.6$.
+# - *Where in the loop may `zero_grad` be?* It may be anywhere between `step` and the next `backward`.
 # - *`loss` or `loss.item()` in a sum?* `item()` on a CPU and `detach()` on a GPU, because the loss itself keeps its graph alive.
-# - *What does `zero_grad` write?* It sets each gradient to None rather than zero, and `step` skips a parameter without one.
-# - *Do you clip before or after `backward`?* After it, and before `step`.
+# - *What does `zero_grad` set each gradient to?* It sets it to None rather than zero, and `step` skips parameters without a gradient.
+# - *Do you clip gradients before or after `backward`?* I clip them after `backward` and before the optimizer's `step`.
 #
 # ## Ten lines to remember
 # 1. Skipping `zero_grad`, `backward` or `step` raises no error, so know which numbers to expect.
@@ -478,16 +491,16 @@ for name, state in {"kept": kept, "copied": copied}.items():
 # 3. Gradients add up until `zero_grad`, and accumulation makes use of that.
 # 4. Accumulate sums, and divide by what was counted: rows, or tokens.
 # 5. The order is `zero_grad`, forward, `backward`, clip, optimizer, scheduler.
-# 6. Skip a step whose gradient norm isn't finite.
+# 6. Skip a step whose gradient norm isn't finite, because clipping can't save it.
 # 7. Decide on the validation set, and use the test set once.
-# 8. Copy a `state_dict` that you keep.
+# 8. Copy a `state_dict` if you want to keep it, because it shares memory with the parameters.
 # 9. To resume, save model, optimizer, scheduler, every random state, and the position in the epoch.
 # 10. A seed fixes a sequence, and sums depend on their order.
 #
 # ## You try
-# [The exercises](../exercises/19_training_loop.ipynb): predict numbers before you start; write a trainer's step, and its resume, for `mytorch`;
-# decide which parameters decay; compute precision and recall; fix a broken loop; write early stopping; and find the learning rate
-# at which training breaks. [Chapter 20](20_saving_and_loading.ipynb) saves what you trained.
+# [The exercises](../exercises/19_training_loop.ipynb): predict numbers before you start; write a trainer's step, and its resume, for
+# `mytorch`; decide which parameters decay; compute precision and recall; fix a broken loop; write early stopping; and find the learning
+# rate at which training breaks. In [chapter 20](20_saving_and_loading.ipynb) you'll save what you have trained.
 
 # %% [markdown]
 # ## If you have time
@@ -512,18 +525,20 @@ pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the f
 # %% [markdown]
 # **Interview · Your model is right in 95 % of cases. What do you look at next?**
 #
-# - *Thirty seconds:* I look at which cases it gets wrong. Recall is the diagonal over the row sum: how many images of a class are found. Precision is
-#   the diagonal over the column sum: how many of the images that were given a class belong to it.
+# - *Thirty seconds:* I look at which cases it gets wrong, class by class. Recall is the diagonal over the row sum, that is, the fraction of
+#   a class's images that are found. Precision is the diagonal over the column sum, the fraction of the images predicted as a class that
+#   belong to it.
 # - *Longer:* If one class makes up 95 % of the data, a constant prediction reaches 95 %, too. When rare classes matter, average over classes
 #   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
-# - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so decide what that counts as.
+# - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so you have to decide what that counts as; scikit-learn
+#   uses 0 and warns.
 # - *The trap:* Mixing up rows and columns, where rows are the truth, as in scikit-learn.
 # - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
 #
 #
 # ### Learning rates that are too high
-# On a parabola $\frac{c}{2} x^2$ a step is $x \leftarrow (1 - \eta c)\, x$, so it diverges as soon as $\eta > \frac{2}{c}$. Near a minimum of a
-# network, the largest curvature plays the part of $c$. Move the slider:
+# On a parabola $\frac{c}{2} x^2$ a step is $x \leftarrow (1 - \eta c)\, x$, so it diverges as soon as $\eta > \frac{2}{c}$. Near a minimum
+# of a network, the largest curvature plays the part of $c$. Move the slider to see what happens at rates on both sides of the limit:
 
 
 # %% tags=["proof-learning-rate"]
@@ -541,10 +556,10 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 
 # %% [markdown]
 # A rate that is too high need not end in `nan`. With 2 and 10, the first steps push most hidden units below zero for every image. No
-# gradient reaches such a unit, so the loss stays high but finite. (Two other seeds gave the same picture.)
+# gradient reaches such a unit, so the loss stays high but finite. (We saw the same with two other seeds.)
 #
 # ### Seeds and reproducibility
-# Run the same training twice. Then draw one extra random number before you make the model and shuffle the data.
+# The next cell runs the same training twice. Then it draws one extra random number before it creates the model and shuffles the data.
 
 
 # %% tags=["proof-same-seed"]
@@ -564,17 +579,18 @@ print("order from own generator:  ", own, other_own)
 print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torch.tensor(1e8) - 1e8 + 1).item())
 
 # %% [markdown]
-# The two runs agree to the last bit, while the extra draw changes the weights and the order. A seed fixes a *sequence* of random numbers, and
-# each draw shifts those that follow, while a generator of your own isn't affected. Floating-point sums depend on their order; for that there is
-# a switch, which the next section tries out.
+# The two runs agree to the last bit, while the extra draw changes the weights and the order. A seed fixes a *sequence* of random numbers,
+# and each draw shifts those that follow, while a generator of your own isn't affected. Floating-point sums depend on their order, too, and
+# the next section tries out the switch that fixes it.
 #
 # **Interview · Same seed, different numbers. Why?**
 #
-# - *Thirty seconds:* Either something else drew from the generator, or another source is random, such as NumPy or worker processes. Or sums were
-#   computed in another order, because of threads, GPU kernels or library versions, and training amplifies the last bit.
+# - *Thirty seconds:* Either something else drew from the generator, or there is another source of randomness, such as NumPy or a worker
+#   process. Or sums were computed in a different order, because of threads, GPU kernels or library versions, and training amplifies a
+#   difference in the last bit.
 # - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Pin versions, hardware
 #   and the number of threads as well.
-# - *They ask next:* How do you compare two models honestly? Train each with several seeds, and report the spread.
+# - *They ask next:* How do you compare two models honestly? I train each of them with several seeds and report the mean and the spread.
 # - *The trap:* "I set the seed, so it's reproducible", until someone adds a layer and all random numbers after it shift.
 # - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
 #
@@ -594,8 +610,9 @@ torch.use_deterministic_algorithms(False)
 #
 # - *Thirty seconds:* Operations use a deterministic algorithm where they have one, and raise an error where they are known to have none. `empty`
 #   fills its memory, with `nan` for floats.
-# - *Longer:* It costs speed. On a GPU, sums by index use atomic additions, whose order changes from run to run. cuBLAS also needs
-#   `CUBLAS_WORKSPACE_CONFIG`.
-# - *They ask next:* Is it enough? No, seeds, versions, hardware and the number of threads have to be the same, too.
+# - *Longer:* The price is speed. On a GPU, the fast way to sum by index uses atomic additions, whose order changes from run to run. cuBLAS
+#   also needs the environment variable `CUBLAS_WORKSPACE_CONFIG`.
+# - *They ask next:* Is it enough to make a run reproducible? No, seeds, versions, hardware and the number of threads have to be the same,
+#   too.
 # - *The trap:* Expecting it to set a seed, although it doesn't touch random numbers.
 # - *Proof:* `proof-deterministic`.
