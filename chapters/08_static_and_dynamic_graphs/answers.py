@@ -309,3 +309,15 @@ def rebuilt(graph, better):
         if new[step] is fresh:
             steps.append(fresh)
     return Graph(graph.inputs, steps, replace(graph.output, look))
+
+
+# %% answer="static_rebuild" wrong="a list and a tuple alike" spoils="signature"
+def signature(step):
+    def plain(argument):
+        if isinstance(argument, (list, tuple)):
+            return tuple(plain(each) for each in argument)
+        if isinstance(argument, slice):
+            return "slice", repr(argument)
+        return ("object", id(argument)) if isinstance(argument, (Step, Tensor)) else (type(argument).__name__, repr(argument))
+
+    return id(step.op), plain(tuple(step.args))
