@@ -254,9 +254,9 @@ print("sum and bytes sent by ranks 0 to 3:", bytes_of(star, 4))
 # Rank 0 sends three times the array and receives it three times as well. With 64 ranks it would be 63 times, while everybody else waits.
 #
 # ### Ring all-reduce: reduce-scatter and all-gather
-# Cut the array into $n$ chunks. In each step every rank sends one chunk to its right neighbour and adds the chunk that comes from the left. After $n
-# - 1$ steps each rank has one complete chunk, which is a **reduce-scatter**. In $n - 1$ more steps the complete chunks travel around the ring, which
-#   is an **all-gather**. Move the slider: a number says how many ranks' gradients a chunk contains.
+# Cut the array into $n$ chunks. In each step every rank sends one chunk to its right neighbour and adds the chunk that comes from the left. After
+# $n-1$ steps each rank has one complete chunk, which is a **reduce-scatter**. In $n-1$ more steps the complete chunks travel around the ring, which
+# is an **all-gather**. Move the slider: a number says how many ranks' gradients a chunk contains.
 
 
 # %% tags=["proof-ring-steps"]
@@ -293,7 +293,7 @@ lines = {"ring, each rank": [2 * (n - 1) / n for n in counts], "star, rank 0": [
 pictures.curves(lines, counts, xlabel="ranks", ylabel="sent (times the array)", log="y")
 
 # %% [markdown]
-# In a ring each rank sends $2 (n - 1) / n$ of the array, which is less than twice its size however many ranks there are. You write both halves in
+# In a ring each rank sends $2(n-1)/n$ of the array, which is less than twice its size however many ranks there are. You write both halves in
 # exercise 3.
 #
 # **Interview · Ring or tree: how many bytes, how many steps?**
