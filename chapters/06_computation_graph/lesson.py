@@ -284,7 +284,7 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 # - *They ask next:* What does that gain? The compiler sees both passes, so it can fuse the backward pass as well, and it may recompute a
 #   cheap value there instead of saving it.
 # - *The trap:* "Compiled code needs no autograd." The engine still runs that node and accumulates the gradients.
-# - *Proof:* the joint graph and the stages in [chapter 08](08_static_and_dynamic_graphs.ipynb).
+# - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter 08](08_static_and_dynamic_graphs.ipynb).
 #
 # ### The gradient of a broadcast input
 # A float32 bias of shape (3,) is added to a float64 batch of shape (2, 3). Which shape and dtype will its gradient have?
