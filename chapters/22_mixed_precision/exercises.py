@@ -847,15 +847,15 @@ def trained(kind, steps):
     }
 
 
-def several():
+def several(kind):
     """Of three weights: the gradients of the copies, and the weights after the copies have changed."""
-    weights = [mytorch.ones(2, dtype=mytorch.bfloat16, requires_grad=True) for _ in range(3)]
+    weights = [mytorch.ones(2, dtype=kind, requires_grad=True) for _ in range(3)]
     master = mytorch.amp.MasterWeights(weights)
     sum(weight * factor for factor, weight in enumerate(weights, 2)).sum().backward()
     master.take_gradients()
     with mytorch.no_grad():
         for number, copy in enumerate(master.copies, 5):
-            copy.fill_(number)
+            copy.fill_(number + 1 / 128)  # which bfloat16 doesn't have
     master.give_weights()
     return [copy.grad for copy in master.copies], [weight.detach().float() for weight in weights]
 
@@ -877,7 +877,8 @@ check.show(
         "bfloat16, 100 steps": trained(mytorch.bfloat16, 100),
         "float16, 3 steps": trained(mytorch.float16, 3),
         "a gradient, then none": forgotten(),
-        "of three weights, the copies' gradients and the weights": several(),
+        "of three bfloat16 weights, the copies' gradients and the weights": several(mytorch.bfloat16),
+        "of three float16 weights": several(mytorch.float16),
     },
     text="One number of the weight and of its copy.",
 )
