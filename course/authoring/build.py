@@ -211,6 +211,7 @@ async def _exercises(course: Course, target: Course, path: Path, stored: bool) -
         except execute.WeakCheckError as error:
             check = next(cell for cell in kept if cell.metadata.get("check") == error.exercise)
             raise check.error(str(error)) from error
+    _refuse_warnings(built, kept)
     _refuse_machine_text(built, kept, course)
     notebook.scroll_long_outputs(built)
     exercises = notebook.learners(built, mistakes)
@@ -233,6 +234,14 @@ def _stored_mistakes(built: NotebookNode, path: Path) -> dict[str, list[Mistake]
 def _refuse_machine_text(built: NotebookNode, cells: list[Cell], course: Course) -> None:
     for index, text in execute.addresses_or_paths(built, course.root):
         raise cells[index].error(f"the output holds {text!r}, which differs on another machine")
+
+
+def _refuse_warnings(built: NotebookNode, cells: list[Cell]) -> None:
+    """A reference that warns does something that no learner should copy, or its check's inputs are wrong."""
+    for cell, made in zip(cells, built.cells, strict=True):
+        for output in made.get("outputs", []):
+            if output.get("name") == "stderr":
+                raise cell.error(f"the reference writes to stderr: {output['text'].strip()}")
 
 
 def _difference(course: Course, old: Path, new: Path) -> str:

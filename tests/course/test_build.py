@@ -166,6 +166,7 @@ LESSON_PRINTS = ("print(table.strides", "print(object(), table.strides", ELSEWHE
         ("prediction = (12, 3, 1)", "prediction = typo", "mutant 'Strides of a copy' does not run: NameError", None),
         ("prediction = (12, 1, 4)", "prediction = 1 / 0", "ZeroDivisionError", LESSON_RAISES),
         ('print("itemsize:"', "print(object()", ELSEWHERE, LESSON_PRINTS),
+        ('print("itemsize:"', 'np.array([0.0]) / 0\nprint("itemsize:"', "writes to stderr: ", None),
     ],
 )
 def test_a_cell_that_cannot_be_built_is_reported_with_its_line(
