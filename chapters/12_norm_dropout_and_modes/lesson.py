@@ -269,7 +269,7 @@ for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen
 thousandths = (torch.full((1, 4), 1e-3, dtype=dtype) for dtype in (torch.float16, torch.float32, torch.float64))
 print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().item(), 2) for x in thousandths])
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **RMS norm** divides each row by its root mean square and doesn't subtract the mean first.
 #
 # In the three lines about texts, only the last word was changed. With layer norm, only its own row moves. With batch norm over all the
@@ -452,21 +452,9 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 # - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
-# ## The real one
-# This is minitorch's layer, which makes the same decisions as PyTorch's:
-
-# %%
-print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
-
-# %% [markdown]
-# `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
-# `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is for a layer whose
-# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level
-# below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
-#
 # ## Common myths
 # ### Myth · "Train mode computes gradients, eval mode doesn't"
-# The next cell tries all four combinations, and counts the bytes that a larger network saves for its backward pass:
+# The next cell tries all four combinations:
 
 # %% tags=["proof-modes-and-gradients"]
 from contextlib import nullcontext
@@ -478,25 +466,18 @@ for mode in (True, False):
             first, second = (small.train(mode)(torch.ones(8, 3)) for _ in range(2))
         graph, same = first.requires_grad, torch.equal(first, second)
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
-wide, inputs = nn.Sequential(nn.Linear(256, 256), nn.Dropout(), nn.Linear(256, 256), nn.Dropout()), torch.randn(64, 256)
-for mode in (True, False):
-    kept = {}  # bytes by address, because two nodes may save the same memory
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda t, kept=kept: kept.setdefault(t.untyped_storage().data_ptr(), t.untyped_storage()) and t, lambda t: t
-    ):
-        output = wide.train(mode)(inputs)
-    print(f"training {mode!s:5} saves {sum(storage.nbytes() for storage in kept.values()):,} bytes for backward")
 
 # %% [markdown]
 # The two switches are independent. If you forget `no_grad` in validation, you pay for a graph, and if you forget `eval`, dropout makes
-# the answers random. Evaluation mode alone saves some memory, namely the masks of the dropout layers.
+# the answers random.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
 # - *Thirty seconds:* "Validation needs both. `eval()` changes what dropout and batch norm compute, while `no_grad()` stops the
 #   recording of the graph, and neither does the other's work."
 # - *Longer:* `eval()` sets an attribute of the modules that stays until `train()`, whereas `no_grad()` ends with its block.
-# - *They ask next:* Does `eval()` save memory? It saves a little, because dropout keeps no masks, but the graph is still recorded.
+# - *They ask next:* Does `eval()` save memory? It saves some, because dropout keeps no masks ([a quarter of the saved
+#   bytes](proof-eval-memory) in one network), but the graph is still recorded.
 # - *The trap:* "Eval mode computes no gradients." You can train in eval mode, and frozen batch norms are used like that. One exception
 #   on a GPU is that the backward pass of cuDNN's recurrent layers raises an error unless their forward pass ran in training mode.
 # - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
@@ -536,3 +517,38 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 # In [the exercises](../exercises/12_norm_dropout_and_modes.ipynb) you predict two statistics and write batch norm, layer norm, RMS norm
 # and dropout. You also fold a batch norm into the layer before it, repair statistics that leak, and measure what dropout does to the
 # mean square. [Chapter 13](13_embeddings.ipynb) turns words into vectors.
+#
+# ## If you have time
+# ### How much memory `eval()` saves
+# This cell counts the bytes that two linear layers with dropouts save for their backward pass. In evaluation, the masks are missing.
+
+
+# %% tags=["proof-eval-memory"]
+def saved_bytes(model, inputs):
+    kept = {}  # by address, because two nodes may save the same memory
+
+    def pack(tensor):
+        kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        model(inputs)
+    return sum(kept.values())
+
+
+wide = nn.Sequential(nn.Linear(256, 256), nn.Dropout(), nn.Linear(256, 256), nn.Dropout())
+for mode in (True, False):
+    print(f"training {mode!s:5} saves {saved_bytes(wide.train(mode), torch.ones(64, 256)):,} bytes for backward")
+
+# %% [markdown]
+# ### The real one
+# This is minitorch's layer, which makes the same decisions as PyTorch's:
+
+# %%
+print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
+
+# %% [markdown]
+# `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
+# `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is for a layer whose
+# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level
+# below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
