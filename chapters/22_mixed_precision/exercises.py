@@ -77,21 +77,21 @@ prediction = ["bfloat16", "bfloat16", "float32", "float32", "bfloat16", "bfloat1
 
 # %% docstrings="sixteen_autocast"
 def cast_as_listed():
-    """The layer: cast the tensors among the arguments as a list says, and go on without autocast.
+    """The autocast layer: cast the tensor arguments as the lists say, and call the operation without autocast.
 
-    `tensors_in(args)` finds the tensors. If none of them may be cast, just go on: `below(op, args)`.
-    Otherwise the first that may be says which type of device it is. If `LISTS[kind]` has a rule for
-    `op.__name__`, then `rule(tensors, precision)`, given all that may be cast and the lower precision of
-    that device, answers with the type to which `cast` brings each argument.
+    `tensors_in(args)` finds the tensors. If none of them may be cast, return `below(op, args)`. Otherwise
+    the first one that may be cast determines the type of device. If `LISTS[kind]` has a rule for
+    `op.__name__`, `rule(tensors, precision)` takes all tensors that may be cast and the lower precision of
+    that device, and returns the dtype to which `cast` converts each argument.
 
-    What is below runs with autocast off on that type of device, whether there was a rule or not: a
-    function that is made of operations has decided for all of them. Afterwards what was on is on again, also
-    if it raises.
+    Everything below runs with autocast off for that type of device, whether there was a rule or not, because
+    a function that is made of several operations decides for all of them. Afterwards the previous state is
+    restored, even if an exception was raised.
     """
 
 
 def cast():
-    """What may be cast, in the type `target`; anything else, and what has that type already, as it is.
+    """The argument in the dtype `target` if it may be cast; otherwise, or if it has that dtype, unchanged.
 
     A weight (a float32 leaf that requires grad) is cast once: `State.cast_weights` keeps the copy under
     `id(x), target, Mode.enabled`, as a pair (weight, copy), so that the id stays the weight's own.
@@ -102,16 +102,16 @@ def __enter__():
     """Begin a block, and return the autocast object.
 
     Append `State.on` to the list `State.outer`. Then make a new dict `State.on`, in which `self.device_type`
-    has `self.precision` if `self.enabled`, and isn't there otherwise; other types of devices stay as they were.
-    If `self.enabled`, also `fill("autocast", cast_as_listed)`. The layer stays there afterwards.
+    has `self.precision` if `self.enabled`, and is missing otherwise; other types of devices stay as they were.
+    If `self.enabled`, also call `fill("autocast", cast_as_listed)`. The layer stays installed afterwards.
     """
 
 
 def __exit__():
     """End the innermost block.
 
-    `State.on` is what it was outside. When the outermost block ends, the cast weights are forgotten. An
-    exception goes on.
+    `State.on` gets the value that it had outside the block. The end of the outermost block also clears the
+    cast weights. Exceptions propagate.
     """
 
 
@@ -429,8 +429,9 @@ def __exit__(self, *error):
 def unscale_():
     """Divide the gradients of an optimizer's parameters by the scale, in place, and remember which are finite.
 
-    `self.finite[id(optimizer)]` becomes a list with a bool for each parameter that has a gradient, in all
-    groups: whether all its numbers are finite. Multiply by `1 / self.factor`. Nothing is recorded.
+    Set `self.finite[id(optimizer)]` to a list with one bool for each parameter that has a gradient, in the order
+    of the parameter groups: True if all elements of its gradient are finite. Multiply the gradients by
+    `1 / self.factor` without recording the operation for autograd.
 
     Raises:
         RuntimeError: "unscale_() is being called after step()."
@@ -1190,10 +1191,10 @@ check.show(
 )
 
 # %% [markdown] hint="sixteen_repair_clip"
-# 327,680 is 5 times a number that you know. Who multiplied the gradients by it, and who divides?
+# 327,680 is 5 times a number that you know. Which call multiplied the gradients by it, and which one divides them again?
 
 # %% [markdown] hint="sixteen_repair_clip"
-# `scaler.step` divides the gradients by the scale, unless that has been done. When does the clipping look at them?
+# `scaler.step` divides the gradients by the scale, unless that has been done already. Does the clipping come before or after that?
 
 # %% [markdown] hint="sixteen_repair_clip"
 # Call `scaler.unscale_(optimizer)` once, after the loop over the micro-batches and before the clipping.

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Mixed precision
-# After this chapter your own library trains in 16 bits. `autocast` chooses a precision for each operation, float32 master weights collect
+# After this chapter your own library trains in 16 bits: `autocast` chooses a precision for each operation, float32 master weights collect
 # small steps, and a `GradScaler` keeps small float16 gradients from becoming zero. You will be able to say what each of the three is for,
 # and why training in bfloat16 doesn't need the last one.
 
@@ -10,9 +10,9 @@ from course import lesson
 mytorch = lesson.mytorch(22)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Right gradients, and nothing moves
-# A weight starts at 1, and its gradient is 1 in every step. After 100 steps with a learning rate of 0.001 it should be at 0.9. Try it in
-# three types, with two optimizers:
+# ## Correct gradients, and the weight doesn't move
+# A weight starts at 1, and its gradient is 1 in every step. After 100 steps with a learning rate of 0.001 it should be at 0.9. The next
+# cell tries it in three dtypes, with two optimizers:
 
 # %% tags=["proof-stuck"]
 import minitorch as torch
@@ -34,12 +34,12 @@ for dtype in types:
     print(f"{dtype!s:14}", {name: f"{path(name, dtype)[-1]:.3f}" for name in ("SGD", "Adam")})
 
 # %% [markdown] tags=["short"]
-# In bfloat16 the weight is still at 1, although every gradient is correct and every step was made. The step of 0.001 is shorter than half
-# the distance to the next bfloat16 number, so each subtraction is rounded back to where it started.
+# In bfloat16 the weight is still at 1, although every gradient is correct and the optimizer made every step. A step of 0.001 is shorter
+# than half the distance to the next bfloat16 number, so the result of each subtraction is rounded back to 1.
 #
 # ## What 16 bits can hold
 # A floating-point number consists of a sign, an exponent, which sets its range, and a **mantissa**, which sets its precision. A format with
-# 16 bits has to trade range against precision, and the two common formats trade differently:
+# 16 bits has to trade range against precision, and the two common formats make different choices:
 
 # %% tags=["proof-formats"]
 import numpy as np
@@ -54,14 +54,14 @@ for dtype in types:
 pictures.curves(spacings, sizes, xlabel="size of a number", ylabel="spacing to the next number", log="xy")
 
 # %% [markdown] tags=["short"]
-# The spacing of neighbouring numbers, also called an *ulp* (unit in the last place), grows with the numbers. float16 ends at 65,504. At the
-# lower end its spacing stops shrinking at 6 · 10⁻⁸, which is its smallest *subnormal* number, and everything below half of that is rounded
-# to 0. bfloat16 has the range of float32, but its spacing is 65,536 times as wide. The next bfloat16 below 1 is 0.9961, and a step of 0.001
-# covers less than half of that distance.
+# The spacing of neighbouring numbers, also called an *ulp* (unit in the last place), grows with the numbers. The largest float16 is 65,504.
+# At the lower end the spacing of float16 stops shrinking at 6 · 10⁻⁸, which is its smallest *subnormal* number, and everything below half
+# of that is rounded to 0. bfloat16 has the range of float32, but its spacing is 65,536 times as wide. The next bfloat16 below 1 is 0.9961,
+# and a step of 0.001 covers less than half of that distance.
 #
 # ### The smallest model: cut a float32 in half
-# A bfloat16 consists of the upper 16 bits of a float32, so one line of bit arithmetic converts between them. The last of these inputs is a
-# NaN:
+# A bfloat16 consists of the upper 16 bits of a float32, so one line of bit arithmetic converts a float32 into a bfloat16. The last of the
+# inputs that the cell converts is a NaN:
 
 
 # %% tags=["proof-bits"]
@@ -75,25 +75,28 @@ for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
     print(f"PyTorch {torch.tensor(x).bfloat16().item():.4f}")
 
 # %% [markdown]
-# 1 and π agree with PyTorch. 0.999 doesn't, because cutting rounds towards 0 while PyTorch rounds to the nearest number. The NaN becomes an
-# infinity, because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first. In exercise 5 you write
-# PyTorch's rounding of all other numbers, and a second one that rounds at random so that it is right on average.
+# For 1 and π the results agree with PyTorch's, but not for 0.999, because cutting rounds towards 0 while PyTorch rounds to the nearest
+# number. The NaN becomes an infinity, because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first.
+# In exercise 5 you'll write PyTorch's rounding of all other numbers, and a second function that rounds at random so that its results are
+# correct on average.
 #
 # **Interview · float16 or bfloat16?**
 #
-# - *Thirty seconds:* I use bfloat16 where the hardware supports it. It has the range of float32, so gradients neither overflow nor vanish, and
-#   I don't need loss scaling. float16 has three more bits of precision but a narrow range, so it needs a scaler for training.
+# - *Thirty seconds:* I use bfloat16 where the hardware supports it, because it has practically the range of float32. Gradients that are
+#   fine in float32 neither overflow nor become 0, so I don't need loss scaling. float16 has three more bits of precision but a narrow
+#   range, so it needs a scaler for training.
 # - *Longer:* float16 has 5 exponent and 10 mantissa bits, and bfloat16 has 8 and 7. NVIDIA GPUs have bfloat16 tensor cores from Ampere on, so
 #   float16 is still what you use on a V100 or T4.
-# - *They ask next:* Where does bfloat16 hurt? It hurts wherever something small is added to something large: in weights, running means and long
-#   sums.
+# - *They ask next:* When does bfloat16 cause trouble? It does wherever something small is added to something large, as in weights, running
+#   means and long sums.
 # - *The trap:* "Both have 16 bits, so they are equally precise." Their spacings differ by a factor of eight.
 # - *Proof:* `proof-formats`, `proof-stuck`.
 #
 # ## Master weights and stochastic rounding
-# How can the weight move? Keep a float32 copy beside the bfloat16 weight, which computes the forward and backward pass. The optimizer updates
-# the copy, and the weight gets its rounded value. Such copies are called **master weights**. *Stochastic rounding* helps in another way: a
-# step of a quarter of the spacing then moves the weight by a whole spacing in one step out of four.
+# There are two ways to make the weight move. The first is to keep a float32 copy of it, called a **master weight**: the forward and
+# backward passes use the bfloat16 weight, the optimizer updates the copy, and the weight is set to the rounded copy after each step. The
+# second is *stochastic rounding*, with which a step of a quarter of the spacing moves the weight by a whole spacing in one step out of
+# four, on average.
 
 
 # %% tags=["proof-master"]
@@ -115,17 +118,17 @@ pictures.curves(lines, xlabel="step", ylabel="weight")
 # %% [markdown] tags=["short"]
 # **Interview · Why keep master weights in float32?**
 #
-# - *Thirty seconds:* An optimizer's step is often a thousandth of the weight or less. In bfloat16 that is below half the spacing, so the weight
-#   never moves. In float32 the steps add up until they show in the rounded weight.
+# - *Thirty seconds:* An optimizer's step is often a thousandth of the weight or less. In bfloat16 that is below half the spacing, so the
+#   weight never moves, while in a float32 copy the steps add up until they show in the rounded weight.
 # - *Longer:* With autocast you need nothing extra, because the model's own weights stay in float32 and the 16-bit copies are made on the fly.
-# - *They ask next:* What do they cost? They cost four bytes for each parameter, on top of the two of the 16-bit weight. Stochastic rounding does
-#   without them, at the price of noise in the weights.
-# - *The trap:* "Adam's steps are normalized, so it doesn't need them." The first cell shows that Adam gets stuck as well.
+# - *They ask next:* How much memory do they cost? They take four bytes for each parameter, on top of the two of the 16-bit weight.
+#   Stochastic rounding does without them, at the price of noise in the weights.
+# - *The trap:* "Adam's steps are normalized, so it doesn't need them", although the first cell shows that Adam gets stuck as well.
 # - *Proof:* `proof-stuck`, `proof-master`.
 #
 # ## Gradient accumulation and reduction in float32
-# Weights aren't the only sums in training. Gradients are added up over micro-batches and over GPUs. Here 1,024 backward passes each add 0.01 to
-# the gradient of a weight, which should end at 10.24:
+# Weights aren't the only sums in training, because gradients are added up over micro-batches and over GPUs. In the next cell, 1,024
+# backward passes each add 0.01 to the gradient of a weight, which should end at 10.24:
 
 # %% tags=["proof-gradient-sums"]
 for dtype in (torch.bfloat16, torch.float32):
@@ -135,9 +138,9 @@ for dtype in (torch.bfloat16, torch.float32):
     print(f"{dtype!s:14} sum of the gradients {weight.grad.item():.2f}")
 
 # %% [markdown] tags=["short"]
-# The bfloat16 gradient stops at 4, where the spacing to the next number is 0.03 and an addition of 0.01 is rounded away. Master weights don't
-# help, because the optimizer only gets the sum after it has stopped growing. Therefore large training runs keep bfloat16 weights, but accumulate
-# their gradients and reduce them across GPUs in float32.
+# The bfloat16 gradient stops at 4, where the spacing to the next number is 0.03 and an addition of 0.01 is rounded away. Master weights
+# don't help, because the optimizer only gets the finished sum. Large training runs therefore keep bfloat16 weights, but accumulate their
+# gradients and reduce them across GPUs in float32.
 #
 # **Interview · You train in bfloat16. What stays in float32?**
 #
@@ -148,11 +151,11 @@ for dtype in (torch.bfloat16, torch.float32):
 #   gradients. In matrix multiplications the hardware usually accumulates in float32, but
 #   `torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction`, which is on by default, lets partial sums be reduced in 16 bits.
 # - *They ask next:* What does `reduce_dtype=torch.float32` cost? The reduction sends four bytes for each gradient instead of two.
-# - *The trap:* "bfloat16 has float32's range, so it can replace float32." It has the range but not the precision.
+# - *The trap:* "bfloat16 has float32's range, so it can replace float32", although it has the range but not the precision.
 # - *Proof:* `proof-gradient-sums`, `proof-stuck`.
 #
 # ## autocast: a precision for each operation
-# Matrix multiplications gain the most from 16 bits, while losses and long sums need float32. So a list decides which operation runs in
+# Matrix multiplications gain the most from 16 bits, while losses and long sums need float32. So a table decides which operation runs in
 # which precision:
 
 
@@ -172,8 +175,9 @@ print(out.dtype, loss.dtype, "gradient:", weight.grad.dtype)
 # The gradient of a float32 weight is float32, because the cast is part of the graph and its backward pass casts back.
 #
 # ### Break it
-# You have to call the toy by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher has a layer above all others for
-# this, which sees every call. In `mytorch` it is the first layer of the stack, which was empty until now:
+# You have to call the toy by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher therefore has a layer for
+# autocast above the one for autograd, and every operation passes through it. In `mytorch` it is the first layer of the stack, which was
+# empty until now:
 
 # %%
 stack = {"autocast": "casts tensors", "trace": "logs steps", "record": "adds a node", "device": "one device?"}
@@ -181,9 +185,10 @@ pictures.layers(stack, call="x @ w", path=["autocast", "record", "device"], resu
 
 # %% [markdown] given="mytorch.amp.autocast_mode:LISTS mytorch.amp.autocast_mode:widest"
 # ### In `mytorch`: the autocast layer
-# You write the layer itself, the context manager that installs it, and the cast, which keeps a copy of each weight until the outermost block
-# ends. Each thread has its own state. A function such as `linear` counts as one operation here, although it is made of two. The lists are
-# provided; PyTorch's own are longer:
+# You write the layer itself, the context manager that installs it, and the cast, which keeps a copy of each weight until the outermost
+# block ends. The state belongs to a thread, so other threads aren't affected. A function such as `linear` counts as one operation here,
+# although it is made of two. The lists of operations are provided, and they are shorter than PyTorch's. The next cell compares the
+# resulting dtypes:
 
 # %% tags=["proof-dtypes"]
 torch.cuda.simulate(1)
@@ -211,9 +216,10 @@ bce = check.error(type_of, lambda f, h: f.binary_cross_entropy(h.sigmoid(), h.si
 print("binary_cross_entropy on CUDA:", str(bce).splitlines()[0])
 
 # %% [markdown]
-# The CPU and CUDA have different lists: `softmax`, `sum`, `exp` and `layer_norm` return bfloat16 on the CPU but float32 on CUDA. An operation
-# in neither list, such as `+`, promotes its inputs as usual. `binary_cross_entropy` raises an error on CUDA, because its gradient at a
-# probability near 0 or 1 may not fit into float16. Use `binary_cross_entropy_with_logits`, which is computed in float32.
+# The CPU and CUDA have different lists: `softmax`, `sum`, `exp` and `layer_norm` return bfloat16 on the CPU but float32 on CUDA. An
+# operation that is in no list, such as `+`, promotes its inputs as usual. `binary_cross_entropy` raises an error on CUDA, because its
+# gradient at a probability near 0 or 1 may not fit into float16. Use `binary_cross_entropy_with_logits` instead, which autocast runs in
+# float32.
 #
 # The cache shows in the graph, where two uses of one weight lead back to a single cast:
 
@@ -228,18 +234,18 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 # %% [markdown]
 # **Interview · What does autocast do, and what doesn't it do?**
 #
-# - *Thirty seconds:* Inside the block it casts the inputs of listed operations: matrix multiplications run in 16 bits and losses in float32. It
-#   changes neither the weights nor the type of their gradients, and nothing outside the block.
+# - *Thirty seconds:* Inside the block it casts the inputs of listed operations, so that matrix multiplications run in 16 bits and losses in
+#   float32. It changes neither the weights nor the dtype of their gradients, and it doesn't affect operations outside the block.
 # - *Longer:* It is a layer of the dispatcher, and it caches the casts of weights until the outermost block ends. A custom `autograd.Function` should
 #   use `torch.amp.custom_fwd` and `custom_bwd`, so that its backward pass runs in the autocast state of its forward pass.
-# - *They ask next:* Which dtype does a weight's gradient have? It has the weight's own, float32. And why does `BCELoss` raise an error on CUDA?
-#   Its gradient may not fit into float16, so PyTorch refers you to `BCEWithLogitsLoss`.
-# - *The trap:* Calling `.half()` on the model as well. Then the weights have 16 bits, and `unscale_` refuses their float16 gradients. After
-#   `.bfloat16()` nothing complains, but small steps are lost.
+# - *They ask next:* Which dtype does a weight's gradient have? It has the same dtype as the weight, float32. And why does `BCELoss` raise
+#   an error on CUDA? Its gradient may not fit into float16, so PyTorch refers you to `BCEWithLogitsLoss`.
+# - *The trap:* Calling `.half()` on the model as well, after which the weights have 16 bits, and `unscale_` raises an error for their
+#   float16 gradients. After `.bfloat16()` there is no error, but small steps are lost.
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
 #
 # ## float16: loss scaling
-# In the first cell float16 moved the weight to 0.902. So why not put the whole model into float16?
+# In the first cell float16 moved the weight to 0.902, so why not put the whole model into float16?
 #
 # ### Myth · "Call `.half()` on everything"
 
@@ -250,11 +256,11 @@ print("their squares:          ", [f"{each:.1e}" for each in (x * x).tolist()])
 print("70,000 ones, added up:  ", torch.ones(70000).half().sum().item())
 
 # %% [markdown]
-# A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights move by whole spacings or not at all. So
-# `.half()` on everything is for inference.
+# A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights move by whole spacings or not at all.
+# That is why you call `.half()` on a whole model only for inference.
 #
-# How many gradients are that small? The next cell computes the gradients of a network with eight sigmoid layers in float32. The slider multiplies
-# all of them by a power of two:
+# How many of a network's gradients are that small? The next cell computes the gradients of a network with eight sigmoid layers in float32,
+# and the slider multiplies all of them by a power of two:
 
 # %% tags=["proof-histogram"]
 torch.manual_seed(0)
@@ -291,8 +297,9 @@ pictures.slider(draw, start={"power": 0}, power=[0, 8, 16, 24, 32])
 
 # %% [markdown] given="mytorch.amp.grad_scaler:GradScaler.scale"
 # ### In `mytorch`: the GradScaler
-# You write the three methods that do the work. `unscale_` divides the gradients and remembers which are finite, `step` makes the optimizer's step
-# or skips it, and `update` adapts the scale, which `mytorch` keeps in `self.factor`. The method that scales the loss is provided:
+# You write the three methods that do the work: `unscale_` divides the gradients and remembers which are finite, `step` makes the
+# optimizer's step or skips it, and `update` adapts the scale, which `mytorch` keeps in `self.factor`. The method that scales the loss is
+# provided:
 
 # %% [markdown]
 # Now let the gradient be infinite in steps 3, 8 and 9, with a scheduler that should halve the learning rate after every fifth step:
@@ -318,28 +325,31 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #
 # - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it halved the
 #   scale. The scheduler doesn't notice: it counted 12 steps while the optimizer made 9.
-# - *Longer:* Each good step counts towards doubling the scale, and an overflow resets that count.
-# - *They ask next:* How do you keep the scheduler in step? Compare `get_scale()` before and after `update()`, because a lower scale means that the
-#   step was skipped. And on many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip together. With
-#   sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler` does for FSDP.
-# - *The trap:* Mistaking a few skipped steps at the start for a bug. The scaler is still searching for its scale.
+# - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000, because an overflow resets the count.
+# - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`, because a lower scale means
+#   that the step was skipped. What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all
+#   ranks skip together. With sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler`
+#   does for FSDP.
+# - *The trap:* Mistaking a few skipped steps at the start for a bug, when the scaler is only searching for its scale.
 # - *Proof:* `proof-overflow`.
 #
 # **Interview · Why scale the loss, and why not with bfloat16?**
 #
-# - *Thirty seconds:* float16 rounds gradients below about 3 · 10⁻⁸ to 0. Scaling the loss scales every gradient, and the scale is divided out in
-#   float32 before the step. bfloat16 has float32's range, so nothing underflows and there is nothing to scale.
+# - *Thirty seconds:* float16 rounds gradients below about 3 · 10⁻⁸ to 0. Scaling the loss scales every gradient, and the scale is divided
+#   out in float32 before the step. bfloat16 has practically float32's range, so gradients don't underflow and there is no need to scale
+#   them.
 # - *Longer:* A power of two changes only the exponent, so scaling doesn't round unless a number leaves the range.
-# - *They ask next:* Why is the scale dynamic? Gradients shrink during training, and an overflow is easy to detect.
-# - *The trap:* Scaling the gradients instead of the loss. By then they are 0.
+# - *They ask next:* Why is the scale dynamic? The size of the gradients changes during training, and an overflow is easy to detect.
+# - *The trap:* Scaling the gradients instead of the loss, because by then the small ones are 0 already.
 # - *Proof:* `proof-histogram`, `proof-milestone`.
 #
 # ### Myth · "bf16 needs a GradScaler"
-# The last line that the histogram's cell prints is bfloat16 without any scale, and it lost nothing. bfloat16 lacks precision, which scaling can't add.
+# The last line printed above the histogram is for bfloat16 without any scale, where no gradient was lost. What bfloat16 lacks is precision,
+# and scaling can't add that.
 #
 # ### Gradient clipping with a scaler
-# Between `backward` and `step` the gradients still carry the scale. What happens if you clip them there? The cell clips to a norm of 1, with a
-# gradient that should be left alone and one that should be clipped:
+# Between `backward` and `step` the gradients are still multiplied by the scale. What happens if you clip them there? The next cell clips to
+# a norm of 1, once with a gradient that is shorter and should stay as it is, and once with a longer one:
 
 
 # %% tags=["proof-clip"]
@@ -363,19 +373,22 @@ for first in (False, True):
 # %% [markdown]
 # **Interview · How do you clip gradients with a scaler?**
 #
-# - *Thirty seconds:* I call `scale(loss).backward()`, then `unscale_(optimizer)`, then I clip, then `step` and `update`. `step` notices that the
-#   gradients have already been unscaled.
-# - *Longer:* If you clip first, the norm still carries the scale when it is compared with `max_norm`, so nearly every gradient is clipped, and
-#   what remains is divided by the scale again.
-# - *They ask next:* And with gradient accumulation? Scale each micro-batch, and unscale, clip, step and update once at the end.
-# - *The trap:* Nothing looks broken. With SGD the loss falls very slowly. Adam doesn't depend on the gradients' scale, so its loss falls as usual,
-#   but every gradient is brought to the same norm, `max_norm` means nothing, and the logged norm is 65,536 times too large.
+# - *Thirty seconds:* I call `scale(loss).backward()` and then `unscale_(optimizer)`, so that the gradients have their true size when I clip
+#   them. After that I call `step`, which doesn't unscale them a second time, and `update`.
+# - *Longer:* If you clip first, `max_norm` is compared with a norm that is too large by the scale, so nearly every gradient is clipped, and
+#   when `step` divides the result by the scale, next to nothing is left.
+# - *They ask next:* What changes with gradient accumulation? I scale the loss of each micro-batch, and unscale, clip, step and update once
+#   at the end.
+# - *The trap:* Expecting an error if you clip first. With SGD the loss only falls very slowly. Adam hardly depends on the gradients' scale,
+#   so its loss falls as usual, but every gradient is brought to the same norm, `max_norm` means nothing, and the logged norm is 65,536
+#   times too large.
 # - *Proof:* `proof-clip`.
 #
 # ## Milestone: float16 learns when its loss is scaled
-# Segmentation takes the mean of the loss over all pixels, and 64 images of 1,024 by 1,024 pixels are $2^{26}$ of them, so each pixel's gradient is
-# divided by that number. A small network on digits gets equally small gradients if you multiply its loss by a tiny `share`. The learning rate is
-# divided by `share`, so that in exact arithmetic the training stays the same. Each precision trains on three seeds:
+# Segmentation takes the mean of the loss over all pixels, and 64 images of 1,024 by 1,024 pixels are $2^{26}$ of them, so each pixel's
+# gradient is divided by that number. A small network on digits gets equally small gradients if you multiply its loss by a tiny `share`. The
+# learning rate is divided by `share`, so that in exact arithmetic the training stays the same. The cell trains with each precision on three
+# seeds:
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -417,9 +430,10 @@ pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 # On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
 #
 # ## Fewer bits: TF32, FP8 and FP4
-# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are used.
-# **FP8** has two formats, which are named by their exponent and mantissa bits, E4M3 and E5M2. **FP4** is E2M1. So few bits need a scale of
-# their own for each tensor, or for each small block of it. What becomes of the histogram's gradients in either case?
+# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are
+# used. **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few
+# bits, each tensor needs a scale of its own, or even each small block of a tensor. How many of the histogram's gradients are lost in either
+# case?
 
 # %% tags=["proof-TF32"]
 a, b = np.random.default_rng(0).normal(size=(2, 256, 256)).astype(np.float32)
@@ -447,16 +461,18 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
     print(f"lost gradients: {zero[0]:>3} with one scale, {zero[1]:>2} with a scale for each 32")
 
 # %% [markdown]
-# With one scale for all, E4M3 loses many gradients and E5M2 hardly any. With a scale for each block of 32 the more precise E4M3 loses none, and
-# even four bits keep nearly all. In reality each layer has a tensor of its own, so its gradients differ less in size than here.
+# With one scale for all, E4M3 loses many gradients and E5M2 hardly any. With a scale for each block of 32 the more precise E4M3 loses none,
+# and even four bits keep nearly all. In a real network each layer's gradients are a tensor of their own, so they differ less in size than
+# the mixture of all layers here.
 #
 # **Interview · What is TF32, and is it on?**
 #
 # - *Thirty seconds:* TF32 has float32's range and float16's precision, inside tensor cores only; inputs, outputs and memory stay float32. By
 #   default it is off for matrix multiplications, where the setting is called "highest", and on for cuDNN's convolutions.
-# - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer setting
-#   is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use one of the two, because PyTorch raises an error when they are mixed.
-# - *They ask next:* How large is the error? It is some 10⁻⁴ relative to the result, against 10⁻⁷ in float32.
+# - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer
+#   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two, because once you have used the new one,
+#   reading the old one raises an error.
+# - *They ask next:* How large is the error? It is a few 10⁻⁴ of the result, compared with about 10⁻⁷ in float32.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
 # - *Proof:* `proof-TF32`.
 #
@@ -464,14 +480,14 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 #
 # - *Thirty seconds:* E4M3 is more precise and E5M2 has more range. The recipes of 2022 used E4M3 for weights and activations and E5M2 for gradients,
 #   with one scale for each tensor. Newer ones use E4M3 for all three, because a scale for each small block takes care of the range.
-# - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that is a power
-#   of two, and in NVFP4 16 elements share one in E4M3. Master weights and sums stay in higher precision.
-# - *They ask next:* What does E4M3 give up for its range? It has no infinity, only NaN.
-# - *The trap:* One loss scale for all tensors, as with float16.
+# - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that
+#   is a power of two, and in NVFP4 16 elements share one in E4M3, while master weights and sums stay in higher precision.
+# - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN.
+# - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
 # - *Proof:* `proof-FP8`.
 #
 # ## The real one
-# This is minitorch's counterpart of `cast`, with PyTorch's conditions:
+# Here is minitorch's counterpart of the cast that you write, with PyTorch's conditions:
 
 # %%
 import inspect
@@ -481,16 +497,16 @@ from minitorch.dispatch import autocast
 print(inspect.getsource(autocast._cached))
 
 # %% [markdown] tags=["short"]
-# It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the weight is
-# a view (`_base`). Its key lacks the dtype, as PyTorch's does. Therefore an inner block with another lower precision gets the copy of the outer
-# block, and a matrix multiplication of both types raises an error.
+# It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the
+# weight is a view (`_base`). As in PyTorch, the key of the cache doesn't contain the dtype. Therefore an inner block with another lower
+# precision gets the copy of the outer block, and a matrix multiplication of the two dtypes raises an error.
 #
 # ## Rapid fire
-# 1. What is the largest float16? It is 65,504.
-# 2. Which dtype has `float16 + bfloat16`? It is float32.
-# 3. Which integers are exact in float16? All of them up to 2,048 are.
-# 4. What is the scale of a `GradScaler` that isn't enabled? It is 1.
-# 5. What does autocast do to a float64 tensor? It stays float64.
+# 1. What is the largest number that float16 can hold? It is 65,504, and numbers from 65,520 on are rounded to infinity.
+# 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? It has float32, which can hold both.
+# 3. Up to which number are all integers exact in float16? They are exact up to 2,048, because float16 has 11 significant bits.
+# 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? It returns 1, so code that logs it still runs.
+# 5. What does autocast do to a float64 tensor in a matrix multiplication? It leaves the tensor in float64.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.finfo(torch.float16).max)
@@ -506,7 +522,7 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 # 3. Accumulate and reduce gradients in float32, because a bfloat16 sum stops growing.
 # 4. autocast casts the inputs of listed operations, while weights and their gradients stay float32.
 # 5. Forward pass and loss belong inside autocast, and the backward pass [outside](proof-backward-inside).
-# 6. The CPU and CUDA have different lists.
+# 6. The lists differ between the CPU and CUDA, for example for `softmax` and `sum`.
 # 7. float16 gradients below 3 · 10⁻⁸ become 0, so scale the loss. bfloat16 needs no scaler.
 # 8. An infinite gradient skips the step and halves the scale, and the scheduler doesn't notice.
 # 9. Call `backward`, `unscale_`, clip, `step`, `update`, in that order.
@@ -534,12 +550,12 @@ for name, x in held + list(optimizer.state[model.weight].items()):
     print(f"{name}: {x.numel()} elements of {x.element_size()} bytes")
 
 # %% [markdown]
-# Only the activations of matrix multiplications and of what follows them in 16 bits are halved. Weights, gradients and the optimizer's state stay in
-# float32, and the 16-bit copies of the weights come on top.
+# Only the outputs of matrix multiplications, and of the operations after them that run in 16 bits, take half the memory. Weights, gradients
+# and the optimizer's state stay in float32, and the 16-bit copies of the weights come on top.
 #
 # ### Myth · "backward belongs inside autocast"
-# The backward pass already repeats the casts of the forward pass. Inside the block, autocast also casts what the forward pass computed in
-# float32:
+# The backward pass already uses the dtypes of the forward pass, because the casts are part of the graph. If you call it inside the block,
+# autocast also casts the operands of steps that the forward pass computed in float32:
 
 # %% tags=["proof-backward-inside"]
 mytorch.manual_seed(0)
