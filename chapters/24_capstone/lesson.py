@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Everything on your own code
-# Two networks from `minitorch/models` train on your library, and only their imports change. You'll see which chapters' code a training step
-# runs, kill a training run and get every loss back, train on four ranks, and break parts of the library on purpose to see which tests notice.
+# Two networks from `minitorch/models` train on your library, with nothing changed but their imports. You'll see which chapters' code a
+# training step runs, kill a training run and get every loss back, train on four ranks, and break parts of the library on purpose to see
+# which tests fail.
 
 # %% hidden=true
 from course import lesson, pictures
@@ -10,9 +11,9 @@ mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Whose code runs in a training step?
-# You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python tell you:
-# `sys.setprofile` registers a function that Python calls at every function call. LeNet, a small GPT and the programs that train them are in
-# [a file](files/milestones.py) that takes any library.
+# You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python
+# count them: `sys.setprofile` registers a function that Python calls at every function call. LeNet, a small GPT and the programs that train
+# them are in [a file](files/milestones.py) that takes any library.
 
 # %% tags=["proof-chapters"]
 import linecache
@@ -39,9 +40,9 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13}", *chapters_that_run(job))
 
 # %% [markdown]
-# Even LeNet runs code from the first chapter on, because a tensor needs a dtype before it can exist. Convolutions run for LeNet alone, while
-# normalization, embeddings and attention run for the GPT alone. Both need the core: tensors, views, dispatch, the graph, modules, the loss
-# and the optimizer. How many different operations is that? Walk the GPT's graph and count:
+# Even LeNet runs code from the first chapter on, because a tensor needs a dtype before it can exist. Only LeNet runs convolutions, while
+# only the GPT runs normalization, embeddings and attention. Both need the core: tensors, views, dispatch, the graph, modules, the loss and
+# the optimizer. To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
 
 # %% tags=["proof-operations"]
 loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]
@@ -56,14 +57,17 @@ print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
 # **Interview · What do you need to write before you can train a GPT without a framework?**
 #
 # - *Thirty seconds:* You need arrays with views and broadcasting, a graph with a backward pass, and about twenty operations with their
-#   gradients. On top of those come modules that collect parameters, cross-entropy and an optimizer. The model itself is the shortest part.
+#   gradients. On top of those come modules that collect parameters, cross-entropy and an optimizer, while the model itself is the shortest
+#   part.
 # - *Longer:* Its layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention is made of matrix
 #   multiplications and a softmax.
-# - *They ask next:* What makes it fast? Kernels do: fused attention and matrix multiplications on a GPU. The design stays as it is.
-# - *The trap:* Beginning with attention. A gradient that isn't summed over a broadcast dimension spoils everything, and you notice it late.
+# - *They ask next:* What would make it fast? You need better kernels, such as fused attention and matrix multiplications on a GPU, but the
+#   design can stay as it is.
+# - *The trap:* Beginning with attention instead of testing the operations first. If a gradient isn't summed over a broadcast dimension,
+#   everything above it is wrong, and you notice it late.
 # - *Proof:* `proof-chapters`, `proof-operations`.
 #
-# ## Is it right?
+# ## Is it correct? Comparing with an oracle
 # minitorch is the oracle: with the same seed and the same data, the losses of three steps stand side by side.
 
 # %% tags=["proof-oracle"]
@@ -76,12 +80,12 @@ for job in (lenet_losses, gpt_losses):
 
 # %% [markdown]
 # Each loss depends on the forward pass, the gradients and the update of the step before it, so three steps reveal a gross fault in any of
-# them. Are smaller faults visible, too? Keep the question in mind; the answer comes under *One wrong part*.
+# them. Whether they reveal smaller faults, too, is a question that the section *One wrong part* answers.
 #
 # ## Milestone: LeNet reads digits
-# The images are scikit-learn's, enlarged to 32×32, and each is shifted by up to two pixels when it is loaded. Your loader
-# ([chapter 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter 17](17_learning_rate_schedules.ipynb)) sets the learning
-# rate, and your trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps. The 450 held-out images are not shifted.
+# The images are scikit-learn's, enlarged to 32×32, and each is shifted by up to two pixels when it is loaded. Your loader ([chapter
+# 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter 17](17_learning_rate_schedules.ipynb)) sets the learning rate, and
+# your trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps, while the 450 held-out images are not shifted.
 
 # %% tags=["proof-LeNet"]
 import numpy as np
@@ -124,17 +128,19 @@ pictures.curves(
 )
 
 # %% [markdown]
-# The cell prints at most 98 %, because on another CPU one or two images more may be misclassified. The seed matters just as much: seeds 0, 1
-# and 2 misclassified 3, 6 and 4 images when we ran them.
+# The cell never prints more than 98 %, because on another CPU one or two more images may be misclassified. The seed matters just as much:
+# with seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images when we ran it.
 #
 # **Interview · One seed has 1 of 450 images wrong, another has 6. What do you report?**
 #
 # - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
 #   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
-# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from 99.3 %
-#   with two standard deviations, you need about 7,500 images for each model.
-# - *They ask next:* May you report the best seed? Only as the best of so many, and with a test set that played no part in the choice.
-# - *The trap:* Comparing two models on one seed each.
+# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from 99.3
+#   % with two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer, because
+#   only the images on which they disagree count.
+# - *They ask next:* May you report the best seed? I may if I say of how many seeds it is the best, and if the test set played no part in
+#   the choice.
+# - *The trap:* Comparing two models that were trained with one seed each.
 # - *Proof:* `proof-spread`.
 
 # %% tags=["proof-spread"]
@@ -146,8 +152,8 @@ print(
 # %% [markdown]
 # ## Milestone: a GPT that writes, killed on the way
 # [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines by Shakespeare, with dropout, a shuffling loader and a
-# schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the old
-# one ([chapter 20](20_saving_and_loading.ipynb)). First let it run to the end.
+# schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the
+# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run isn't killed, so that there is something to compare with.
 
 # %%
 import subprocess
@@ -171,8 +177,8 @@ def start(folder, until=240):
 print("in one go:", start(folders[0]))
 
 # %% [markdown]
-# Now do the same in another folder, but kill the process as soon as it reports step 103, which is in the middle of an epoch and three steps
-# after a checkpoint. The process has no chance to clean up. Then start it again.
+# The second run is in another folder, and the cell kills the process as soon as it reports step 103, which is in the middle of an epoch and
+# three steps after a checkpoint. The process has no chance to clean up before the script is started again.
 
 # %%
 print("first time: ", start(folders[1], until=103))
@@ -188,21 +194,22 @@ lines = {"in one go": straight["losses"][::4], "resumed": (range(101, 241, 4), r
 pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", marks={"killed": 103}, alt=about)
 
 # %% [markdown]
-# The differences are exactly zero. Steps 101 to 103 were made twice, and because the second attempt had the same batches and the same dropout
-# masks, it produced the same losses.
+# All differences are exactly zero, although steps 101 to 103 were made twice. The second attempt had the same batches and the same dropout
+# masks, so it produced the same losses.
 #
 # **Interview · How do you prove that a resume is exact?**
 #
-# - *Thirty seconds:* Run once straight through and once with a kill, then compare every loss with `==`. Kill the process from outside, at a
-#   step that is neither the end of an epoch nor a checkpoint.
-# - *Longer:* Keep dropout, shuffling and the schedule switched on, because each of them is state that a resume may miss. With several ranks,
-#   the position in the data and each rank's random state belong to the checkpoint as well.
-# - *They ask next:* And if the two runs differ in the last bit? Then some state isn't saved, or an operation isn't deterministic. Run straight
-#   through twice to tell which.
-# - *The trap:* Comparing the final accuracy. A resume that lost Adam's averages also learns.
+# - *Thirty seconds:* I run the training once straight through and once with a kill, and compare every loss with `==`. I kill the process
+#   from outside, at a step that is neither the end of an epoch nor a checkpoint.
+# - *Longer:* Keep dropout, shuffling and the schedule switched on, because each of them has state that a resume may miss. With several
+#   ranks, the position in the data and each rank's random state belong to the checkpoint as well.
+# - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation isn't deterministic.
+#   Two runs without a kill tell which of the two it is, because they differ only in the second case.
+# - *The trap:* Comparing only the final accuracy, although a resumed run that lost Adam's averages learns as well.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 #
-# What does the GPT write? It is given the first eight letters of the second line and then always takes the most probable letter.
+# What does the trained GPT write? The next cell gives it the first eight letters of the second line, after which it always chooses the most
+# probable letter.
 
 # %% tags=["proof-writes"]
 import train_gpt
@@ -226,22 +233,24 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
     )
 
 # %% [markdown]
-# Other seeds tell the same story. Over the seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the model's own text, and between 5.2 and
-# 7.0 on three other lines of the sonnet.
+# Other seeds give the same picture: with seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the training text, and between 5.2 and 7.0
+# on three other lines of the sonnet.
 #
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
 #
-# - *Thirty seconds:* It has learned that text by heart. On a line that it hasn't seen, its loss is worse than guessing, because it is
-#   confidently wrong.
-# - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. Hold out text and watch the loss
-#   there.
-# - *They ask next:* Is memorizing useful? It is a good test: a model that can't memorize four lines most likely has a bug.
+# - *Thirty seconds:* It has learned that text by heart and hardly anything else. On a line that it hasn't seen, its loss is worse than
+#   guessing, because it is confidently wrong.
+# - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice this, hold out some
+#   text and watch the loss on it.
+# - *They ask next:* Is it of any use that a model can memorize? It makes a good test, because a model that can't memorize four lines most
+#   likely has a bug.
 # - *The trap:* Judging a language model by a sample that you like.
 # - *Proof:* `proof-writes`.
 #
 # ## What a long run costs
-# How large is a checkpoint? Weigh what Adam keeps against the weights, first in float32 as here, and then as large models train: with bfloat16
-# weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter 22b](22b_memory.ipynb)).
+# The next cell compares the size of a checkpoint with that of the weights, first in float32 as here, and then for the way in which large
+# models are trained: with bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter
+# 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-checkpoint-size"]
 weights = [each.detach() for each in writer.parameters()]
@@ -261,8 +270,9 @@ for name, trained, saved in (
     print(f"{saved / size(half) * 2:.0f} bytes a parameter: {saved / size(half) * 14:.0f} GB for 7 billion")
 
 # %% [markdown]
-# Saving takes time, and so does repeating the steps that a failure destroyed. Suppose that a save takes six minutes. With $T$ hours between
-# saves and a failure every $M$ hours, the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the slider.
+# Saving takes time, and so does repeating the steps that were lost in a failure. Suppose that a save takes six minutes, with $T$ hours
+# between saves and a failure every $M$ hours. Then the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the
+# slider to see how the best interval depends on $M$.
 
 # %% tags=["proof-interval"]
 intervals = np.geomspace(0.2, 20, 41)
@@ -288,18 +298,18 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 # %% [markdown]
 # **Interview · How often do you save a checkpoint?**
 #
-# - *Thirty seconds:* I save so often that the time spent on saves equals the time lost to failures. If a save takes time $c$ and failures come
-#   every $M$ on average, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
-# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as the
-#   bfloat16 weights, or 14 bytes a parameter. Old checkpoints help as well: after a spike in the loss you can go back and skip the batches that
-#   caused it.
-# - *They ask next:* What if a save takes minutes? Copy the state to memory and write it in the background, with each rank writing its own
-#   shard ([chapter 23b](23b_shards.ipynb)).
-# - *The trap:* Saving once an epoch because the loop has a line there. An epoch may take days.
+# - *Thirty seconds:* I save so often that the time spent on saves equals the time lost to failures. If a save takes time $c$ and the mean
+#   time between failures is $M$, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
+# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as
+#   the bfloat16 weights, or 14 bytes a parameter. Two of them can be saved, because the bfloat16 weights are the rounded master copy. It
+#   pays to keep old checkpoints as well: after a spike in the loss you can go back and skip the batches that caused it.
+# - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
+#   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
+# - *The trap:* Saving once an epoch because that is where the loop has room for it, although an epoch may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
-# While a run is alive, the figure to watch is its *model FLOPs utilization* (MFU): the arithmetic that the model needs per second, divided by
-# what the hardware could do. A model with $N$ parameters needs about $6N$ FLOPs per token ([chapter 22b](22b_memory.ipynb)).
+# To judge the speed of a run, watch its *model FLOPs utilization* (MFU): the FLOP per second that the model needs, divided by the peak of
+# the hardware. A model with $N$ parameters needs about $6N$ FLOPs per token ([chapter 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-MFU"]
 PEAK = 989e12  # FLOP/s of an H100 for dense bfloat16 matrix multiplications, from its data sheet
@@ -313,14 +323,14 @@ for tokens in (4_000, 6_000, 8_000):  # a second, on each GPU
 #   tokens per second, divided by the peak. On large GPU clusters, about 40 % is good for a dense model in bfloat16.
 # - *Longer:* The rest goes into memory traffic, communication, pipeline bubbles and waiting for data. For long sequences, add attention's own
 #   FLOPs to $6N$.
-# - *They ask next:* Does recomputing activations raise it? No. MFU counts only what the model needs; the figure that counts recomputation as
-#   well is called hardware FLOPs utilization.
+# - *They ask next:* Does recomputing activations raise it? No, because MFU counts only what the model needs. The figure that counts
+#   recomputation as well is called hardware FLOPs utilization.
 # - *The trap:* Dividing by the data sheet's peak *with sparsity*, which is twice as high.
 # - *Proof:* `proof-MFU`; bubbles: [chapter 23b](23b_shards.ipynb).
 #
 # ## Milestone: four ranks
-# Ranks are threads here ([chapter 23](23_multi_gpu.ipynb)). Each gets a quarter of the same batches from a `DistributedSampler`, and its
-# trainer trains the GPT inside `DistributedDataParallel`. Nothing in the trainer changes.
+# In this milestone, ranks are threads ([chapter 23](23_multi_gpu.ipynb)). Each of them gets a quarter of the same batches from a
+# `DistributedSampler` and trains the GPT inside `DistributedDataParallel`, with the same trainer as before.
 
 
 # %% tags=["proof-four-ranks"]
@@ -329,8 +339,8 @@ print("one rank:  ", [f"{loss:.3f}" for loss in one])
 print("four ranks:", [f"{loss:.3f}" for loss in four], "(mean over the ranks)")
 
 # %% [markdown]
-# The losses agree because the GPT has no dropout here. With dropout they couldn't: one rank draws a mask for sixteen rows, while four ranks
-# draw masks for four rows each. Which masks they draw depends on their seeds:
+# The losses agree because the GPT has no dropout here. With dropout they couldn't, because one rank draws a mask for sixteen rows, while
+# four ranks draw masks for four rows each. These masks depend on the seeds of the ranks:
 
 # %% tags=["proof-rank-seeds"]
 for rule in ("the same seed", "seed + rank "):
@@ -342,23 +352,24 @@ for rule in ("the same seed", "seed + rank "):
     print(rule, *masks)
 
 # %% [markdown] tags=["short"]
-# If every process calls `manual_seed(0)`, as many scripts do, all ranks drop the same units at the same places. The run still trains, so
-# nobody notices that its noise is less independent than it should be.
+# If every process calls `manual_seed(0)`, as many scripts do, all ranks drop the same units in the same rows. The run still trains, so the
+# mistake is rarely noticed, although the noise averages out less than it should.
 #
 # **Interview · Four GPUs give another loss curve than one. What do you check?**
 #
 # - *Thirty seconds:* I check that the global batch is the same, that gradients are averaged and not summed, that the ranks take disjoint shares
 #   of one order, and that all of them begin with the same weights.
-# - *Longer:* Unequal numbers of tokens turn the loss into a mean of means. Batch norm sees a quarter of the rows. Dropout draws other masks than
-#   one device would, and the same ones on every rank if all were seeded alike.
-# - *They ask next:* The curve is the same at first and then drifts. Why? A different order of summation changes the last bits, and training
-#   amplifies them. Compare the first steps, in float64 if you can.
+# - *Longer:* If the ranks have unequal numbers of tokens, averaging their gradients gives a mean of means, and batch norm sees only a
+#   quarter of the rows. Dropout draws other masks than one device would, and the same ones on every rank if all ranks have the same seed.
+# - *They ask next:* What if the curve is the same at first and then drifts? A different order of summation changes the last bits, and
+#   training amplifies them, so I compare the first steps, in float64 if I can.
 # - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
 # - *Proof:* `proof-four-ranks`, `proof-rank-seeds`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 #
 # ## One wrong part
-# You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. Replace one part of the
-# library at a time by a wrong one, of the kind that a tired programmer might write. Which tests fail?
+# You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell
+# replaces one part of the library at a time with an incorrect one, of the kind that a tired programmer might write. Which of the four tests
+# fails for which part?
 
 # %% tags=["proof-wrong-part"]
 WRONG = {
@@ -392,12 +403,13 @@ for part, tests in table.items():
     print(f"{part:23}", ", ".join(tests) or "no test fails")
 
 # %% [markdown]
-# The pattern says where to look. If LeNet fails and the GPT passes, the fault is in code that only LeNet uses. If both pass and four ranks fail,
-# the averaging is wrong. An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks pass, because
-# each of these tests compares two runs that are equally wrong.
+# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both pass
+# and only four ranks fail, the averaging is probably incorrect. An optimizer that doesn't clear its gradients spoils both networks, yet the
+# resume and the four ranks pass, because each of these tests compares two runs that are equally wrong.
 #
 # ### Faults below the tolerance
-# Now plant five smaller faults in the GPT's optimizer and in its GELU. The tests demand that losses agree to 0.001. Is that enough?
+# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests demand that losses agree to 0.001, but is that
+# enough?
 
 # %% tags=["proof-slips-through"]
 ADAMW = """
@@ -430,9 +442,9 @@ lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.ite
 pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
 
 # %% [markdown]
-# All five slip through. The cause is the tolerance: two correct libraries differ by less than a millionth in three steps, so 0.001 is more than a
-# thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh approximation, stays within the noise
-# for three steps. To catch it, compare the part itself, on inputs where it matters:
+# All five slip through, because the tolerance is too large: two correct libraries differ by less than a millionth in three steps, so 0.001
+# is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh approximation,
+# stays within the noise for three steps. To catch it, compare the part itself, on inputs where it matters:
 
 # %% tags=["proof-compare-the-part"]
 x, gelu = mytorch.linspace(-4, 4, 801), mytorch.nn.functional.gelu
@@ -440,7 +452,8 @@ print(f"GELU and its tanh form differ by up to {(gelu(x) - gelu(x, approximate='
 print("loss after 30 steps, from 2.4:", last)
 
 # %% [markdown]
-# The second line shows why a training curve doesn't help either: with each of these faults, the GPT reaches the same loss to two digits.
+# The second line shows why a training curve doesn't help either, since the GPT reaches the same loss to two digits with each of these
+# faults.
 #
 # **Interview · Your library's loss differs from PyTorch's at the third step. How do you find the wrong part?**
 #
@@ -448,14 +461,14 @@ print("loss after 30 steps, from 2.4:", last)
 #   the gradients, from the last layer to the first. If they agree, I compare the weights after one step, which tests the optimizer.
 # - *Longer:* Bisect: hooks give each module's output and gradient, and the first one that differs has the fault. Use float64 and a tight
 #   tolerance, so that rounding can't hide it.
-# - *They ask next:* All losses agree to three digits. Is the library right? Not necessarily: measure the noise floor, put the tolerance a little
-#   above it, and test each part alone as well.
-# - *The trap:* Looking at the curve of a whole training run. Many wrong parts still learn.
+# - *They ask next:* Is the library correct if all losses agree to three digits? Not necessarily, so I measure the noise floor, set the
+#   tolerance a little above it, and test each part by itself as well.
+# - *The trap:* Looking only at the curve of a whole training run, although a model with an incorrect part often learns as well.
 # - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
 #
 # ## The real one
-# PyTorch is tested against oracles, too: against NumPy, against finite differences, and each device against the CPU. Most of its numerical tests
-# come down to one comparison. Here is minitorch's version of it:
+# PyTorch is tested against oracles, too: against NumPy, against finite differences, and each device against the CPU. Most of its numerical
+# tests come down to one comparison, of which this is minitorch's version:
 
 # %%
 import inspect
@@ -469,11 +482,12 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # and 10⁻⁵ absolute, which would have caught four of the five faults above.
 #
 # ## Rapid fire
-# 1. Which layers does a GPT need that LeNet doesn't? [Normalization, embeddings and attention](proof-chapters).
-# 2. What is ln 10 good for? It is [the first loss of ten classes](proof-oracle), 2.3.
-# 3. A run saves every tenth step and dies in step 103. Where does it resume? After step [100](proof-killed).
-# 4. How large is a checkpoint with Adam? [Three times the weights in float32](proof-checkpoint-size), and 14 bytes a parameter in mixed precision.
-# 5. Four ranks have 4 rows each. Which batch size on one rank is the same? [16](proof-four-ranks).
+# 1. Which layers does a GPT need that LeNet doesn't? It needs [normalization, embeddings and attention](proof-chapters).
+# 2. Which first loss do you expect with ten classes? You expect [about ln 10](proof-oracle), which is 2.3.
+# 3. Where does a run resume that saves every tenth step and dies in step 103? It resumes after [step 100](proof-killed).
+# 4. How large is a checkpoint with Adam? It is [three times as large as the weights](proof-checkpoint-size) in float32, and has 14 bytes a
+#    parameter in mixed precision.
+# 5. Which batch size on one rank corresponds to four ranks with 4 rows each? It is [16 rows](proof-four-ranks).
 #
 # ## Ten lines to remember
 # 1. A model file that imports only the library runs on any library with the same interface.
@@ -493,8 +507,9 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.
 #
 # ## If you have time
-# How much of the library have you written? Each box is a definition of `mytorch`, as wide as it has lines. The filled boxes are yours: exercises
-# that you solved, and definitions that you wrote with `course write`. The exercises cover about 35 % of the code; `course mine` gives the numbers.
+# The map shows how much of the library you have written. Each box is a definition of `mytorch`, whose width shows its number of lines. The
+# filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover about 35 % of
+# the code, and `course mine` gives the exact numbers.
 
 # %%
 whole = lesson.mine()
