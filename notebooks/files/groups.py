@@ -19,11 +19,12 @@ if rank == 0:
     print("groups:", *halves)
     print("sums within the groups:", [each.item() for each in totals])
 
+dist.barrier()  # nobody is late yet
 if rank == size - 1:
-    time.sleep(3)
+    time.sleep(6)
 else:
     try:
-        dist.monitored_barrier(timeout=timedelta(seconds=1))
+        dist.monitored_barrier(timeout=timedelta(seconds=3))
     except RuntimeError as error:
         if rank == 0:
             print(str(error).splitlines()[0])
