@@ -409,7 +409,7 @@ print("loss of epoch 1:", {name: round(sum(each[:42]) / 42) for name, each in cu
 pictures.curves(smooth, xlabel="step", ylabel="loss, mean of 10 steps (nats)", alt="Without norms, it falls later.")
 
 # %% [markdown]
-# LeNet learns to read without batch norm as well, but it starts later, with a loss that stays near 2.3 for most of the first epoch.
+# LeNet learns to read without batch norm as well, but in this run its loss starts to fall later, after about half of the first epoch.
 #
 # The loop is SGD with momentum, written by hand, and its steps get shorter from epoch to epoch;
 # [chapter 16](16_losses_and_optimizers.ipynb) turns it into an optimizer. Each epoch drops the last three digits, because a batch of
