@@ -340,9 +340,9 @@ lines = {"in one go": three[0][0], "weights alone": three[0][2]}
 pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"resumed": 50}, alt=alt)
 
 # %% [markdown]
-# With the whole state, every loss is the same to the last bit. With the weights alone, Adam's averages start at zero and the schedule at
-# its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people rarely notice the mistake.
-# Here the state is a dict in memory; [chapter 20](20_saving_and_loading.ipynb) writes it to a file.
+# With the whole state and the default generator, every loss is the same to the last bit. With the weights alone, Adam's averages start at
+# zero and the schedule at its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people
+# rarely notice the mistake. Here the state is a dict in memory; [chapter 20](20_saving_and_loading.ipynb) writes it to a file.
 #
 # The order of an epoch is drawn when the epoch begins, so the state also holds the random state of that moment, which you'll save in
 # exercise 3. `Trainer` saves only the *default* generator, which is why the run with a generator of its own went on with other data,
