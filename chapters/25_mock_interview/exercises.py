@@ -957,7 +957,7 @@ parameters = int(generator.integers(1, 9)) * 10**9
 tokens, gpus = int(generator.integers(20, 200)) * 10**9, int(generator.choice([4, 8, 16]))
 layers, heads, width = (int(generator.choice(each)) for each in ((24, 32, 40), (4, 8), (64, 128)))
 shape = {"layers": layers, "heads": heads, "width": width}
-tokens_in_cache = longest(24 * 10**9 + 1, parameters, layers, heads, width)
+tokens_in_cache = longest(25 * 10**9 + 1, parameters, layers, heads, width)
 check.show(
     {
         "parameters": parameters,
@@ -968,7 +968,8 @@ check.show(
         "seconds of training": float(training_seconds(parameters, tokens, gpus, 4e14)),
         "bytes through the ring": float(ring_bytes(parameters, gpus)),
         "bytes through the ring of one GPU": float(ring_bytes(parameters, 1)),
-        "longest sequence in 24 · 10⁹ + 1 bytes": tokens_in_cache if tokens_in_cache % 1 else int(tokens_in_cache),
+        "longest sequence in 25 · 10⁹ + 1 bytes": int(tokens_in_cache),
+        "and it is a whole number": tokens_in_cache == int(tokens_in_cache),
     },
     text="Numbers that were drawn, and your estimates.",
 )
