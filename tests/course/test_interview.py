@@ -510,7 +510,7 @@ def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank,
 
     shown, answers = talked(bank, course, Item("explain", [card.name], 1), reply)
     texts = [prompt.text for prompt in shown]
-    assert "Where does bfloat16 hurt?" in texts[1] and "small updates" not in "".join(texts[:3])
+    assert "When does bfloat16 cause trouble?" in texts[1] and "something small is added" not in "".join(texts[:3])
     assert "trap" in texts[2]
     assert [point.partition(":*")[0] for point in shown[3].points] == ["*Thirty seconds", "*They ask next", "*The trap"]
     assert "torch.finfo" in texts[-2] and "65,504" not in texts[-2] and "6.6e+04" in texts[-2]
