@@ -343,10 +343,6 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 # - *The trap:* Scaling the gradients instead of the loss, because by then the small ones are 0 already.
 # - *Proof:* `proof-histogram`, `proof-milestone`.
 #
-# ### Myth · "bf16 needs a GradScaler"
-# The last line printed above the histogram is for bfloat16 without any scale, where no gradient was lost. What bfloat16 lacks is precision,
-# and scaling can't add that.
-#
 # ### Gradient clipping with a scaler
 # Between `backward` and `step` the gradients are still multiplied by the scale. What happens if you clip them there? The next cell clips to
 # a norm of 1, once with a gradient that is shorter and should stay as it is, and once with a longer one:
@@ -485,28 +481,14 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 # - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN.
 # - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
 # - *Proof:* `proof-FP8`.
-#
-# ## The real one
-# Here is minitorch's counterpart of the cast that you write, with PyTorch's conditions:
-
-# %%
-import inspect
-
-from minitorch.dispatch import autocast
-
-print(inspect.getsource(autocast._cached))
 
 # %% [markdown] tags=["short"]
-# It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the
-# weight is a view (`_base`). As in PyTorch, the key of the cache doesn't contain the dtype. Therefore an inner block with another lower
-# precision gets the copy of the outer block, and a matrix multiplication of the two dtypes raises an error.
-#
 # ## Rapid fire
 # 1. What is the largest number that float16 can hold? It is 65,504, and numbers from 65,520 on are rounded to infinity.
-# 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? It has float32, which can hold both.
+# 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? It has float32.
 # 3. Up to which number are all integers exact in float16? They are exact up to 2,048, because float16 has 11 significant bits.
-# 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? It returns 1, so code that logs it still runs.
-# 5. What does autocast do to a float64 tensor in a matrix multiplication? It leaves the tensor in float64.
+# 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? It returns 1.
+# 5. What does autocast do to a float64 tensor? It stays float64.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.finfo(torch.float16).max)
@@ -535,6 +517,25 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 
 # %% [markdown]
 # ## If you have time
+# ### Myth · "bf16 needs a GradScaler"
+# The cell that draws the histogram also prints a line for bfloat16 without any scale, where no gradient is lost. The weakness of bfloat16
+# is its precision, and scaling can't add that.
+#
+# ### The real one
+# Here is minitorch's counterpart of the cast that you write, with PyTorch's conditions:
+
+# %%
+import inspect
+
+from minitorch.dispatch import autocast
+
+print(inspect.getsource(autocast._cached))
+
+# %% [markdown]
+# It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the
+# weight is a view (`_base`). As in PyTorch, the key of the cache doesn't contain the dtype. Therefore an inner block with another lower
+# precision gets the copy of the outer block, and a matrix multiplication of the two dtypes raises an error.
+#
 # ### Myth · "autocast halves memory"
 
 
