@@ -198,7 +198,7 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
     needed, table = kept**-0.5, torch.nn.init.calculate_gain(name)
     print(f"{name:10} keeps {kept:.2f} of the mean square; needs {needed:.2f}, the table says {table:.2f}")
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ### Gains
 # The weights have to make up for what the nonlinearity removes, so their standard deviation is multiplied by the **gain**, which
 # `calculate_gain` looks up. ReLU halves the mean square of inputs that are symmetric around 0, so its gain is $\sqrt 2$. For tanh
@@ -490,38 +490,8 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 #   same twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
 # - *The trap:* "It's Kaiming, so it suits ReLU", although with a = √5 the variance is a sixth of Kaiming's for ReLU.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
-#
-# ## A common myth: "Start all weights at zero, or at one small number"
-
-# %% tags=["proof-symmetry"]
-for start in (0.0, 0.1):
-    model = network(mytorch, 3, width=4)
-    for parameter in model.parameters():
-        init.constant_(parameter, start)
-    loss = train(mytorch, model)[-1]
-    rows = {tuple(row) for row in model[0].weight.tolist()}
-    print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
 
 # %% [markdown] tags=["short"]
-# Two units with the same incoming and outgoing weights compute the same output and get the same gradient. After every step they are
-# therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random
-# initial weights **break the symmetry**. Starting at zero is worse still, because in the backward pass, the gradient is multiplied
-# with the weights of the next layer, which are all 0.
-#
-# **Interview · Why not start all weights at zero?**
-#
-# - *Thirty seconds:* "Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
-#   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry."
-# - *Longer:* Zeros are worse than other constants, because the gradient of a hidden layer is multiplied by the weights after it,
-#   which are 0, and a ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
-#   learn too.)
-# - *They ask next:* Is zero ever appropriate? It is for biases, and for one of two factors if the other is random: LoRA starts one
-#   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
-#   21](21_features_and_visualization.ipynb)).
-# - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
-#   whether anything gets through.
-# - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
-#
 # ## Rapid fire
 # - *What is ReLU's gradient at an input of exactly 0?* It is undefined there, and PyTorch chooses 0.
 # - *What is the fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
@@ -545,3 +515,36 @@ for start in (0.0, 0.1):
 # In [the exercises](../exercises/10_activations_and_initialization.ipynb) you predict where a gradient vanishes, and write softmax,
 # the fans and the gains, clipping and GELU. You do a backward pass by hand, fix a deep network that doesn't learn, and measure
 # GELU's gain. After that, you'll build the convolution in [chapter 11](11_convolution.ipynb).
+
+# %% [markdown]
+# ## If you have time
+# ### A common myth: "Start all weights at zero, or at one small number"
+
+# %% tags=["proof-symmetry"]
+for start in (0.0, 0.1):
+    model = network(mytorch, 3, width=4)
+    for parameter in model.parameters():
+        init.constant_(parameter, start)
+    loss = train(mytorch, model)[-1]
+    rows = {tuple(row) for row in model[0].weight.tolist()}
+    print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
+
+# %% [markdown]
+# Two units with the same incoming and outgoing weights compute the same output and get the same gradient. After every step they are
+# therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random
+# initial weights **break the symmetry**. Starting at zero is worse still, because in the backward pass, the gradient is multiplied
+# with the weights of the next layer, which are all 0.
+#
+# **Interview · Why not start all weights at zero?**
+#
+# - *Thirty seconds:* "Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
+#   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry."
+# - *Longer:* Zeros are worse than other constants, because the gradient of a hidden layer is multiplied by the weights after it,
+#   which are 0, and a ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
+#   learn too.)
+# - *They ask next:* Is zero ever appropriate? It is for biases, and for one of two factors if the other is random: LoRA starts one
+#   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
+#   21](21_features_and_visualization.ipynb)).
+# - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
+#   whether anything gets through.
+# - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
