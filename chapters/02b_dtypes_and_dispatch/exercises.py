@@ -587,6 +587,7 @@ check.show(
         "its variance in float16": wide.var(),
         "brain, in bfloat16": brain,
         "its mean in bfloat16": brain.mean(1),
+        "the same, minus 87": brain.mean(1).float() - 87,
         "its variance in bfloat16": brain.var(1),
         "even numbers in bfloat16": between,
         "their variance in bfloat16": between.var(),

@@ -30,19 +30,8 @@ NAMESPACES = (
     *(f"minitorch.nn{name}" for name in ("", ".functional", ".init", ".utils", ".utils.rnn", ".parallel")),
     *(f"minitorch.optim{name}" for name in ("", ".lr_scheduler", ".swa_utils")),
     *(f"minitorch.{name}" for name in ("utils.data", "utils.checkpoint", "distributed", "distributions")),
-    *(
-        f"minitorch.{name}"
-        for name in (
-            "static",
-            "static.train",
-            "viz",
-            "testing",
-            "models.gpt",
-            "models.lenet",
-            "models.llama",
-            "models.resnet",
-        )
-    ),
+    *(f"minitorch.{name}" for name in ("viz", "testing")),
+    *(f"minitorch.models.{name}" for name in ("gpt", "lenet", "llama", "resnet")),
 )
 """The public namespaces of minitorch that get a page."""
 

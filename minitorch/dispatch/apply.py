@@ -28,7 +28,7 @@ from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor, from_numpy, make_tensor, make_view
 
-# It takes less time than `quiet`. The filter concerns this package's kernels alone.
+# Infinities and NaN are results. A filter takes less time than `quiet`, and concerns this package's kernels alone.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")
 
 

@@ -120,6 +120,9 @@ def run_all(page: Any) -> None:
     """Runs the notebook, and waits until all that runs has run."""
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
     wait_until_idle(page)
+    # Outputs come on a channel of their own: the end of a later request says that they are there.
+    kernel = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+    page.evaluate(f"{kernel}.requestExecute({{code: '', silent: true}}).done.then(() => null)")
 
 
 def shown(page: Any) -> list[dict[str, Any]]:

@@ -303,14 +303,12 @@ def test_digits_are_learned(mytorch: ModuleType) -> None:
     assert right / 397 > 0.9  # the last writers' digits are harder; the lesson draws its test set at random
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [3, 4, 5])  # the lesson itself has 0, 1 and 2
 def test_a_small_network_reads_digits_whatever_its_first_weights(mytorch: ModuleType, seed: int) -> None:
     lesson = json.loads((ROOT / "notebooks" / "16_losses_and_optimizers.ipynb").read_text(encoding="utf-8"))
     cell = next(cell for cell in lesson["cells"] if "proof-milestone" in cell["metadata"].get("tags", ()))
-    training = "".join(cell["source"]).rpartition("print(")[0]
-    assert "mytorch.manual_seed(0)" in training
-    found: dict[str, Any] = {"mytorch": mytorch, "np": np}
-    exec(training.replace("manual_seed(0)", f"manual_seed({seed})"), found)
-    right = {name: share for name, (_, share, _) in found["trained"].items()}
-    assert right["momentum"] >= 0.97
-    assert right["Adam"] >= 0.97
+    names: dict[str, Any] = {"mytorch": mytorch, "np": np}
+    exec("".join(cell["source"]).partition("setups = ")[0], names)
+    for setup in (("SGD", 0.1), ("SGD", 0.1, 0.9), ("Adam", 0.01)):
+        _, right, _ = names["train"](*setup, seed=seed)
+        assert right >= 0.9, setup
