@@ -34,7 +34,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab test kernels browser bench gpu format lock environment frames site clean
+.PHONY: help setup lab quick test kernels browser bench gpu format lock environment frames site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ setup: .venv/installed ## the environment, where it is missing or out of date
 lab: export PATH := $(abspath $(BIN))$(PATHS)$(PATH)
 lab: setup ## JupyterLab on the welcome notebook
 	$(RUN) jupyterlab --LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb $(ARGS)
+
+quick: setup ## what finds most faults of a change, in a minute: ruff, mypy, the architecture, the tests of what changed
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(PYTEST) $(shell $(BIN)/python tests/of_changes.py)
 
 # One thread each: the same numbers on every machine, and the workers don't fight over the cores.
 test: export OMP_NUM_THREADS := 1
