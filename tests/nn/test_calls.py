@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.nn.beyond import with_linear_marked
 from tests.same import attempt
 
 CALLS: dict[str, list[str]] = {}
@@ -38,7 +39,7 @@ def plain(message: str) -> str:
     return re.sub(r"\w+\.(?=__init__\(\)|forward\(\))|\"\w+\" (?=not implemented for)", "", message)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", with_linear_marked(CALLS))
 def test_calls_are_refused_in_torchs_words(name: str) -> None:
     torch = pytest.importorskip("torch", reason="the expected words are torch's")
     for call in CALLS[name]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.nn.beyond import LINEAR, with_linear_marked
 from tests.nn.layers import LAYERS
 from tests.nn.losses import LOSSES
 from tests.same import errors, exactly_the_same, same, same_within
@@ -62,7 +63,9 @@ def weighted_sum(torch: Any, output: Any) -> Any:
     return (output.double() * torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)).sum()
 
 
-@pytest.mark.parametrize(("layer", "call"), CASES, ids=[f"{layer} of {call}" for layer, call in CASES])
+@pytest.mark.parametrize(
+    ("layer", "call"), with_linear_marked(CASES), ids=[f"{layer} of {call}" for layer, call in CASES]
+)
 @same_within(2e-5)
 def test_layer_is_torchs(torch: Any, layer: str, call: str) -> Any:
     return run(torch, layer, call)
@@ -149,7 +152,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("expression", ERRORS)
+@pytest.mark.parametrize("expression", with_linear_marked(ERRORS))
 @same
 def test_error_is_torchs(torch: Any, expression: str) -> Any:
     return errors(lambda: eval(expression, {"torch": torch, "nn": torch.nn}))
@@ -186,6 +189,7 @@ def test_warning_is_torchs(torch: Any, expression: str) -> Any:
     return [(each.category.__name__, str(each.message)) for each in given], repr(result)
 
 
+@LINEAR
 @same
 def test_adaptive_softmax_predicts_like_torchs(torch: Any) -> Any:
     layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 9, [3, 5], 2.0)
@@ -196,6 +200,7 @@ def test_adaptive_softmax_predicts_like_torchs(torch: Any) -> Any:
     return chosen, layer.log_prob(x), layer.predict(x), list(layer.state_dict())
 
 
+@LINEAR
 @same
 def test_synchronized_normalization_takes_over_what_was_learned(torch: Any) -> Any:
     nn = torch.nn

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.nn.beyond import LINEAR
 from tests.same import attempt, errors, same
 
 
@@ -54,6 +55,7 @@ def test_gradients_of_another_type_are_refused(torch: Any) -> Any:
     )
 
 
+@LINEAR
 @same
 def test_repr_of_a_network(torch: Any) -> Any:
     return repr(network(torch))
@@ -67,6 +69,7 @@ def test_forward_and_gradients(torch: Any) -> Any:
     return [output, [parameter.grad for parameter in model.parameters()]]
 
 
+@LINEAR
 @same
 def test_graph_names(torch: Any) -> Any:
     node = network(torch)(torch.ones(2, 3)).grad_fn
@@ -155,6 +158,7 @@ def test_registration_errors(torch: Any) -> Any:
     )
 
 
+@LINEAR
 @same
 def test_assignment_moves_names(torch: Any) -> Any:
     nn = torch.nn

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.nn.beyond import LINEAR
 
 torch = pytest.importorskip("torch", reason="the expected names are torch's")
 
@@ -70,6 +71,7 @@ def test_classes_are_where_programs_look_for_them() -> None:
         assert getattr(importlib.import_module(path), name) is getattr(minitorch.nn, name), name
 
 
+@LINEAR
 @pytest.mark.parametrize("method", ["__init__", "forward"])
 def test_classes_take_the_same_arguments(method: str) -> None:
     for name in sorted(set(CLASSES) - OTHER_ARGUMENTS.keys()):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minitorch
+from tests.nn.beyond import LINEAR, with_linear_marked
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
@@ -49,7 +50,7 @@ def through_file(module: Any, saver: Any, loader: Any) -> Any:
     return loader.load(file, weights_only=False)
 
 
-@pytest.mark.parametrize("code", MODULES)
+@pytest.mark.parametrize("code", with_linear_marked(MODULES))
 @pytest.mark.parametrize(("saver", "loader"), [(torch, minitorch), (minitorch, torch)], ids=["from torch", "to torch"])
 def test_a_module_moves_between_the_libraries(saver: Any, loader: Any, code: str) -> None:
     module = made(saver, code)
@@ -71,6 +72,7 @@ def test_a_module_moves_between_the_libraries(saver: Any, loader: Any, code: str
         np.testing.assert_array_equal(after.numpy(), before.numpy(), err_msg=name)
 
 
+@LINEAR
 @pytest.mark.parametrize(("saver", "loader"), [(torch, minitorch), (minitorch, torch)], ids=["from torch", "to torch"])
 def test_a_lazy_module_finds_its_size_in_the_other_library(saver: Any, loader: Any) -> None:
     loaded = through_file(made(saver, "LazyLinear(3)"), saver, loader)
@@ -80,6 +82,7 @@ def test_a_lazy_module_finds_its_size_in_the_other_library(saver: Any, loader: A
     assert repr(loaded) == "Linear(in_features=4, out_features=3, bias=True)"
 
 
+@LINEAR
 @pytest.mark.parametrize(("saver", "loader"), [(torch, minitorch), (minitorch, torch)], ids=["from torch", "to torch"])
 def test_a_hook_before_loading_is_called_in_the_other_library(saver: Any, loader: Any) -> None:
     with warnings.catch_warnings():

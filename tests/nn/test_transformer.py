@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minitorch
+from tests.nn.beyond import LINEAR
 from tests.same import exactly_the_same
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
@@ -34,6 +35,7 @@ def encoded(
             return encoder(lib.randn(3, 5, 8), src_key_padding_mask=mask).detach().numpy()
 
 
+@LINEAR
 @pytest.mark.parametrize("padding", [ENDS, MIDDLE], ids=["at the ends", "in the middle"])
 @pytest.mark.parametrize(
     ("layer", "stack", "grad", "mode"),
@@ -53,6 +55,7 @@ def test_padding_comes_out_as_in_torch(
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-6)
 
 
+@LINEAR
 @pytest.mark.parametrize(
     "options",
     [

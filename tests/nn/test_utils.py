@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tests.nn.beyond import LINEAR
 from tests.same import errors, same
 
 
@@ -65,6 +66,7 @@ def parts(torch: Any) -> dict[str, Any]:
     return {"Symmetric": Symmetric, "Double": Double, "Sum": Sum, "Returns": Returns}
 
 
+@LINEAR
 @same
 def test_parametrized_layer(torch: Any) -> Any:
     P = torch.nn.utils.parametrize
@@ -100,6 +102,7 @@ def test_assignment_to_a_parametrized_tensor(torch: Any) -> Any:
     return [layer.weight, original, original is layer.parametrizations.weight.original]
 
 
+@LINEAR
 @same
 def test_several_originals(torch: Any) -> Any:
     P = torch.nn.utils.parametrize
@@ -143,6 +146,7 @@ def test_cached_parametrizations(torch: Any) -> Any:
     return [same, again, layer.weight is inside, inside, later]
 
 
+@LINEAR
 @same
 def test_removed_parametrizations(torch: Any) -> Any:
     P = torch.nn.utils.parametrize
@@ -199,6 +203,7 @@ def test_errors_of_parametrizations(torch: Any) -> Any:
 # parametrizations
 
 
+@LINEAR
 @same
 def test_weight_norm_parametrization(torch: Any) -> Any:
     results = []
@@ -221,6 +226,7 @@ def test_old_state_dicts_of_weight_norm(torch: Any) -> Any:
     return [str(new.load_state_dict(state)), dict(new.state_dict())]
 
 
+@LINEAR
 @same
 def test_spectral_norm_parametrization(torch: Any) -> Any:
     nn = torch.nn
@@ -255,6 +261,7 @@ def test_orthogonal_parametrization(torch: Any) -> Any:
     return results
 
 
+@LINEAR
 @same
 def test_errors_of_ready_parametrizations(torch: Any) -> Any:
     P = torch.nn.utils.parametrizations
@@ -280,6 +287,7 @@ def test_errors_of_ready_parametrizations(torch: Any) -> Any:
 # The older forms
 
 
+@LINEAR
 @same
 def test_old_weight_norm(torch: Any) -> Any:
     U = torch.nn.utils
@@ -298,6 +306,7 @@ def test_old_weight_norm(torch: Any) -> Any:
     return [*results, dict(layer.state_dict()), len(layer._forward_pre_hooks), step(torch, layer, 2, 3)]
 
 
+@LINEAR
 @same
 def test_old_spectral_norm(torch: Any) -> Any:
     U, nn = torch.nn.utils, torch.nn
@@ -393,6 +402,7 @@ def test_pruning_several_together(torch: Any) -> Any:
     return [*results, prune.L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))]
 
 
+@LINEAR
 @same
 def test_errors_of_pruning(torch: Any) -> Any:
     prune = prune_of(torch)
@@ -428,6 +438,7 @@ def test_errors_of_pruning(torch: Any) -> Any:
 # The rest
 
 
+@LINEAR
 @same
 def test_fusion(torch: Any) -> Any:
     nn, U = torch.nn, torch.nn.utils
@@ -456,6 +467,7 @@ def test_fusion(torch: Any) -> Any:
     )
 
 
+@LINEAR
 @same
 def test_skipped_initialization(torch: Any) -> Any:
     layer = torch.nn.utils.skip_init(torch.nn.Linear, 3, 2)
@@ -506,6 +518,7 @@ def tied(torch: Any) -> Any:
     return Tied()
 
 
+@LINEAR
 @same
 def test_functional_calls(torch: Any) -> Any:
     call = importlib.import_module(f"{torch.__name__}.func").functional_call
