@@ -135,7 +135,7 @@ def __enter__():
     """
 
 
-# %% check="settings_device"
+# %% check="settings_device" raises="RuntimeError"
 rng = check.rng()
 values = {}
 number = int(rng.integers(2, 99))
@@ -579,7 +579,7 @@ def set_printoptions():
     """
 
 
-# %% check="settings_options"
+# %% check="settings_options" raises="TypeError"
 rng = check.rng()
 values = {}
 allowed = (mytorch.float64, mytorch.bfloat16, mytorch.float16)
@@ -779,7 +779,7 @@ def in_double(function):
     ### END STUB
 
 
-# %% check="settings_repair_helper"
+# %% check="settings_repair_helper" raises="ValueError"
 rng = check.rng()
 numbers = [float(each) for each in rng.random(3)]
 

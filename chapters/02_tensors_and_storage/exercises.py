@@ -131,7 +131,7 @@ def from_numpy():
     """
 
 
-# %% check="storage_strides"
+# %% check="storage_strides" raises="TypeError ValueError"
 generator = check.rng()
 size = tuple(int(length) for length in generator.integers(2, 5, size=3))
 flat = generator.integers(0, 100, size=40, dtype=np.int32)

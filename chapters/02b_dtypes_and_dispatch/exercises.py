@@ -552,7 +552,7 @@ def var():
     """
 
 
-# %% check="storage_mean_var"
+# %% check="storage_mean_var" raises="RuntimeError"
 generator = check.rng()
 numbers = generator.normal(2, 3, size=(3, 4)).astype(np.float32)
 x = mytorch.tensor(numbers)

@@ -122,7 +122,7 @@ def view_strides():
     """
 
 
-# %% check="views_view_strides"
+# %% check="views_view_strides" raises="RuntimeError"
 rng = check.rng()
 lengths = [int(each) for each in rng.permutation([2, 3, 4])]
 x = mytorch.arange(24).as_strided(tuple(lengths), (lengths[1] * lengths[2], lengths[2], 1))
@@ -364,7 +364,7 @@ def squeeze():
     """
 
 
-# %% check="views_transpose_expand_squeeze"
+# %% check="views_transpose_expand_squeeze" raises="IndexError RuntimeError"
 rng = check.rng()
 a, b = (int(each) for each in rng.permutation([2, 3, 4, 5])[:2])
 x = mytorch.tensor(rng.permutation(2 * a * b).tolist()).as_strided((a, 1, b), (b, b, 1), a)
@@ -556,7 +556,7 @@ def in_place():
     """
 
 
-# %% check="views_write_in_place"
+# %% check="views_write_in_place" raises="RuntimeError"
 rng = check.rng()
 number = int(rng.integers(2, 9))
 x = mytorch.tensor(rng.permutation(6).reshape(2, 3).tolist())
@@ -1140,7 +1140,7 @@ def repeat():
     """
 
 
-# %% check="views_select_slice_repeat"
+# %% check="views_select_slice_repeat" raises="IndexError RuntimeError"
 generator = check.rng()
 rows, columns, depth = (int(each) for each in generator.permutation([3, 4, 5]))
 x = mytorch.tensor(generator.permutation(rows * columns * depth).reshape(rows, columns, depth).tolist())

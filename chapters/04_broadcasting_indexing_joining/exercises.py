@@ -151,7 +151,7 @@ def meeting_shape():
     """
 
 
-# %% check="broadcast_shape_rule"
+# %% check="broadcast_shape_rule" raises="RuntimeError"
 a, b, c, d = (int(length) for length in check.rng().permutation([2, 3, 4, 5]))
 shapes, meet = mytorch.broadcast_shapes, mytorch.broadcasting.meeting_shape
 check.show(
@@ -324,7 +324,7 @@ def take_views():
     """
 
 
-# %% check="brackets_take_views"
+# %% check="brackets_take_views" raises="IndexError ValueError"
 rng = check.rng()
 x = mytorch.tensor(rng.integers(0, 100, size=(3, 4, 5)))
 number, step = int(rng.integers(1, 3)), int(rng.integers(2, 4))
@@ -704,7 +704,7 @@ def split():
     """
 
 
-# %% check="joining_split_stack"
+# %% check="joining_split_stack" raises="IndexError RuntimeError"
 rng = check.rng()
 size = int(rng.integers(2, 4))
 length = size * int(rng.integers(2, 4)) + 1

@@ -127,7 +127,7 @@ def common_device():
     """
 
 
-# %% check="devices_one_device"
+# %% check="devices_one_device" raises="RuntimeError"
 mytorch.cuda.simulate(4)
 rng = check.rng()
 first, second = (int(each) for each in rng.permutation(4)[:2])
@@ -340,7 +340,7 @@ def with_index():
     """
 
 
-# %% check="devices_to"
+# %% check="devices_to" raises="RuntimeError"
 mytorch.cuda.simulate(4)
 rng = check.rng()
 current = int(rng.integers(1, 4))  # not 0, or it wouldn't matter which one is current
@@ -1074,7 +1074,7 @@ def memory_allocated():
     """
 
 
-# %% check="devices_current"
+# %% check="devices_current" raises="RuntimeError TypeError ValueError"
 cuda = mytorch.cuda
 generator = check.rng()
 count, (first, second) = int(generator.integers(3, 6)), generator.permutation([1, 2]).tolist()

@@ -92,7 +92,7 @@ def __call__():
     """
 
 
-# %% check="backward_modes"
+# %% check="backward_modes" raises="ValueError"
 import threading
 
 generator = check.rng()
@@ -385,7 +385,7 @@ def apply():
     """
 
 
-# %% check="backward_writes"
+# %% check="backward_writes" raises="RuntimeError"
 generator = check.rng()
 x = mytorch.tensor(generator.normal(size=4), requires_grad=True)
 y = mytorch.tensor(generator.normal(size=2), requires_grad=True)

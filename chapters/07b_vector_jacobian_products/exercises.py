@@ -141,7 +141,7 @@ def gradcheck():
     """
 
 
-# %% check="backward_gradcheck"
+# %% check="backward_gradcheck" raises="GradcheckError ValueError"
 import warnings
 
 from mytorch.autograd.gradcheck import analytical_jacobian, numerical_jacobian
@@ -1254,7 +1254,7 @@ def after_run():
     """
 
 
-# %% check="backward_hooks"
+# %% check="backward_hooks" raises="RuntimeError TypeError"
 generator = check.rng()
 factor = float(generator.integers(2, 6))
 start = mytorch.tensor(generator.integers(1, 9, 3).astype(np.float32))

@@ -114,7 +114,7 @@ def run():
     """
 
 
-# %% check="static_record_and_run"
+# %% check="static_record_and_run" raises="RuntimeError ValueError"
 generator = check.rng()
 graph = mytorch.graph
 numbers = [mytorch.tensor(generator.normal(size=(2, 3)).astype(np.float32)) for _ in range(4)]

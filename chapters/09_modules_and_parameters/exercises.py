@@ -137,7 +137,7 @@ def __setattr__():
     """
 
 
-# %% check="modules_setattr"
+# %% check="modules_setattr" raises="AttributeError TypeError"
 n = mytorch.nn
 generator = check.rng()
 number = float(generator.integers(2, 9))
@@ -837,7 +837,7 @@ def load():
     """
 
 
-# %% check="modules_state_dict"
+# %% check="modules_state_dict" raises="RuntimeError"
 generator = check.rng()
 mytorch.manual_seed(check.seed())
 model, saved = family(mytorch), family(mytorch)
@@ -2087,7 +2087,7 @@ def zero_grad():
     """
 
 
-# %% check="modules_call"
+# %% check="modules_call" raises="AttributeError TypeError"
 generator = check.rng()
 nn = mytorch.nn
 k = float(generator.integers(2, 6))

@@ -84,7 +84,7 @@ def softmax():
     """
 
 
-# %% check="init_softmax"
+# %% check="init_softmax" raises="IndexError NotImplementedError"
 generator = check.rng()
 size = tuple(int(length) for length in generator.permutation([1, 2, 3]) + 1)[:2]
 scores = generator.normal(0, 2, (2, *size)).astype(np.float32)
@@ -372,7 +372,7 @@ def kaiming_std():
     """
 
 
-# %% check="init_fans_and_gains"
+# %% check="init_fans_and_gains" raises="ValueError"
 generator = check.rng()
 init = mytorch.nn.init
 out, inside, rows, columns = (int(size) for size in generator.permutation([2, 3, 4, 5]))
@@ -617,7 +617,7 @@ def clip_grad_norm_():
     """
 
 
-# %% check="init_clip_norm"
+# %% check="init_clip_norm" raises="RuntimeError"
 generator = check.rng()
 arrays = [generator.normal(0, 2, size).astype(np.float32) for size in ((2, 3), (4,), (1, 2))]
 
@@ -1616,7 +1616,7 @@ def clip_grad_value_():
     """
 
 
-# %% check="init_smooth"
+# %% check="init_smooth" raises="RuntimeError"
 generator = check.rng()
 x = mytorch.tensor(generator.normal(0, 3, 6).round(2))
 limit = round(float(generator.uniform(0.5, 2)), 2)

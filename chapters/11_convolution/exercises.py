@@ -1380,7 +1380,7 @@ def adaptive_avg_pool2d():
     """
 
 
-# %% check="conv_transposed_and_pools"
+# %% check="conv_transposed_and_pools" raises="RuntimeError"
 rng = check.rng()
 F = mytorch.nn.functional
 n, high, wide, stride = whole(rng, 2, 3), whole(rng, 5, 6), whole(rng, 7, 8), whole(rng, 2, 3)

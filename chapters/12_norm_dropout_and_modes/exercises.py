@@ -124,7 +124,7 @@ def batch_norm():
     """
 
 
-# %% check="norm_batch_norm"
+# %% check="norm_batch_norm" raises="ValueError"
 generator = check.rng()
 n, c, length = (int(size) for size in generator.permutation([3, 4, 5]))
 momentum = float(generator.integers(2, 5)) / 10
@@ -444,7 +444,7 @@ def rms_norm():
     """
 
 
-# %% check="norm_layer_norm"
+# %% check="norm_layer_norm" raises="RuntimeError"
 generator = check.rng()
 a, b, c = (int(size) for size in generator.permutation([2, 3, 4]))
 over_the_end, by_size = mytorch.nn.functional.layer_norm, mytorch.nn.functional.rms_norm  # their own names are yours
@@ -725,7 +725,7 @@ def dropout():
     """
 
 
-# %% check="norm_dropout"
+# %% check="norm_dropout" raises="ValueError"
 generator = check.rng()
 p = float(generator.choice([0.2, 0.3, 0.4, 0.6, 0.7]))
 size = tuple(int(length) for length in generator.integers(3, 7, 2))
@@ -1465,7 +1465,7 @@ def __init__():
     """
 
 
-# %% check="norm_module_state"
+# %% check="norm_module_state" raises="TypeError"
 generator = check.rng()
 features = int(generator.integers(3, 7))
 nn = mytorch.nn

@@ -106,7 +106,7 @@ def embedding():
     """
 
 
-# %% check="embedding_lookup"
+# %% check="embedding_lookup" raises="AssertionError IndexError RuntimeError"
 rng = check.rng()
 rows, width = int(rng.integers(4, 8)), int(rng.integers(2, 4))
 table = mytorch.from_numpy(rng.integers(0, 100, (rows, width)).astype("float32"))
@@ -482,7 +482,7 @@ def without_padding(g, indices, rows, padding_idx):
 # it with normal numbers, and `Parameter(data, requires_grad)` is from chapter 09. `from_pretrained` is a `@classmethod`;
 # its first argument, `cls`, is the class.
 
-# %% check="embedding_layer"
+# %% check="embedding_layer" raises="AssertionError"
 rng = check.rng()
 rows, width = int(rng.integers(3, 6)), int(rng.integers(2, 4))
 Embedding = mytorch.nn.Embedding

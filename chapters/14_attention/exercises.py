@@ -116,7 +116,7 @@ def scaled_dot_product_attention():
     """
 
 
-# %% check="attention_scaled_dot_product"
+# %% check="attention_scaled_dot_product" raises="RuntimeError"
 generator = check.rng()
 L, S, E, V = (int(each) for each in generator.permutation([2, 3, 4, 5]))
 
@@ -871,7 +871,7 @@ def multinomial():
     """
 
 
-# %% check="attention_draw_tokens"
+# %% check="attention_draw_tokens" raises="RuntimeError"
 class Given:
     """Stands for a generator whose uniform numbers are these, again and again."""
 
@@ -1903,7 +1903,7 @@ def forward():
     """
 
 
-# %% check="attention_module"
+# %% check="attention_module" raises="AssertionError"
 generator = check.rng()
 N, L, S, heads = (int(each) for each in generator.permutation([2, 3, 5, 4]))
 E = 2 * heads

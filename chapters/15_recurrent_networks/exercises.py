@@ -1029,7 +1029,7 @@ def pad_packed_sequence():
     """
 
 
-# %% check="rnn_layers"
+# %% check="rnn_layers" raises="RuntimeError ValueError"
 rng = check.rng()
 nn = mytorch.nn
 count, length, width, hidden = (int(each) for each in rng.permutation([2, 3, 4, 5]))

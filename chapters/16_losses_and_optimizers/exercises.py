@@ -112,7 +112,7 @@ def binary_cross_entropy_with_logits():
     """
 
 
-# %% check="loss_nll_and_binary"
+# %% check="loss_nll_and_binary" raises="IndexError ValueError"
 generator = check.rng()
 functional = mytorch.nn.functional
 
@@ -1374,7 +1374,7 @@ def load_state_dict():
     """
 
 
-# %% check="optim_groups_and_state"
+# %% check="optim_groups_and_state" raises="TypeError ValueError"
 generator = check.rng()
 optim = mytorch.optim
 momentum = float(generator.integers(5, 10)) / 10

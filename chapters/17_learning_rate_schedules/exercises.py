@@ -106,7 +106,7 @@ def get_lr():
     """
 
 
-# %% check="schedule_base"
+# %% check="schedule_base" raises="KeyError TypeError ValueError"
 generator = check.rng()
 schedulers = mytorch.optim.lr_scheduler
 rates = generator.permutation(generator.uniform([0.1, 1.1], [0.9, 2.0])).round(2)
@@ -950,7 +950,7 @@ class ExponentialAverage:
         ### END SOLUTION
 
 
-# %% check="schedule_average"
+# %% check="schedule_average" raises="RuntimeError"
 generator = check.rng()
 decay = float(generator.choice([0.5, 0.75, 0.9]))
 torch.manual_seed(check.seed())

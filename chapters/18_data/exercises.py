@@ -383,7 +383,7 @@ def collate_leaves():
     """
 
 
-# %% check="data_collate"
+# %% check="data_collate" raises="KeyError RuntimeError TypeError"
 generator = check.rng()
 collate = mytorch.utils.data.default_collate
 Point = namedtuple("Point", ["x", "label"])

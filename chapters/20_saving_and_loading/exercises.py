@@ -125,7 +125,7 @@ def unpickle():
     """
 
 
-# %% check="saving_unpickle"
+# %% check="saving_unpickle" raises="EOFError UnpicklingError"
 generator = check.rng()
 numbers = [int(each) for each in generator.integers(-(2**40), 2**40, 3)] + [int(generator.integers(0, 256)), 70000, -1]
 words = ["".join(generator.choice(list("abcxyzäö"), 4)) for _ in range(3)]

@@ -764,7 +764,7 @@ def run_onnx():
     """Run a model on arrays, in the order of its inputs; the list of its outputs. The weights are not written to."""
 
 
-# %% check="export_runtime"
+# %% check="export_runtime" raises="ValueError"
 generator = check.rng()
 runtime, messages = mytorch.onnx.runtime, mytorch.onnx.messages
 message = mytorch.onnx.protobuf.message
@@ -1067,7 +1067,7 @@ def snapshot(model, example) -> bytes:
     ### END STUB
 
 
-# %% check="export_repair_snapshot"
+# %% check="export_repair_snapshot" raises="NotImplementedError"
 generator = check.rng()
 mytorch.manual_seed(check.seed() % 1000)
 layers = mytorch.nn

@@ -99,7 +99,7 @@ def features():
     """
 
 
-# %% check="features_context"
+# %% check="features_context" raises="AttributeError ZeroDivisionError"
 generator = check.rng()
 layers, numbers = mytorch.nn, generator.normal(size=(5, 3)).round(3)
 mytorch.manual_seed(check.seed())
@@ -585,7 +585,7 @@ def grad_cam():
     """
 
 
-# %% check="features_grad_cam"
+# %% check="features_grad_cam" raises="RuntimeError"
 generator = check.rng()
 layers = mytorch.nn
 mytorch.manual_seed(check.seed())

@@ -115,7 +115,7 @@ def __exit__():
     """
 
 
-# %% check="sixteen_autocast"
+# %% check="sixteen_autocast" raises="KeyError"
 mytorch.manual_seed(check.seed())
 mode, functional = mytorch.amp.autocast_mode, mytorch.nn.functional
 rows, columns = (int(each) for each in check.rng().integers(3, 6, size=2))
@@ -466,7 +466,7 @@ def update():
     """
 
 
-# %% check="sixteen_scaler"
+# %% check="sixteen_scaler" raises="AssertionError RuntimeError ValueError"
 generator = check.rng()
 slopes = generator.uniform(0.5, 2.0, size=3).round(2)
 scale, interval = float(2.0 ** generator.integers(6, 10)), int(generator.integers(2, 4))

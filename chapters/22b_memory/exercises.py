@@ -113,7 +113,7 @@ def backward():
     """
 
 
-# %% check="memory_checkpoint"
+# %% check="memory_checkpoint" raises="KeyError RuntimeError"
 source = mytorch.utils.checkpoint
 rows, width = (int(each) for each in check.rng().integers(3, 6, size=2))
 mytorch.manual_seed(check.seed())

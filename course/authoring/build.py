@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 
 from course.authoring import execute, jitter, minutes, notebook, places, rebuild
 from course.authoring.assemble import as_of, read
+from course.authoring.exceptions import exceptions
 from course.authoring.notebook import OURS, v4
 from course.authoring.parts import PartError
 from course.authoring.source import Cell, SourceError, read_cells, read_exercises
@@ -212,6 +213,7 @@ async def _exercises(course: Course, target: Course, path: Path, stored: bool) -
             check = next(cell for cell in kept if cell.metadata.get("check") == error.exercise)
             raise check.error(str(error)) from error
     _refuse_warnings(built, kept)
+    _refuse_undeclared_exceptions(built, kept)
     _refuse_machine_text(built, kept, course)
     notebook.scroll_long_outputs(built)
     exercises = notebook.learners(built, mistakes)
@@ -242,6 +244,15 @@ def _refuse_warnings(built: NotebookNode, cells: list[Cell]) -> None:
         for output in made.get("outputs", []):
             if output.get("name") == "stderr":
                 raise cell.error(f"the reference writes to stderr: {output['text'].strip()}")
+
+
+def _refuse_undeclared_exceptions(built: NotebookNode, cells: list[Cell]) -> None:
+    for cell, made in zip(cells, built.cells, strict=True):
+        for output in made.get("outputs", []) if cell.role == "check" else []:
+            if bundle.MIME in output.get("data", {}):
+                found = exceptions(output.data[bundle.MIME]["values"])
+                declared = sorted(str(cell.metadata.get("raises", "")).split())
+                cell.expect(found == declared, f"its values hold exceptions: {found}; raises= declares {declared}")
 
 
 def _difference(course: Course, old: Path, new: Path) -> str:

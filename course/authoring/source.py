@@ -122,7 +122,17 @@ def read_exercises(path: Path) -> Source:
     by_name: dict[str, Exercise] = {}
     for cell in source.cells:
         cell.expect(sum(key in cell.metadata for key in _OUR_KEYS) <= 1, "a cell has one role")
-        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "part", "spoils", "tags", "hidden"}
+        unknown = set(cell.metadata) - {
+            *_OUR_KEYS,
+            "kind",
+            "points",
+            "replaces",
+            "part",
+            "spoils",
+            "raises",
+            "tags",
+            "hidden",
+        }
         cell.expect(not unknown, f"unknown cell metadata: {', '.join(sorted(unknown))}")
         if cell.role in ("", "setup"):
             continue
