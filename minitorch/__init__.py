@@ -187,9 +187,9 @@ for _name, _method in METHODS.items():
 
 
 _SUBMODULES = (
-    "accelerator", "amp", "backends", "cpu", "cuda", "distributed", "distributions", "func", "futures", "hub", "jit",
-    "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization", "special", "testing",
-    "utils", "version", "viz",
+    "accelerator", "amp", "backends", "cpu", "cuda", "distributed", "distributions", "func", "futures", "fx", "hub",
+    "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization", "special",
+    "testing", "utils", "version", "viz",
 )  # fmt: skip
 
 
