@@ -455,6 +455,7 @@ for stage in (net.conv1, pool, net.conv2, pool):
 print("computed", computed, " measured", measured)
 
 shares = {}
+pictures.assign({"layers: 1": "data", "layers: 3": "weight", "layers: 10": "gradient"})
 for depth in (1, 3, 10):
     x = pixels = torch.zeros(1, 1, 31, requires_grad=True)
     for _ in range(depth):
