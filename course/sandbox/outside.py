@@ -26,7 +26,7 @@ import psutil
 
 from course.authoring.assemble import REFUSED
 from course.learner.kernel import MATPLOTLIB, plain_environment
-from course.sandbox import cgroup, landlock, namespaces, seccomp
+from course.sandbox import cgroup, landlock, namespaces, reaper, seccomp
 
 PACKAGES = "/course"  # where the given packages are in the sandbox
 TEMPORARY = "/tmp"
@@ -174,7 +174,7 @@ def process(
             command, folder = [*_bubblewrap(packages, limits, nests), *python], "/"
             place, work = PACKAGES, TEMPORARY
         else:
-            command, folder = [*(_landlock(packages, name) if has_landlock() else []), *python], name
+            command, folder = [*_reaper(), *(_landlock(packages, name) if has_landlock() else []), *python], name
             place, work = str(packages), name
         environment = plain_environment(work) | {"PYTHONPATH": place, _TOKEN: token} | variables
         if groups:
@@ -239,6 +239,11 @@ def _landlock(packages: Path, work: str) -> list[str]:
         "write": [work, os.devnull],
     }
     return [sys.executable, "-I", "-S", str(landlock.__file__), json.dumps(rules)]
+
+
+def _reaper() -> list[str]:
+    """The start of a command whose processes all end with this one; nothing where the kernel isn't Linux."""
+    return [sys.executable, "-I", "-S", str(reaper.__file__)] if sys.platform == "linux" else []
 
 
 def _around(folder: Path, hidden: list[Path]) -> Iterator[Path]:
