@@ -173,7 +173,7 @@ def grade(
     from course.learner import names
     from course.reports.gradebook import Rules
     from course.reports.gradescope import NotGradedError
-    from course.reports.table import Targets, print_report, progress_bar, write_reports
+    from course.reports.table import Targets, print_report, progress, write_reports
     from course.sandbox import outside
 
     if not any(course.solutions.glob("*.ipynb")):
@@ -200,7 +200,7 @@ def grade(
 
     if not (resume or notebooks(paths)):
         raise click.UsageError(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}, or in a folder below")
-    bar, moved = progress_bar(paths)
+    bar, moved = progress(paths, before)
 
     def keep(report: Report) -> None:
         if json_path is not None:

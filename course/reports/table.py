@@ -18,6 +18,7 @@ from course.reports.gradebook import Rules, entries, with_assignments
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
+from course.reports.printable import printable_path
 from course.sandbox.outside import description
 
 _WITH_TABLES = 10  # submissions; the tables of a class would scroll away
@@ -86,13 +87,30 @@ def write_reports(report: Report, course: Course, targets: Targets, rules: Rules
         write_atomically(targets.gradescope, to_gradescope(one_students, report.seed))
 
 
-def progress_bar(paths: Iterable[Path]) -> tuple[Progress, Callable[[Report], None]]:
-    """A bar on stderr, shown on a terminal alone, and what moves it."""
-    console = Console(stderr=True)
+def progress(paths: Iterable[Path], before: Report | None = None) -> tuple[Progress, Callable[[Report], None]]:
+    """What says on stderr how far a grade is: a bar on a terminal, elsewhere a line for each submission.
+
+    Args:
+        paths: what is graded.
+        before: what a grade that goes on has already.
+
+    Returns:
+        The bar, to be held open meanwhile, and what takes the report so far.
+    """
+    console, told = Console(stderr=True), {id(result): result for result in (before.submissions if before else [])}
+    every = len({*map(printable_path, notebooks(paths)), *(result.path for result in told.values())})
     columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console, disable=not console.is_terminal)
-    task = bar.add_task("grading", total=len(notebooks(paths)))
-    return bar, lambda report: bar.update(task, completed=len(report.submissions))
+    task = bar.add_task("grading", total=every)
+
+    def moved(report: Report) -> None:
+        bar.update(task, completed=len(report.submissions))
+        new = {id(result): result for result in report.submissions if id(result) not in told}
+        told.update(new)
+        for result in () if console.is_terminal else new.values():
+            console.print(f"{len(report.submissions)} of {every} · {_headline(result)}", soft_wrap=True)
+
+    return bar, moved
 
 
 def _headline(result: Result) -> str:

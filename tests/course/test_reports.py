@@ -29,7 +29,7 @@ from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_name, write_html
 from course.reports.junit import to_junit
-from course.reports.table import Targets, print_report, write_reports
+from course.reports.table import Targets, print_report, progress, write_reports
 
 CHAPTER = "01_fixture"
 HOSTILE = "\x1b[31m</pre><script>alert(1)</script>\u202e&amp;\x07\x00\ud800\ufffe]]>{{ 7 * 7 }}"
@@ -382,17 +382,30 @@ def test_a_fault_of_the_machine_is_no_gradescope_result(course: Course, report: 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals are POSIX's")
-def test_the_progress_bar_is_shown_on_a_terminal_alone(course: Course, tmp_path: Path) -> None:
+def test_a_bar_moves_on_a_terminal_and_elsewhere_each_submission_is_a_line(course: Course, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "course", "--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "")
+    line = f"1 of 1 · {tmp_path / 'missing.ipynb'}: rejected (no such file)\n"
+    assert (done.returncode, done.stderr) == (1, line)
     terminal, end = os.openpty()
     shown = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=end, check=False, env={**os.environ, "TERM": "xterm"}
     )
     os.close(end)
-    assert (b"1/1" in os.read(terminal, 10_000), b"1/1" in shown.stdout) == (True, False)
+    told = os.read(terminal, 10_000)
+    assert (b"1/1" in told, b"1 of 1" in told, b"1/1" in shown.stdout) == (True, False, False)
     os.close(terminal)
+
+
+def test_a_grade_that_goes_on_tells_what_is_new(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    held, new, again = Result("a.ipynb"), Result("b.ipynb"), Result("a.ipynb", reason="no such file")
+    _, moved = progress([tmp_path / "b.ipynb"], Report(5, [held]))
+    for submissions in ([held], [held, new], [again, new]):
+        moved(Report(5, submissions))
+    assert capsys.readouterr().err.splitlines() == [
+        "2 of 2 · b.ipynb: rejected",
+        "2 of 2 · a.ipynb: rejected (no such file)",
+    ]
 
 
 def test_a_class_is_printed_a_line_each(report: Report) -> None:
