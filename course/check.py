@@ -325,31 +325,10 @@ def _in_words(error: Exception, traceback: Any) -> str:
     cells = [frame.f_code.co_filename for frame in frames if frame.f_globals is _shell().user_ns]
     if exercise is None or exercise.kind.parts or len(set(cells)) > 1:  # the learner's own code raised
         return ""
-    told = f"{type(error).__name__}: {error}"
-    gave = _gave(exercise)
-    begun = (
-        f"{gave[0].upper()}{gave[1:]}; the check then failed with" if gave else "The check of your answer failed with"
-    )
-    return f"✗ Not yet.\n{begun} {told}"
-
-
-def _gave(exercise: practice.Exercise) -> str:
-    """What the answer's functions returned last before the check failed, and what its values are, in words."""
     names = {name: _shell().user_ns[name] for name in exercise.kind.names if name in _shell().user_ns}
-    codes = {value.__code__: name for name, value in names.items() if hasattr(value, "__code__")}
-    found = {name: ("is", value) for name, value in names.items() if not callable(value)}
-
-    def note(frame: Any, event: str, value: Any) -> None:
-        if event == "return" and frame.f_code in codes:
-            found[codes[frame.f_code]] = ("gave", value)
-
-    sys.setprofile(note)
-    try:
-        with redirect_stdout(io.StringIO()):
-            _alone(exercise, [])
-    finally:
-        sys.setprofile(None)
-    return ran.gave(found)
+    with redirect_stdout(io.StringIO()):
+        gave = ran.gave(names, lambda: _alone(exercise, []))
+    return f"✗ Not yet.\n{ran.failed(gave, f'{type(error).__name__}: {error}')}"
 
 
 def _setup_of(parts: list[str]) -> list[str]:

@@ -1,9 +1,11 @@
 """What ran in a learner's kernel, and which of it is the answer to an exercise: the last attempt, also a broken one."""
 
 import re
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import FrameType, FunctionType
 from typing import Any
 
 from course.authoring.cells import syntax_error
@@ -65,13 +67,36 @@ def setup_missing(exercise: Exercise, runs: Iterable[Run]) -> list[str]:
     return [text for text in exercise.setup if text not in texts]
 
 
-def gave(names: dict[str, Any]) -> str:
-    """What the learner's functions returned and their values are, as the beginning of a sentence."""
-    return " and ".join(f"your `{name}` {verb} {_article(kind)}" for name, (verb, kind) in names.items())
+def gave(names: Mapping[str, Any], check: Callable[[], object]) -> str:
+    """What the learner's functions returned last and their values are, as the beginning of a sentence.
+
+    Args:
+        names: what the check takes of the answer.
+        check: runs the check once more, whatever it raises.
+    """
+    codes = {value.__code__: name for name, value in names.items() if isinstance(value, FunctionType)}
+    found = {name: ("is", value) for name, value in names.items() if not callable(value)}
+
+    def note(frame: FrameType, event: str, value: Any) -> None:
+        if event == "return" and frame.f_code in codes:
+            found[codes[frame.f_code]] = ("gave", value)
+
+    sys.setprofile(note)
+    try:
+        check()
+    finally:
+        sys.setprofile(None)
+    return " and ".join(f"your `{name}` {verb} {_article(value)}" for name, (verb, value) in found.items())
+
+
+def failed(gave: str, error: str) -> str:
+    """What to say where a check could not work with an answer."""
+    begun = f"{gave[0].upper()}{gave[1:]}; the check then" if gave else "The check of your answer"
+    return f"{begun} failed with {error}"
 
 
 def _article(value: Any) -> str:
     if value is None:
         return "None"
     name = type(value).__name__
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[:1].lower() in {*'aeiou'} else 'a'} {name}"

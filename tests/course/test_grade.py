@@ -187,7 +187,8 @@ def test_a_solution_that_raises_stops_no_other(result: Callable[[str], Result]) 
 
 def test_marks_in_the_learners_text_skip_nothing(result: Callable[[str], Result]) -> None:
     assert statuses(result("marks")) == ["error", "passed", "error", "passed"]
-    assert messages(result("marks"))[0] == "TypeError: 'int' object is not iterable"
+    told = "Your `prediction` is an int; the check then failed with TypeError: 'int' object is not iterable"
+    assert messages(result("marks"))[0] == told
     assert messages(result("marks"))[2] == "the solution cell: ZeroDivisionError: division by zero"
 
 
