@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Exercises · Normalization, dropout and modes
-# Eight exercises, 20 points. Four of them add to your library: batch norm twice, layer norm and RMS norm, and dropout. They run
-# inside a file of `mytorch`. The names that a task or a docstring mentions are there; import anything else in the cell.
+# # Exercises · Normalization, dropout and modes There are eight exercises with 20 points. Four of them add to your
+# library: batch norm twice, layer norm with RMS norm, and dropout. Your functions run inside a file of `mytorch`,
+# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -23,7 +23,7 @@ import minitorch as torch
 # bn.eval()(torch.tensor([[100.0], [200.0]]))
 # print(bn.running_mean.item(), bn.running_var.item())
 # ```
-# Which two numbers are printed (with one decimal)? Set `prediction` to a list of two numbers; don't run the code first.
+# Which two numbers are printed, to one decimal? Set `prediction` to a list of two numbers before you run the code.
 
 # %% solution="norm_predict_statistics"
 ### BEGIN SOLUTION
@@ -34,91 +34,95 @@ prediction = [0.2, 1.7]
 check.show({"ten times the statistics": [round(10 * float(each)) for each in prediction]}, secret=True)
 
 # %% [markdown] hint="norm_predict_statistics"
-# Which of the two calls changes the statistics? And where do they start?
+# Which of the two calls updates the running statistics, and which values do they start from?
 
 # %% [markdown] hint="norm_predict_statistics"
-# They start at mean 0 and variance 1, and move by a tenth towards the batch's.
+# The running mean starts at 0 and the running variance at 1, and each of them moves a tenth of the way towards the
+# batch's value.
 
 # %% [markdown] hint="norm_predict_statistics"
-# The mean of 0 and 4 is 2. The variance that is stored is the unbiased one: the squares of the distances sum to 8, over
-# n − 1 = 1.
+# The mean of 0 and 4 is 2. The running variance uses the unbiased estimate, in which the squared distances sum to 8
+# and are divided by n − 1 = 1.
 
 # %% mutant="norm_predict_statistics"
 # The other momentum
-# A momentum of 0.1 is the share of the new batch, not of the old statistics: 0.9 · 0 + 0.1 · 2.
+# With a momentum of 0.1 the new batch counts for a tenth, not the old statistics: 0.9 · 0 + 0.1 · 2.
 prediction = [1.8, 7.3]
 
 # %% mutant="norm_predict_statistics"
 # The biased variance
-# The batch is normalized by the biased variance, 4. The running variance takes the unbiased one, 8.
+# The batch itself is normalized by the biased variance, 4, but the running variance is updated with the unbiased one,
+# 8.
 prediction = [0.2, 1.3]
 
 # %% mutant="norm_predict_statistics"
 # The batch itself
-# After one batch the statistics have gone a tenth of the way: they start at 0 and 1.
+# After one batch the running statistics have moved only a tenth of the way from their initial values, 0 and 1.
 prediction = [2.0, 8.0]
 
 # %% mutant="norm_predict_statistics"
 # The batch itself, with the biased variance
-# After one batch the statistics have gone a tenth of the way: they start at 0 and 1. And the variance that is stored is
-# the unbiased one, 8.
+# After one batch the running statistics have moved only a tenth of the way from their initial values, 0 and 1. In
+# addition, the running variance is updated with the unbiased estimate, 8.
 prediction = [2.0, 4.0]
 
 # %% mutant="norm_predict_statistics"
 # The other momentum, with the biased variance
-# A momentum of 0.1 is the share of the new batch: 0.9 · 0 + 0.1 · 2. And the variance that is stored is the unbiased one, 8.
+# With a momentum of 0.1 the new batch counts for a tenth: 0.9 · 0 + 0.1 · 2. In addition, the running variance is
+# updated with the unbiased estimate, 8.
 prediction = [1.8, 3.7]
 
 # %% mutant="norm_predict_statistics"
 # Counts the second batch
-# In evaluation the statistics are used and stay as they are.
+# In evaluation mode the running statistics are used, but they aren't updated.
 prediction = [15.2, 501.5]
 
 # %% mutant="norm_predict_statistics"
 # Counts the second batch, with the biased variance
-# In evaluation the statistics are used and stay as they are. And the variance that is stored is the unbiased one.
+# In evaluation mode the running statistics are used, but they aren't updated. In addition, the running variance is
+# updated with the unbiased estimate.
 prediction = [15.2, 251.2]
 
 # %% mutant="norm_predict_statistics"
 # A variance that starts at 0
-# The running mean starts at 0, but the running variance at 1: 0.9 · 1 + 0.1 · 8.
+# The running mean starts at 0, but the running variance starts at 1: 0.9 · 1 + 0.1 · 8.
 prediction = [0.2, 0.8]
 
 # %% mutant="norm_predict_statistics"
 # A biased variance that starts at 0
-# The running variance starts at 1, and what is stored is the unbiased variance, 8: 0.9 · 1 + 0.1 · 8.
+# The running variance starts at 1, and it is updated with the unbiased estimate, 8: 0.9 · 1 + 0.1 · 8.
 prediction = [0.2, 0.4]
 
 # %% mutant="norm_predict_statistics"
 # No change at all
-# A new layer is in training mode, so its first call moves the statistics. Nothing needs a backward pass.
+# A new layer is in training mode, so its first call already updates the statistics, without any backward pass.
 prediction = [0.0, 1.0]
 
 
 # %% [markdown] exercise="norm_batch_norm" kind="core" points="2 1 1" part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:batch_statistics mytorch.nn.normalization:update"
 # ### Exercise 2 · Batch norm
-# Write the function behind `BatchNorm1d` and `BatchNorm2d`, the statistics of a batch, and the update of the running ones.
-# Start `batch_norm` with `check_channels(input, running_mean, running_var, weight, bias, training)`. The three functions
-# are scored one by one, each with the other two as they should be.
+# Write the function behind `BatchNorm1d` and `BatchNorm2d`, together with the function that computes a batch's
+# statistics and the one that updates the running statistics. `batch_norm` begins with `check_channels(input,
+# running_mean, running_var, weight, bias, training)`. Each of the three functions is scored separately, while the
+# other two are the reference's.
 #
-# The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics
-# record no history and stay in the memory that they have.
+# Autograd derives the backward pass, provided that you let the gradient flow through the batch's mean and variance.
+# The running statistics must not record any history, and they stay in the same memory.
 
 
 # %% docstrings="norm_batch_norm"
 def batch_norm():
-    """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
+    """Normalizes each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
 
-    In training, mean and variance are the batch's, the variance with correction 0. The running
-    statistics, if there are any, move towards the batch's: `update(running, new, momentum)`. There the
-    new variance has correction 1. `batch_statistics(input)` gives all three.
-    In evaluation the running statistics are used, and stay as they are.
-    Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
-    the channels.
+    In training mode, mean and variance are those of the batch, and the variance has correction 0. If there
+    are running statistics, `update(running, new, momentum)` moves them towards the batch's values, where the
+    new variance has correction 1. `batch_statistics(input)` returns all three. In evaluation mode the running
+    statistics are used and stay unchanged. Either of weight and bias may be None. `per_channel(v,
+    input.ndim)` reshapes a tensor of shape (C,) so that it broadcasts along the channels.
 
     Raises:
-        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all
-            but the last two).
+            ValueError, RuntimeError: the arguments don't fit together (raised by `check_channels`, which
+        takes all but the last two).
 
     Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
     """
@@ -174,23 +178,24 @@ check.show(
 )
 
 # %% [markdown] hint="norm_batch_norm"
-# The mean of a channel goes over all dimensions but the second: `(0, *range(2, input.ndim))`. A tensor with one number per
-# channel needs the shape (C, 1, ...) to broadcast along the input: `per_channel(v, input.ndim)`.
+# A channel's mean is taken over all dimensions except the second, `(0, *range(2, input.ndim))`. To broadcast along
+# the input, a tensor with one value per channel needs the shape (C, 1, ...), which `per_channel(v, input.ndim)` gives
+# it.
 
 # %% [markdown] hint="norm_batch_norm"
-# In training: normalize by the first two of the batch's statistics, `input.mean(dims)` and `input.var(dims,
-# correction=0)`; then move the running ones towards the first and the third. In evaluation mean and variance are simply
-# the running ones.
+# In training mode, normalize by the first two of the batch's statistics, `input.mean(dims)` and `input.var(dims,
+# correction=0)`, and then move the running statistics towards the first and the third. In evaluation mode, mean and
+# variance are simply the running ones.
 
 # %% [markdown] hint="norm_batch_norm"
-# `update`: under `no_grad()`, `running.copy_(...)` takes the sum of both, each times its share. `momentum` is the share of
-# the new value, which is detached. The formula of `batch_norm`:
-# `(input - mean) * (var + eps).rsqrt()`, all `per_channel`; then weight and bias, where they aren't None.
+# In `update`, `running.copy_(...)` under `no_grad()` takes the sum of the old and the new value, each times its
+# share; `momentum` is the share of the new value, which is detached. `batch_norm` computes `(input - mean) * (var +
+# eps).rsqrt()`, with each factor passed through `per_channel`, and then applies weight and bias if they aren't None.
 
 
 # %% mutant="norm_batch_norm"
 # The mean of the batch dimension alone
-# For rows that is right. In images a channel's mean goes over height and width, too.
+# This is correct for rows, but in images a channel's mean is also taken over height and width.
 def batch_statistics(input):
     rest = tuple(range(1, input.ndim - 1))
     mean, var, unbiased = input.mean(0), input.var(0, correction=0), input.var(0)
@@ -199,7 +204,8 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Normalizes by the unbiased variance
-# The batch is normalized by its own variance, with correction 0. Only the running one estimates that of the data.
+# A batch is normalized by its own variance with correction 0. Only the running variance, which estimates the variance
+# of the data, uses correction 1.
 def batch_statistics(input):
     dims = (0, *range(2, input.ndim))
     return input.mean(dims), input.var(dims), input.var(dims)
@@ -207,7 +213,7 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Stores the biased variance
-# The output is right. What is stored as the variance of the data should have correction 1.
+# The output is correct, but the running variance estimates the variance of the data, so it should have correction 1.
 def batch_statistics(input):
     dims = (0, *range(2, input.ndim))
     return input.mean(dims), input.var(dims, correction=0), input.var(dims, correction=0)
@@ -215,7 +221,8 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Exchanges the two variances
-# The batch is normalized by the second, with correction 0. The third, which is stored, has correction 1.
+# A batch is normalized by the second value, which has correction 0, while the third, which is stored, has correction
+# 1.
 def batch_statistics(input):
     dims = (0, *range(2, input.ndim))
     return input.mean(dims), input.var(dims), input.var(dims, correction=0)
@@ -223,15 +230,16 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Takes the statistics for constants
-# The output is right, but mean and variance were detached: the gradient of the input lacks the two paths through them.
+# The output is correct, but mean and variance were detached, so the gradient of the input lacks the two paths through
+# them.
 def batch_statistics(input):
     dims, plain = (0, *range(2, input.ndim)), input.detach()
     return plain.mean(dims), plain.var(dims, correction=0), plain.var(dims)
 
 
 # %% mutant="norm_batch_norm"
-# Knows rows and images alone
-# BatchNorm1d also takes (N, C, L): three dimensions. The mean goes over all of them but dimension 1.
+# Handles rows and images only
+# BatchNorm1d also accepts three dimensions, (N, C, L), and the mean is taken over all of them except dimension 1.
 def batch_statistics(input):
     dims = (0, 2, 3) if input.ndim == 4 else (0,)
     found = input.mean(dims), input.var(dims, correction=0), input.var(dims)
@@ -240,7 +248,7 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # All dimensions but the last
-# In rows the last dimension is that of the channels. In (N, C, L) and (N, C, H, W) it is dimension 1.
+# Only in rows is the last dimension that of the channels. In (N, C, L) and (N, C, H, W) the channels are dimension 1.
 def batch_statistics(input):
     flat = input.reshape(-1, input.shape[1])
     return flat.mean(0), flat.var(0, correction=0), flat.var(0)
@@ -248,8 +256,8 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Adds eps to the standard deviation
-# eps is under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the
-# variance small.
+# eps belongs under the root: √(var + eps). Outside the root it makes hardly any difference at 1e-5, but it does where
+# eps is large or the variance is small.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
@@ -265,8 +273,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 # %% mutant="norm_batch_norm"
-# Notes the variance it normalizes by
-# The running variance estimates that of all the data, so it moves towards the one with correction 1.
+# Stores the variance it normalizes by
+# The running variance estimates the variance of all the data, so it moves towards the estimate with correction 1.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
@@ -283,7 +291,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Normalizes by the variance it stores
-# The batch is normalized by its own variance, with correction 0. The one with correction 1 is only stored.
+# A batch is normalized by its own variance with correction 0, while the variance with correction 1 is only stored.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
@@ -300,7 +308,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Normalizes by the running statistics in training, too
-# In training the batch's own mean and variance are used. The running ones are only stored, for evaluation.
+# In training mode the batch's own mean and variance are used. The running ones are only stored, for use in
+# evaluation.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var, unbiased = batch_statistics(input)
@@ -317,7 +326,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Moves the statistics in evaluation
-# In evaluation the running statistics are used, and stay as they are.
+# In evaluation mode the running statistics are used, but they aren't updated.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var, unbiased = batch_statistics(input)
@@ -334,7 +343,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Adds the bias only where there is a weight
-# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
+# Weight and bias are separate arguments, and either of them may be None, so test each one separately.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
@@ -353,8 +362,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Refuses nothing
-# The numbers are right, but one value per channel has no variance, and other arguments don't fit together either. Call
-# `check_channels` first.
+# The values are correct, but a channel with a single value has no variance, and there are other arguments that don't
+# fit together. Call `check_channels` first.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     mean, var = running_mean, running_var
     if training:
@@ -370,23 +379,24 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # The momentum of an optimizer
-# Here the momentum is the share of what is new: running · (1 - momentum) + new · momentum.
+# In batch norm, the momentum is the weight of the new value: running · (1 - momentum) + new · momentum.
 def update(running, new, momentum):
     with no_grad():
         running.copy_(running * momentum + new.detach() * (1 - momentum))
 
 
 # %% mutant="norm_batch_norm"
-# Gives the statistics other memory
-# The numbers are right, but `.data = ...` moves the tensor to other memory. A state dict that was taken before doesn't
-# follow. Write into it: `copy_`.
+# Moves the statistics to new memory
+# The values are correct, but `.data = ...` moves the tensor to new memory, so a state dict that was taken earlier no
+# longer follows. Write into the tensor with `copy_`.
 def update(running, new, momentum):
     running.data = running * (1 - momentum) + new.detach() * momentum
 
 
 # %% mutant="norm_batch_norm"
-# Gives the name a new tensor
-# Inside the function `running` now means another tensor; the layer's own stays as it was. Write into it: `copy_`.
+# Rebinds the name to a new tensor
+# Inside the function, `running` now names another tensor, and the layer's own stays as it was. Write into it with
+# `copy_`.
 def update(running, new, momentum):
     with no_grad():
         running = running * (1 - momentum) + new.detach() * momentum
@@ -394,14 +404,14 @@ def update(running, new, momentum):
 
 # %% mutant="norm_batch_norm"
 # Records the update
-# The numbers are right, but the statistics now have a history: they keep the graph of every batch alive.
+# The values are correct, but the running statistics now have a history, which keeps the graph of every batch alive.
 def update(running, new, momentum):
     running.copy_(running * (1 - momentum) + new * momentum)
 
 
 # %% mutant="norm_batch_norm"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     from minitorch.nn import functional
 
@@ -410,35 +420,36 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% [markdown] exercise="norm_layer_norm" kind="core" points="2 1" part="mytorch.nn.normalization:layer_norm mytorch.nn.normalization:rms_norm"
 # ### Exercise 3 · Layer norm and RMS norm
-# Write the same formula within each sample: mean and variance go over the last dimensions, those of `normalized_shape`.
-# `rms_norm` leaves out the mean and the bias, and divides by the root mean square. Start both with
-# `check_ending(input, normalized_shape)`. The machine epsilon of an input's type is `float(np.finfo(input.dtype.numpy).eps)`.
+# Apply the same formula within each sample, where mean and variance are taken over the last dimensions, those of
+# `normalized_shape`. `rms_norm` has neither a mean nor a bias, and it divides by the root mean square. Both functions
+# begin with `check_ending(input, normalized_shape)`. The machine epsilon of an input's dtype is
+# `float(np.finfo(input.dtype.numpy).eps)`.
 
 
 # %% docstrings="norm_layer_norm"
 def layer_norm():
-    """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
+    """Normalizes each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
 
-    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None.
-    The variance has correction 0. Training and evaluation are the same.
+    `normalized_shape` is the shape of these dimensions, and also that of weight and bias, each of which may
+    be None. The variance has correction 0. Training and evaluation mode give the same result.
 
     Raises:
-        RuntimeError: the input doesn't end with these dimensions (by
-            `check_ending(input, normalized_shape)`).
+            RuntimeError: the input's last dimensions aren't these (raised by `check_ending(input,
+        normalized_shape)`).
 
     Source: Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450
     """
 
 
 def rms_norm():
-    """Divide each sample by its root mean square over the last dimensions: input / √(mean(input²) + eps) · weight.
+    """Divides each sample by its root mean square over the last dimensions: input / √(mean(input²) + eps) · weight.
 
-    `normalized_shape` is the shape of these dimensions. The weight has it too, or is None. An `eps` of None is
-    the machine epsilon of the input's type. (PyTorch and the solution convert 16-bit inputs to float32 first, and
-    take its epsilon. You don't have to.)
+    `normalized_shape` is the shape of these dimensions, and also that of the weight unless it is None. An
+    `eps` of None means the machine epsilon of the input's dtype. (PyTorch and the solution first convert
+    16-bit inputs to float32 and use its epsilon, which you don't have to do.)
 
     Raises:
-        RuntimeError: the input doesn't end with these dimensions.
+            RuntimeError: the input's last dimensions aren't these.
 
     Source: Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467
     """
@@ -499,21 +510,21 @@ check.show(
 )
 
 # %% [markdown] hint="norm_layer_norm"
-# With one dimension in `normalized_shape`, the mean goes over dimension −1; with two, over −2 and −1. How do you write
-# that for any number?
+# If `normalized_shape` has one dimension, the mean is taken over dimension −1, and if it has two, over −2 and −1. How
+# do you write that for any number of dimensions?
 
 # %% [markdown] hint="norm_layer_norm"
-# `dims = tuple(range(-len(normalized_shape), 0))`. Keep these dimensions in the mean (`keepdim=True`), so that it
-# broadcasts. Weight and bias broadcast by themselves: they have the shape of the end.
+# Use `dims = tuple(range(-len(normalized_shape), 0))`, and keep these dimensions in the mean (`keepdim=True`) so that
+# it broadcasts. Weight and bias broadcast without help, because their shape is that of the last dimensions.
 
 # %% [markdown] hint="norm_layer_norm"
-# `distance = input - input.mean(dims, keepdim=True)`, and the variance is the mean of `distance * distance`, over n. Then
-# `distance * (var + eps).rsqrt()`.
+# With `distance = input - input.mean(dims, keepdim=True)`, the variance is the mean of `distance * distance`, which
+# divides by n. The result is `distance * (var + eps).rsqrt()`, to which weight and bias are applied.
 
 
 # %% mutant="norm_layer_norm"
 # The last dimension only
-# With two dimensions in normalized_shape, each sample has one mean over both.
+# If `normalized_shape` has two dimensions, each sample has a single mean over both of them.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     distance = input - input.mean(-1, keepdim=True)
@@ -525,7 +536,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # The unbiased variance
-# x.var() divides by n - 1. Layer norm divides by n: correction 0.
+# `x.var()` divides by n - 1, while layer norm divides by n (correction 0).
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = tuple(range(-len(normalized_shape), 0))
@@ -537,7 +548,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Takes the statistics for constants
-# The output is right, but mean and variance were detached: the gradient of the input lacks the two paths through them.
+# The output is correct, but mean and variance were detached, so the gradient of the input lacks the two paths through
+# them.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims, plain = tuple(range(-len(normalized_shape), 0)), input.detach()
@@ -550,7 +562,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Counts dimensions from the front
-# Dimension 0 is the batch. The dimensions to normalize are the last ones.
+# Dimension 0 is the batch, whereas the dimensions to normalize are the last ones.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = tuple(range(len(normalized_shape)))
@@ -563,7 +575,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Adds eps to the standard deviation
-# Nearly right, but eps is added to the standard deviation, and it belongs under the root.
+# This is nearly correct, but eps is added to the standard deviation, whereas it belongs under the root.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = tuple(range(-len(normalized_shape), 0))
@@ -576,7 +588,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # One or two dimensions
-# normalized_shape may have any number of dimensions: three, too.
+# `normalized_shape` may have any number of dimensions, three as well.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = -1 if len(normalized_shape) == 1 else (-2, -1)
@@ -589,8 +601,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # All dimensions but the first
-# normalized_shape says how many of the last dimensions share a mean. Of (N, T, C) with (C,) each of the N · T rows has
-# a mean of its own.
+# `normalized_shape` says which of the last dimensions share a mean. For an input (N, T, C) and (C,), each of the N ·
+# T rows has its own mean.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = tuple(range(1, input.ndim))
@@ -603,7 +615,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Adds the bias only where there is a weight
-# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
+# Weight and bias are separate arguments, and either of them may be None, so test each one separately.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims = tuple(range(-len(normalized_shape), 0))
@@ -618,7 +630,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Refuses nothing
-# The numbers are right. But an input with another ending has to be refused: call `check_ending` first.
+# The values are correct, but an input whose last dimensions differ has to be rejected: call `check_ending` first.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     dims = tuple(range(-len(normalized_shape), 0))
     distance = input - input.mean(dims, keepdim=True)
@@ -630,7 +642,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # RMS norm subtracts the mean
-# That is layer norm without a bias. RMS norm divides by the root mean square of the numbers as they are.
+# That is layer norm without a bias. RMS norm divides by the root mean square of the values without subtracting their
+# mean.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     dims = tuple(range(-len(normalized_shape), 0))
@@ -642,7 +655,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # Divides by the norm
-# The sum of the squares grows with the number of features. RMS norm takes their mean.
+# The sum of the squares grows with the number of features, so RMS norm takes their mean.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     square = (input * input).sum(tuple(range(-len(normalized_shape), 0)), keepdim=True)
@@ -652,7 +665,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # One eps for all types
-# The default is the machine epsilon of the input's type: 1.2e-7 for float32, 2.2e-16 for float64.
+# The default is the machine epsilon of the input's dtype, which is 1.2e-7 for float32 and 2.2e-16 for float64.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     square = (input * input).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
@@ -662,7 +675,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # Takes an eps of 0 for none
-# `eps or ...` replaces 0, too. Ask `is None`.
+# `eps or ...` also replaces 0, because 0 is falsy. Test `eps is None` instead.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     square = (input * input).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
@@ -672,7 +685,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # Takes the root mean square for a constant
-# The output is right, but the divisor was detached: the gradient lacks the path through it.
+# The output is correct, but the divisor was detached, so the gradient lacks the path through it.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     plain = input.detach()
@@ -683,7 +696,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # RMS norm over the last dimension only
-# With two dimensions in normalized_shape, each sample has one root mean square over both.
+# If `normalized_shape` has two dimensions, each sample has a single root mean square over both of them.
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     check_ending(input, normalized_shape)
     square = (input * input).mean(-1, keepdim=True)
@@ -693,7 +706,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 # %% mutant="norm_layer_norm"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     from minitorch.nn import functional
 
@@ -702,20 +715,20 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% [markdown] exercise="norm_dropout" kind="core" points="1 2" part="mytorch.nn.dropout:dropout mytorch.nn.dropout:dropout_noise"
 # ### Exercise 4 · Dropout
-# Write dropout, and the noise that it multiplies its input by. `bernoulli(probability, size)` gives a NumPy array of
-# booleans, each True with this probability; `new(array, device)` makes a tensor of an array, and `x.dtype.numpy` is
-# NumPy's name for the type of x. `copy_(x, y)` overwrites x with y and returns x: that is for `inplace=True`. A p below
-# 0 or above 1 is refused in both modes, in PyTorch's words: "dropout probability has to be between 0 and 1, but got
-# 1.5".
+# Write dropout and the noise that it multiplies its input by. `bernoulli(probability, size)` returns a NumPy array of
+# booleans, each of which is True with this probability. `new(array, device)` makes a tensor of an array, and
+# `x.dtype.numpy` is NumPy's name for the dtype of x. For `inplace=True` there is `copy_(x, y)`, which overwrites x
+# with y and returns x. A p below 0 or above 1 is rejected in both modes with PyTorch's message: "dropout probability
+# has to be between 0 and 1, but got 1.5".
 #
-# To draw PyTorch's random numbers, ask `bernoulli` for what is *kept*.
+# To draw the same random numbers as PyTorch, ask `bernoulli` for the elements that are *kept*.
 
 
 # %% docstrings="norm_dropout"
 def dropout():
-    """In training, zero each number with probability p and divide the others by 1 - p.
+    """In training, zeroes each element with probability p and divides the others by 1 - p.
 
-    In evaluation, or if p is 0, the input itself is returned. Nothing is drawn if p is 0 or 1.
+    In evaluation, or if p is 0, the input itself is returned. No random numbers are drawn if p is 0 or 1.
     `inplace` writes the result into the input and returns it.
 
     Raises:
@@ -771,42 +784,44 @@ check.show(
 )
 
 # %% [markdown] hint="norm_dropout"
-# Dropout is a product with noise that doesn't depend on x: then the gradient is right by itself. Which two values does the
-# noise have?
+# Dropout is a product of x and noise that doesn't depend on x, so autograd already computes the correct gradient.
+# Which two values does the noise have?
 
 # %% [markdown] hint="norm_dropout"
-# `bernoulli(1 - p, x.shape)` is True where a number is kept. Divided by `1 - p` it is the noise; give it the type of x
-# (`.astype(x.dtype.numpy)`) before you make a tensor of it.
+# `bernoulli(1 - p, x.shape)` is True where an element is kept, and dividing it by `1 - p` gives the noise. Convert it
+# to the dtype of x with `.astype(x.dtype.numpy)` before you make a tensor of it.
 
 # %% [markdown] hint="norm_dropout"
-# In `dropout`: first the error for p; then `return input` if not training or p is 0; then the noise, which is plain 0.0 if
-# p is 1; then the product, and `copy_(input, result)` if in place.
+# `dropout` first raises the error for an invalid p, and returns `input` if it isn't training or p is 0. Then comes
+# the noise, which is plain 0.0 if p is 1, and the product; if `inplace` is set, finish with `copy_(input, result)`.
 
 
 # %% mutant="norm_dropout"
 # Doesn't scale
-# What is kept has to grow by 1 / (1 - p). Otherwise the mean is smaller in training than in evaluation.
+# The elements that are kept must be scaled by 1 / (1 - p). Otherwise the mean is smaller in training than in
+# evaluation.
 def dropout_noise(x, p):
     return new(bernoulli(1 - p, x.shape).astype(x.dtype.numpy), x.device)
 
 
 # %% mutant="norm_dropout"
 # Draws what is dropped
-# The probabilities are right, but the random numbers are used the other way round: another pattern than PyTorch's for the same seed.
+# The probabilities are correct, but the random numbers are compared the other way round, so the pattern differs from
+# PyTorch's for the same seed.
 def dropout_noise(x, p):
     return new((~bernoulli(p, x.shape) / (1 - p)).astype(x.dtype.numpy), x.device)
 
 
 # %% mutant="norm_dropout"
 # Keeps with probability p
-# p is the probability to be zeroed. This keeps a number with probability p.
+# p is the probability that an element is zeroed, whereas here it is the probability that it is kept.
 def dropout_noise(x, p):
     return new((bernoulli(p, x.shape) / p).astype(x.dtype.numpy), x.device)
 
 
 # %% mutant="norm_dropout"
 # Scales in evaluation
-# That was the original paper's way. PyTorch scales in training, and in evaluation returns the tensor itself.
+# The original paper scaled in evaluation. PyTorch scales in training, and in evaluation it returns the tensor itself.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -820,7 +835,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Forgets inplace
-# With `inplace=True` the result is written into the input, and the input is what comes back.
+# With `inplace=True` the result is written into the input, and the input itself is returned.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -831,14 +846,14 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Noise of another type
-# A boolean divided by a number is float64 in NumPy, and a float32 tensor times float64 noise is float64.
+# In NumPy a boolean divided by a number is float64, and a float32 tensor times float64 noise is float64 as well.
 def dropout_noise(x, p):
     return new(bernoulli(1 - p, x.shape) / (1 - p), x.device)
 
 
 # %% mutant="norm_dropout"
 # Divides by zero at p = 1
-# With p = 1 nothing is kept, and 0 / 0 is nan. PyTorch multiplies by zeros, and draws nothing.
+# With p = 1 nothing is kept, and 0 / 0 is nan. PyTorch multiplies by zeros and doesn't draw any random numbers.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -850,22 +865,22 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Noise that is always float32
-# float32 noise makes float32 of a float16 tensor. Ask for the type of x: `x.dtype.numpy`.
+# float32 noise turns a float16 tensor into float32. Use the dtype of x, `x.dtype.numpy`.
 def dropout_noise(x, p):
     return new((bernoulli(1 - p, x.shape) / (1 - p)).astype("float32"), x.device)
 
 
 # %% mutant="norm_dropout"
 # Noise on the CPU
-# Without a device `new` makes a tensor on the default one, and x may be on a GPU: `new(array, x.device)`.
+# Without a device, `new` makes a tensor on the default device, but x may be on a GPU: `new(array, x.device)`.
 def dropout_noise(x, p):
     return new((bernoulli(1 - p, x.shape) / (1 - p)).astype(x.dtype.numpy))
 
 
 # %% mutant="norm_dropout"
-# Gives the input other memory
-# The numbers are right, but `.data = ...` moves the tensor to other memory. A view of it doesn't follow. Write into it:
-# `copy_`.
+# Moves the input to new memory
+# The values are correct, but `.data = ...` moves the tensor to new memory, and a view of it doesn't follow. Write
+# into the tensor with `copy_`.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -880,8 +895,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Writes in place under no_grad
-# The numbers are right, but nothing recorded the product: the gradient doesn't see what was dropped. `copy_` has to be
-# recorded.
+# The values are correct, but the product wasn't recorded, so the gradient ignores which elements were dropped.
+# Autograd has to record `copy_`.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -898,7 +913,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Forgets inplace where p is 1
-# With p = 1 and `inplace=True` the zeros are written into the input, too.
+# With p = 1 and `inplace=True`, the zeros are written into the input as well.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -912,7 +927,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Refuses only what is above 1
-# A probability isn't negative either.
+# A probability can't be negative either.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -923,8 +938,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 # %% mutant="norm_dropout"
-# Looks at p in training only
-# PyTorch refuses such a p in evaluation, too: the test comes before the first return.
+# Checks p in training only
+# PyTorch rejects such a p in evaluation as well, so the check comes before the first return.
 def dropout(input, p=0.5, training=True, inplace=False):
     if not training or p == 0:
         return input
@@ -935,8 +950,9 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 # %% mutant="norm_dropout"
-# Draws first, looks at the mode later
-# Evaluating between two steps must not change the random numbers of the next step. Return before anything is drawn.
+# Draws first, checks the mode later
+# Evaluating between two steps must not change the random numbers of the next step, so return before anything is
+# drawn.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -948,7 +964,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def dropout(input, p=0.5, training=True, inplace=False):
     from minitorch.nn import functional
 
@@ -957,15 +973,15 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% [markdown] exercise="norm_fold" kind="build" points=2
 # ### Exercise 5 · Fold a batch norm away
-# In evaluation a batch norm is a fixed scale and shift for each channel. After a linear layer it can be folded into it:
-# before a model is shipped, `bn(linear(x))` becomes one `Linear`. Write the function that makes it. `linear` has a weight
-# (out, in), and a bias or None; `bn` is in evaluation mode and has weight, bias, `running_mean`, `running_var` and `eps`.
-# Neither layer may change.
+# In evaluation mode, batch norm is a fixed scale and shift for each channel. If it follows a linear layer, it can be
+# folded into that layer, so that a model can be shipped with one `Linear` instead of `bn(linear(x))`. Write the
+# function that builds this layer. `linear` has a weight of shape (out, in) and a bias or None; `bn` is in evaluation
+# mode and has a weight, a bias, `running_mean`, `running_var` and `eps`. Leave both given layers unchanged.
 
 
 # %% solution="norm_fold"
 def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear:
-    """One linear layer that computes bn(linear(x)) as in evaluation mode."""
+    """A single linear layer that computes bn(linear(x)), with `bn` in evaluation mode."""
     ### BEGIN SOLUTION
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -999,23 +1015,23 @@ for has_bias in (True, False):
         f"output, bias {has_bias}": made(x).detach(),
         f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and not bn.training,
     }
-check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and what they compute.")
+check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and their outputs.")
 
 # %% [markdown] hint="norm_fold"
-# Write down `bn(y)` with y = w·x + b, and collect what is multiplied by x and what isn't.
+# Write out `bn(y)` with y = w·x + b, and separate the terms that contain x from those that don't.
 
 # %% [markdown] hint="norm_fold"
-# With `scale = bn.weight / (bn.running_var + bn.eps).sqrt()`: bn(y) = (y − running_mean) · scale + bn.bias. A scale
-# belongs to an output, so it multiplies a row of the weight.
+# With `scale = bn.weight / (bn.running_var + bn.eps).sqrt()`, bn(y) = (y − running_mean) · scale + bn.bias. Each
+# output has its own scale, so the scale multiplies the rows of the weight.
 
 # %% [markdown] hint="norm_fold"
-# `weight = linear.weight * scale[:, None]` and `bias = (b - bn.running_mean) * scale + bn.bias`, with 0 for a missing b.
-# Copy both into a new `Linear`, under `no_grad`.
+# `weight = linear.weight * scale[:, None]` and `bias = (b - bn.running_mean) * scale + bn.bias`, where a missing b
+# counts as 0. Copy both into a new `Linear` under `no_grad`.
 
 
 # %% mutant="norm_fold"
 # Forgets the old bias
-# The old bias goes through the batch norm like everything else: it is scaled and shifted, too.
+# The old bias passes through the batch norm like the rest of the output, so it is scaled and shifted as well.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -1040,7 +1056,7 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # Forgets the batch norm's weight
-# After the division each channel is multiplied by `bn.weight`, which belongs to the scale.
+# After the division each channel is multiplied by `bn.weight`, so this weight is part of the scale.
 def folded(linear, bn):
     with torch.no_grad():
         scale = 1 / (bn.running_var + bn.eps).sqrt()
@@ -1053,7 +1069,7 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # Leaves eps out
-# Batch norm divides by √(var + eps). Without eps the scale is too large.
+# Batch norm divides by √(var + eps), so without eps the scale is too large.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / bn.running_var.sqrt()
@@ -1066,7 +1082,8 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # Changes the layer itself
-# The numbers are right, but the given layer was overwritten: batch norm after it would be applied twice.
+# The values are correct, but the given layer was overwritten, and a batch norm that follows it would be applied
+# twice.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -1078,7 +1095,8 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # Writes into the old bias
-# `bias -= ...` and `scale *= ...` write into the layer's own parameter. Make new tensors: `bias - bn.running_mean`.
+# `bias -= ...` and `scale *= ...` write into the layer's own parameter. Create new tensors instead, as in `bias -
+# bn.running_mean`.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -1092,7 +1110,7 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # No bias where there was none
-# The batch norm has a shift of its own, so the folded layer needs a bias even if the linear layer had none.
+# The batch norm adds a shift of its own, so the folded layer needs a bias even if the linear layer had none.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -1106,7 +1124,7 @@ def folded(linear, bn):
 
 # %% mutant="norm_fold"
 # Divides by the variance
-# Batch norm divides by the standard deviation: the root of var + eps.
+# Batch norm divides by the standard deviation, which is the root of var + eps.
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps)
@@ -1119,21 +1137,21 @@ def folded(linear, bn):
 
 # %% [markdown] exercise="norm_repair_leak" kind="repair" points=3
 # ### Exercise 6 · Statistics that leak
-# Somebody wrote a small normalization layer. It trains, but memory grows with every step, and copying the best model
-# fails:
+# A colleague wrote a small normalization layer. It trains, but the memory grows with every step, and copying the best
+# model fails:
 #
 # ```text
 # >>> best = copy.deepcopy(model)
 # RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. ...
 # ```
 #
-# Repair the layer. A state dict that was taken before a step must see the new values after it, and in both modes the
-# gradients of the input must stay as they are.
+# Fix the layer. A state dict that was taken before a step must show the new values after it, and the gradients of the
+# input must stay as they are in both modes.
 
 
 # %% solution="norm_repair_leak"
 class Centre(torch.nn.Module):
-    """Subtracts the mean of each column: in training that of the batch, in evaluation the running one."""
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
 
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1191,20 +1209,21 @@ check.show(
 )
 
 # %% [markdown] hint="norm_repair_leak"
-# Print `layer.running` after one call. What stands at the end of the output that a plain buffer doesn't have?
+# Print `layer.running` after one call. What does the end of the output show that a plain buffer doesn't have?
 
 # %% [markdown] hint="norm_repair_leak"
-# It has a `grad_fn`: the running mean depends on the mean, the mean on x, and so on to all earlier batches. The update is
-# bookkeeping; it must not be recorded.
+# It has a `grad_fn`, because the running mean depends on the batch's mean, that mean on x, and so on back to all
+# earlier batches. The update is bookkeeping, so it must not be recorded.
 
 # %% [markdown] hint="norm_repair_leak"
-# Put the update under `torch.no_grad()`. And write into the buffer (`mul_`, `add_` or `copy_`) instead of giving the name
-# a new tensor, so that others who hold it see it.
+# Put the update under `torch.no_grad()`. Write into the buffer (`mul_`, `add_` or `copy_`) instead of rebinding the
+# name to a new tensor, so that everything else that holds the buffer sees the new values.
 
 
 # %% mutant="norm_repair_leak"
 # Detaches the mean for everything
-# No history any more, but x - mean now treats the mean as a constant: the gradient of the input has changed.
+# There is no history any more, but x - mean now treats the mean as a constant, which changes the gradient of the
+# input.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1221,7 +1240,8 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Makes a new tensor
-# No history any more, but the name gets a new tensor at each step, and a state dict that was taken before keeps the old one.
+# There is no history any more, but each step rebinds the name to a new tensor, so a state dict that was taken earlier
+# keeps the old values.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1238,7 +1258,8 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Writes in place, but records it
-# The buffer is the same tensor now, and still carries the graph of every batch: the update has to be under `no_grad`.
+# The buffer stays the same tensor now, but it still carries the graph of every batch. The update has to be under
+# `no_grad`.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1255,7 +1276,7 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Updates in evaluation, too
-# In evaluation the running mean is used and stays as it is. Here every call moves it.
+# In evaluation mode the running mean is used but not updated, whereas here every call moves it.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1271,7 +1292,7 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Runs everything under no_grad
-# Nothing is recorded any more, not even the subtraction: no gradient reaches the input.
+# Now nothing is recorded, not even the subtraction, so no gradient reaches the input.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1288,9 +1309,9 @@ class Centre(torch.nn.Module):
 
 
 # %% mutant="norm_repair_leak"
-# Gives the buffer other memory
-# No history any more, but `.data = ...` moves the buffer to other memory. A state dict that was taken before doesn't
-# follow. Write into it: `copy_`.
+# Moves the buffer to new memory
+# There is no history any more, but `.data = ...` moves the buffer to new memory, so a state dict that was taken
+# earlier no longer follows. Write into the buffer with `copy_`.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1307,7 +1328,7 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Evaluates under no_grad
-# Evaluation mode doesn't mean that nobody wants gradients. Only the update must not be recorded.
+# Gradients may be needed in evaluation mode as well. Only the update must not be recorded.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1326,7 +1347,7 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Adds before it multiplies
-# The share of the new batch is multiplied by 1 - momentum, too. First shrink what is old, then add what is new.
+# Here the new batch's share is multiplied by 1 - momentum as well. First scale the old value, then add the new one.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1344,14 +1365,15 @@ class Centre(torch.nn.Module):
 
 # %% [markdown] exercise="norm_measure_dropout" kind="measure" points=2
 # ### Exercise 7 · What dropout does to the mean square
-# Dropout keeps the mean. What about the mean *square*, which the next layer's sums depend on? Write the experiment: by what
-# factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the `dropout` and the numbers that you are
-# given, and return a Python number. The check then tries several p, and a function that isn't dropout at all.
+# Dropout preserves the mean. But what happens to the mean *square*, which determines the size of the next layer's
+# sums? Write the experiment: by what factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the
+# `dropout` and the values that you are given, and return a Python number. The check then tries several p, and also a
+# function that isn't dropout at all.
 
 
 # %% solution="norm_measure_dropout"
 def growth(dropout, x: torch.Tensor, p: float) -> float:
-    """The mean square after dropout over the mean square before."""
+    """The mean square after dropout, divided by the mean square before."""
     ### BEGIN SOLUTION
     return (dropout(x, p).square().mean() / x.square().mean()).item()
     ### END SOLUTION
@@ -1368,25 +1390,26 @@ check.show(
         "centred": {str(p): growth(drop, centred, p) for p in (0.0, 0.2, 0.5, 0.75)},
         "shifted": {str(p): growth(drop, shifted, p) for p in (0.2, 0.5)},
         "constant": growth(drop, torch.full((1_000_000,), 3.0), 0.5),
-        "x + p in place of dropout": growth(lambda x, p: x + p, shifted, 0.5),
+        "x + p instead of dropout": growth(lambda x, p: x + p, shifted, 0.5),
     },
     rtol=0.02,
     text="The growth of the mean square, by p. Compare it with 1 / (1 - p).",
 )
 
 # %% [markdown] hint="norm_measure_dropout"
-# What happens to the square of a number that is kept? How often is it kept?
+# What happens to the square of an element that is kept, and how often is an element kept?
 
 # %% [markdown] hint="norm_measure_dropout"
-# Compute the mean square before and after and divide. Do it with one call of dropout on all the numbers.
+# Compute the mean square before and after, and divide. A single call of dropout on all the values is enough.
 
 # %% [markdown] hint="norm_measure_dropout"
-# `dropout(x, p).square().mean() / x.square().mean()`, as a Python number. Expect (1 − p) · (1 / (1 − p))².
+# The measurement is `dropout(x, p).square().mean() / x.square().mean()`, converted to a Python number. Expect about
+# (1 − p) · (1 / (1 − p))².
 
 
 # %% mutant="norm_measure_dropout"
 # Compares variances
-# The variance subtracts the mean's share. For numbers whose mean isn't 0 it grows by another factor.
+# The variance subtracts the square of the mean. For values whose mean isn't 0, it grows by a different factor.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     before = x.var()
     return (dropout(x, p).var() / (before + 1e-12)).item()
@@ -1394,14 +1417,14 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 
 # %% mutant="norm_measure_dropout"
 # Takes the root
-# That is how the root mean square grows.
+# This is the factor for the root mean square, which is the root of the one that the task asks for.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (dropout(x, p).square().mean() / x.square().mean()).sqrt().item()
 
 
 # %% mutant="norm_measure_dropout"
-# Looks at what is kept alone
-# The zeros belong to the mean, too. Among the kept numbers the growth is 1 / (1 - p)².
+# Averages over the kept elements only
+# The zeros belong to the mean as well. Among the kept elements alone the factor is 1 / (1 - p)².
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     dropped = dropout(x, p)
     return (dropped[dropped != 0].square().mean() / x.square().mean()).item()
@@ -1409,59 +1432,62 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 
 # %% mutant="norm_measure_dropout"
 # Computes the formula
-# That is what to expect of dropout. A measurement calls the function that it is given, whatever that does.
+# That is what to expect of dropout. A measurement calls the function that it is given, whatever that function does.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return 1 / (1 - p)
 
 
 # %% mutant="norm_measure_dropout"
 # Compares means
-# The mean stays: that is what the scaling is for. The question is the mean of the squares.
+# Dropout preserves the mean, which is the purpose of the scaling. The question is about the mean of the squares.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (dropout(x, p).mean() / x.mean()).item()
 
 
 # %% mutant="norm_measure_dropout"
-# Takes other numbers
-# For dropout the factor is the same for any numbers, but not for every function. Measure with the x that you are given.
+# Measures with other values
+# For dropout the factor is the same for all values, but that isn't so for every function. Measure with the x that you
+# are given.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return dropout(torch.ones_like(x), p).square().mean().item()
 
 
 # %% mutant="norm_measure_dropout"
 # The mean of the ratios
-# That is the mean of how much each square grows. The question is how much their mean grows: a ratio of two means.
+# This is the mean of the factors by which the single squares grow. The question is how much their mean grows, which
+# is a ratio of two means.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (dropout(x, p) / x).square().mean().item()
 
 
 # %% mutant="norm_measure_dropout"
 # Upside down
-# The mean square after dropout is divided by the one before it.
+# The ratio is upside down: divide the mean square after dropout by the one before it.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (x.square().mean() / dropout(x, p).square().mean()).item()
 
 
 # %% [markdown] exercise="norm_module_state" kind="core" points=2 part="mytorch.nn.normalization:BatchNorm.__init__"
 # ### Exercise 8 · What a batch norm has
-# A layer with two parameters, three buffers, and options that leave some of them out. Make them: their names are the keys in
-# the state dict of every saved batch norm, and a name that is registered with None stays free for a tensor that is loaded later.
-# Begin with `super().__init__()`. `tensor(0, dtype=int64)` is a whole number as a tensor.
+# A batch norm layer has two parameters, three buffers, and options that omit some of them. Create them in the
+# constructor. Their names are the keys in the state dict of every saved batch norm, and a name that is registered
+# with None stays reserved for a tensor that is loaded later. Begin with `super().__init__()`; `tensor(0,
+# dtype=int64)` makes an integer tensor.
 
 
 # %% docstrings="norm_module_state"
 def __init__():
-    """The options become attributes of the same names, and then:
+    """Stores the options as attributes of the same names, and registers:
 
-    | name | kind | at first | None unless |
+    | name | kind | initial value | None unless |
     |---|---|---|---|
     | `weight` | parameter | ones | `affine` |
     | `bias` | parameter | zeros | `affine` |
     | `running_mean` | buffer | zeros | `track_running_stats` |
     | `running_var` | buffer | ones | `track_running_stats` |
-    | `num_batches_tracked` | buffer | 0, int64, without dimensions | `track_running_stats` |
+    | `num_batches_tracked` | buffer | 0, a 0-d int64 tensor | `track_running_stats` |
 
-    All but the last have `num_features` numbers. What isn't there is registered, too, as None.
+    All except the last have `num_features` elements. A tensor that is omitted is registered as None.
     """
 
 
@@ -1472,7 +1498,7 @@ nn = mytorch.nn
 
 
 def told(make):
-    """All that a layer has: tensors by name, what requires gradients, empty names, and how it prints."""
+    """All that a layer has: tensors by name, which require gradients, names without a tensor, and its printed form."""
     made = []
     problem = check.error(lambda: made.append(make()))
     if problem is not None:
@@ -1509,30 +1535,30 @@ check.show(
     {
         "plain": told(lambda: nn.BatchNorm1d(features)),
         "options by name": told(lambda: nn.BatchNorm2d(features, eps=0.1, momentum=None)),
-        "options by place": told(lambda: nn.BatchNorm2d(features, 0.01, 0.3, False, True)),
+        "options by position": told(lambda: nn.BatchNorm2d(features, 0.01, 0.3, False, True)),
         "no weight and bias": told(lambda: nn.BatchNorm1d(features, affine=False)),
         "no statistics": told(lambda: nn.BatchNorm1d(features, track_running_stats=False)),
-        "a buffer that comes later": check.error(loaded) or loaded(),
+        "a buffer that is loaded later": check.error(loaded) or loaded(),
         "after a batch": check.error(trained) or trained(),
     },
-    text="What batch norms with several options have.",
+    text="The parameters, buffers and attributes of batch norms with several options.",
 )
 
 # %% [markdown] hint="norm_module_state"
-# Attributes can only be assigned after `super().__init__()`. Which of the five tensors does an optimizer have to see?
+# Attributes can only be assigned after `super().__init__()`. Which of the five tensors does an optimizer need to see?
 
 # %% [markdown] hint="norm_module_state"
-# `self.register_parameter(name, Parameter(ones(num_features)) if affine else None)` and `self.register_buffer(name, …)`.
-# `self.weight = None` would make an ordinary attribute.
+# Use `self.register_parameter(name, Parameter(ones(num_features)) if affine else None)` and
+# `self.register_buffer(name, …)`. A plain `self.weight = None` would make an ordinary attribute instead.
 
 # %% [markdown] hint="norm_module_state"
-# Five calls: parameters "weight" and "bias"; buffers "running_mean" (zeros), "running_var" (ones) and "num_batches_tracked",
-# `tensor(0, dtype=int64) if track_running_stats else None`.
+# There are five calls: the parameters "weight" and "bias", and the buffers "running_mean" (zeros), "running_var"
+# (ones) and "num_batches_tracked", which is `tensor(0, dtype=int64) if track_running_stats else None`.
 
 
 # %% mutant="norm_module_state"
 # Statistics as parameters
-# An optimizer moves parameters. Running statistics aren't trained: they are buffers.
+# An optimizer updates parameters. Running statistics aren't trained, so they are buffers.
 def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
     super().__init__()
     self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -1546,8 +1572,8 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
 
 
 # %% mutant="norm_module_state"
-# Leaves names out
-# A name that isn't registered is an ordinary attribute: a tensor that is assigned to it later isn't saved.
+# Omits the names
+# A name that isn't registered is an ordinary attribute, so a tensor that is assigned to it later isn't saved.
 def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
     super().__init__()
     self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -1565,7 +1591,7 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
 
 # %% mutant="norm_module_state"
 # Starts at variance 0
-# In evaluation, a variance of 0 would blow up everything that a layer without training sees: the running variance starts at 1.
+# In evaluation mode a running variance of 0 would blow up the output of an untrained layer, so it starts at 1.
 def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
     super().__init__()
     self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -1579,8 +1605,8 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
 
 
 # %% mutant="norm_module_state"
-# Counts in floating-point numbers
-# The number of batches is a whole number, int64: PyTorch saves and loads it as one.
+# Counts in floating point
+# The number of batches is an integer (int64), and PyTorch saves and loads it as one.
 def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
     super().__init__()
     self.num_features, self.eps, self.momentum = num_features, eps, momentum
