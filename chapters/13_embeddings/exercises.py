@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Exercises · Embeddings
-# The lookup, its gradient and the layer for `mytorch`; neighbours for a whole batch; an initialization that does harm; and
-# how long optimizers remember a word. In exercises 2 to 4 you write for `mytorch`; elsewhere `torch` is minitorch. Your
-# functions run inside a file of `mytorch`, which has `np`. What a task or a docstring mentions is there, too; import
-# anything else in the cell.
+# In this notebook you write the lookup, its gradient and the layer for `mytorch`; a search for nearest neighbours
+# that takes a whole batch; a corrected initialization; and an experiment on how long optimizers keep moving a word
+# that no longer occurs. In exercises 2 to 4 your functions run inside a file of `mytorch`, which has `np` and all
+# names that a task or a docstring mentions; import anything else in the cell itself. In the other exercises `torch`
+# is minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -17,7 +18,7 @@ from course import check
 
 
 def pick(rng, *choices):
-    """One of the choices, drawn."""
+    """One of the choices, drawn at random."""
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -33,7 +34,7 @@ from minitorch import nn
 # weights = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 # (layer(words).squeeze(1) * weights).sum().backward()
 # ```
-# Set `prediction` to the five numbers of `layer.weight.grad`, as integers. Write them down without running the code.
+# Set `prediction` to the five elements of `layer.weight.grad`, as integers, before you run the code.
 
 # %% solution="embedding_predict_gradient"
 ### BEGIN SOLUTION
@@ -47,62 +48,63 @@ prediction = [6, 5, 0, 2, 0]
 check.show({"prediction": [int(each) for each in prediction]}, secret=True)
 
 # %% [markdown] hint="embedding_predict_gradient"
-# Go through the six places one by one. To which row does the gradient of each place go?
+# Go through the six positions one by one. To which row of the table does the gradient of each position go?
 
 # %% [markdown] hint="embedding_predict_gradient"
-# The gradient of place k is `weights[k]`. Two places have word 1.
+# The gradient of position k is `weights[k]`, and word 1 occurs at two positions.
 
 # %% [markdown] hint="embedding_predict_gradient"
-# `padding_idx=-1` counts from the back: it is row 4. That row gets nothing.
+# `padding_idx=-1` counts from the end, so it is row 4, which receives no gradient.
 
 # %% mutant="embedding_predict_gradient"
 # The last write wins
-# Word 1 stands in two places, and the gradients of both are added: 1 + 4.
+# Word 1 occurs at two positions, and the gradients of both are added: 1 + 4.
 prediction = [6, 4, 0, 2, 0]
 
 # %% mutant="embedding_predict_gradient"
 # No padding
-# `padding_idx=-1` means the last row, number 4. It gets no gradient.
+# `padding_idx=-1` means the last row, row 4, which receives no gradient.
 prediction = [6, 5, 0, 2, 8]
 
 # %% mutant="embedding_predict_gradient"
-# Counts the places
-# This is how often each word occurs. What flows back from each place is its weight in the sum.
+# Counts the positions
+# This is how often each word occurs. The gradient of each position is its weight in the sum.
 prediction = [1, 2, 0, 1, 0]
 
 # %% mutant="embedding_predict_gradient"
-# The mean of the places
-# Gradients of one row are added, not averaged, unless you say `scale_grad_by_freq=True`. (The mean is 2.5 here.)
+# The mean of the positions
+# The gradients of one row are added, not averaged, unless you pass `scale_grad_by_freq=True`. (Here the mean is 2.5.)
 prediction = [6, 2, 0, 2, 0]
 
 # %% mutant="embedding_predict_gradient"
 # Two slips
-# The gradients of two places with one word are added, 1 + 4; and `padding_idx=-1` means row 4, which gets no gradient.
+# The gradients of two positions with the same word are added, 1 + 4, and `padding_idx=-1` means row 4, which receives
+# no gradient.
 prediction = [6, 4, 0, 2, 5]
 
 # %% mutant="embedding_predict_gradient"
 # Padding is row 0
-# Padding is often number 0. Here it is −1, the last row: number 4.
+# The padding index is often 0, but here it is −1, which means the last row, row 4.
 prediction = [0, 5, 0, 2, 8]
 
 # %% [markdown] exercise="embedding_lookup" kind="core" points="2 1" part="mytorch.nn.embedding:embedding mytorch.nn.embedding:check_rows"
 # ### Exercise 2 · The lookup
-# Both functions get NumPy arrays. `embedding` asks `check_rows` first. The errors, in this order:
+# Both functions take NumPy arrays, and `embedding` calls `check_rows` first. The errors are raised in this order:
 #
-# - what `check_padding(padding_idx, rows)` raises, which is given; `rows` is `len(weight)`;
+# - whatever the provided `check_padding(padding_idx, rows)` raises, where `rows` is `len(weight)`;
 # - `RuntimeError`, "'weight' must be 2-D";
-# - the error that `wrong_type(input.dtype)` makes, which is given, if the indices are neither int64 nor int32;
-# - `IndexError`, "index out of range in self", also for negative indices. An empty array is in range.
+# - the error that the provided `wrong_type(input.dtype)` returns, if the indices are neither int64 nor int32;
+# - `IndexError`, "index out of range in self", for negative indices as well. An empty array is never out of range.
 
 
 # %% docstrings="embedding_lookup"
 def embedding():
-    """The rows of a table that `input` names: (...) and (rows, width) to (..., width). Arrays, here.
+    """Looks up the rows of a table that `input` names: arrays (...) and (rows, width) give (..., width).
 
-    `check_rows` raises the errors. The row `padding_idx` gets no gradient.
+    `check_rows` raises the errors. The row `padding_idx` receives no gradient.
 
     Raises:
-        IndexError: there is no such row.
+            IndexError: an index has no row in the table.
     """
 
 
@@ -144,23 +146,24 @@ values |= {"padding is looked up": found, "its gradient": table.grad}
 copied = lookup(ids, table).detach()
 copied.fill_(-1)
 values["the table, after a write into a result"] = table.detach()
-check.show(values, text="What is found in the table, or the error.")
+check.show(values, text="The rows that are found, or the error.")
 
 # %% [markdown] hint="embedding_lookup"
-# NumPy's square brackets take an array of integers of any shape. Two of the wrong inputs they would accept, or refuse in
-# their own words: which?
+# NumPy's indexing accepts an integer array of any shape. Which of the invalid inputs would it accept as well, and
+# which would it reject with a message of its own?
 
 # %% [markdown] hint="embedding_lookup"
-# In `check_rows`: `check_padding`, then `weight.ndim`, then `input.dtype not in (np.int64, np.int32)`, then the range.
+# `check_rows` tests four things in turn: `check_padding`, `weight.ndim`, `input.dtype not in (np.int64, np.int32)`,
+# and then the range.
 
 # %% [markdown] hint="embedding_lookup"
-# `input.min()` of an empty array raises, so ask `input.size` first:
-# `if input.size and not (input.min() >= 0 and input.max() < len(weight))`. The lookup itself is `weight[input]`.
+# `input.min()` of an empty array raises an error, so test `input.size` first: `if input.size and not (input.min() >=
+# 0 and input.max() < len(weight))`. The lookup itself is `weight[input]`.
 
 
 # %% mutant="embedding_lookup"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def embedding(input, weight, padding_idx=None):
     import minitorch
 
@@ -170,7 +173,7 @@ def embedding(input, weight, padding_idx=None):
 
 # %% mutant="embedding_lookup"
 # Counts negative indices from the back
-# NumPy does so, but an embedding refuses them: a negative number of a word is a bug.
+# NumPy allows negative indices, but an embedding rejects them, because a negative word index is a bug.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -182,8 +185,8 @@ def check_rows(input, weight, padding_idx):
 
 
 # %% mutant="embedding_lookup"
-# Takes the number of rows for an index
-# Rows are counted from 0, so the last index is the number of rows minus 1.
+# Accepts the number of rows as an index
+# Rows are counted from 0, so the last valid index is the number of rows minus 1.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -196,7 +199,7 @@ def check_rows(input, weight, padding_idx):
 
 # %% mutant="embedding_lookup"
 # Only Long
-# Indices of 32 bits are accepted, too.
+# int32 indices are accepted as well.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -208,8 +211,8 @@ def check_rows(input, weight, padding_idx):
 
 
 # %% mutant="embedding_lookup"
-# Looks at the range first
-# The type comes first: numbers that are no indices have no range to be out of.
+# Checks the range first
+# The dtype is checked first, because values that aren't valid indices can't be out of range.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -222,7 +225,7 @@ def check_rows(input, weight, padding_idx):
 
 # %% mutant="embedding_lookup"
 # Any signed integers
-# Of the integers, only those of 64 and of 32 bits are accepted: int16 and int8 are refused.
+# Only int64 and int32 are accepted; other integer dtypes, such as int16 and int8, are rejected.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -234,8 +237,8 @@ def check_rows(input, weight, padding_idx):
 
 
 # %% mutant="embedding_lookup"
-# Asks for the padding last
-# The padding is looked at first, before the table's shape and the type of the indices.
+# Checks the padding last
+# The padding index is checked first, before the table's shape and the dtype of the indices.
 def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -248,7 +251,7 @@ def check_rows(input, weight, padding_idx):
 
 # %% mutant="embedding_lookup"
 # Zeros for padding
-# The row of padding is looked up like any other. It holds zeros only until something writes to it.
+# The padding row is looked up like any other. It contains zeros only until something writes to it.
 def embedding(input, weight, padding_idx=None):
     check_rows(input, weight, padding_idx)
     found = weight[input]
@@ -259,21 +262,22 @@ def embedding(input, weight, padding_idx=None):
 
 # %% [markdown] exercise="embedding_gradient" kind="core" points="2 1" part="mytorch.nn.embedding:embedding_backward mytorch.nn.embedding:without_padding"
 # ### Exercise 3 · The gradient finds its rows
-# `embedding_backward` gets arrays: `g` of shape (…, width) and `indices` of shape (…), any number of dimensions. No loop
-# over the words or the rows, and no matrix of one-hot vectors: the check counts the instructions that Python runs for 10
-# and for 1000 different words in a table with as many rows, and the memory that a table of 200,000 rows takes.
+# `embedding_backward` takes arrays: `g` of shape (…, width) and `indices` of shape (…), with any number of
+# dimensions. Use neither a loop over the words or the rows nor a matrix of one-hot vectors. The check counts the
+# instructions that Python executes for 10 and for 1000 different words in a table with as many rows, and it measures
+# the memory that a table of 200,000 rows takes.
 #
-# `without_padding` is the derivative of that. It gets tensors and is made of operations, so that autograd can differentiate it:
-# `embedding(indices, g)` is a lookup, and `x.masked_fill(mask, 0.0)` puts zeros where the mask is true. A `padding_idx`
-# may be negative in both functions.
+# `without_padding` is the derivative of that function. It takes tensors and is composed of operations, so that
+# autograd can differentiate it again: `embedding(indices, g)` is a lookup, and `x.masked_fill(mask, 0.0)` replaces
+# elements by zero where the mask is true. In both functions `padding_idx` may be negative.
 
 
 # %% docstrings="embedding_gradient"
 def embedding_backward():
-    """The gradient of a table: for each of its `rows` rows, the sum over the places that used it.
+    """The gradient of a table: each of its `rows` rows gets the sum over the positions that used it.
 
-    `g` has shape (..., width) and `indices` (...), both arrays; the result has shape (rows, width) and
-    the type of `g`. A row that nobody used is zero, and so is the row `padding_idx`.
+    `g` has shape (..., width) and `indices` (...), both arrays; the result has shape (rows, width) and the
+    dtype of `g`. A row that no position used is zero, and so is the row `padding_idx`.
     """
 
 
@@ -320,7 +324,7 @@ values["memory of more than ten tables"] = peak > 10 * large.nbytes
 
 
 def instructions(count):
-    """How many instructions Python runs for so many words and rows."""
+    """How many instructions Python executes for this number of words and rows."""
     seen = 0
 
     def see(frame, event, argument):
@@ -338,24 +342,25 @@ def instructions(count):
 
 
 values["a loop over words or rows"] = instructions(1000) - instructions(10) > 900
-check.show(values, text="Gradients of the table, for the words and the gradients of their places.")
+check.show(values, text="Gradients of the table, for the words and the gradients of their positions.")
 
 # %% [markdown] hint="embedding_gradient"
-# `result[indices] += g` loses repeats, as in the lesson's first cell. In chapter 04 you wrote `scatter_add`: what did it add
-# with?
+# `result[indices] += g` loses repeated indices, as in the lesson's first cell. Which function did the `scatter_add`
+# that you wrote in chapter 04 use to add?
 
 # %% [markdown] hint="embedding_gradient"
-# Make zeros of shape (rows, width) with the type of `g`: `np.zeros_like(g, shape=…)`. `np.add.at(result, indices, g)` adds
-# all of them, whatever the shape of `indices`. Finally, set the row of padding to 0.
+# Create zeros of shape (rows, width) with the dtype of `g`: `np.zeros_like(g, shape=…)`. `np.add.at(result, indices,
+# g)` adds all the gradients, whatever the shape of `indices`. Finally, set the padding row to 0.
 
 # %% [markdown] hint="embedding_gradient"
-# `without_padding`: the gradient of a sum at row i goes to each place that added to row i, which is a lookup. Places of
-# padding added nothing. The mask is `indices.eq(padding_idx % rows)`, with a dimension added at the end.
+# For `without_padding`: the gradient of a sum in row i goes to each position that contributed to row i, which is a
+# lookup. Positions with padding contributed nothing. The mask is `indices.eq(padding_idx % rows)`, with a dimension
+# added at the end.
 
 
 # %% mutant="embedding_gradient"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def embedding_backward(g, indices, rows, padding_idx):
     import minitorch
 
@@ -366,8 +371,9 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Loses repeats
-# NumPy reads all rows, adds, and writes them back. A row that is named twice is written twice, with one addition each.
+# Loses repeated indices
+# NumPy reads all rows, adds, and writes them back, so a row that occurs twice is written twice, with one addition
+# each.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     result[indices] += g
@@ -378,7 +384,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # Loops over the words
-# The values are right, but Python takes each word by itself. `np.add.at` goes over all of them in one call.
+# The values are correct, but Python handles each word separately, whereas one call of `np.add.at` adds all of them.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     for place, row in zip(indices.ravel(), g.reshape(-1, g.shape[-1]), strict=True):
@@ -390,7 +396,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # One-hot vectors
-# The values are right, but the matrix has as many elements as there are words times rows.
+# The values are correct, but the matrix has as many elements as the number of words times the number of rows.
 def embedding_backward(g, indices, rows, padding_idx):
     chosen = (np.arange(rows)[:, None] == indices.reshape(-1)).astype(g.dtype)
     result = chosen @ g.reshape(-1, g.shape[-1])
@@ -401,7 +407,8 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # Loops over the different words
-# The values are right, but Python takes each word by itself, if only once. `np.add.at` goes over all of them in one call.
+# The values are correct, but Python still handles each different word separately, whereas one call of `np.add.at`
+# adds all of them.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     for word in np.unique(indices):
@@ -413,7 +420,8 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # Writes zeros behind autograd's back
-# The values are right, but autograd doesn't see what is written through `data`, so the next derivative is wrong.
+# The values are correct, but autograd doesn't record what is written through `data`, so the next derivative is
+# incorrect.
 def without_padding(g, indices, rows, padding_idx):
     found = embedding(indices, g.clone())
     if padding_idx is not None:
@@ -422,8 +430,8 @@ def without_padding(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Divides by the number of places
-# That is `scale_grad_by_freq`. The gradient is the sum.
+# Divides by the number of positions
+# That is what `scale_grad_by_freq` does. The gradient itself is the sum.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     np.add.at(result, indices, g)
@@ -436,7 +444,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # Always float64
-# `np.zeros` gives float64 by default. The gradient should have the type of `g`.
+# `np.zeros` is float64 by default, but the gradient should have the dtype of `g`.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros((rows, g.shape[-1]))
     np.add.at(result, indices, g)
@@ -446,8 +454,8 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Takes padding 0 for no padding
-# `if padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+# Treats padding index 0 as no padding
+# `if padding_idx:` is false for 0, the most common padding index. Test `is not None` instead.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     np.add.at(result, indices, g)
@@ -458,14 +466,14 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 # %% mutant="embedding_gradient"
 # Forgets padding in the backward pass
-# Places of padding added nothing to the gradient, so nothing comes back to them.
+# Positions with padding contributed nothing to the gradient, so no gradient flows back to them.
 def without_padding(g, indices, rows, padding_idx):
     return embedding(indices, g)
 
 
 # %% mutant="embedding_gradient"
 # Compares with a negative number
-# Indices are never negative: -1 has to become the number of the last row, `padding_idx % rows`, first.
+# Indices are never negative, so convert -1 to the index of the last row first: `padding_idx % rows`.
 def without_padding(g, indices, rows, padding_idx):
     found = embedding(indices, g)
     return found if padding_idx is None else found.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0.0)
@@ -473,14 +481,16 @@ def without_padding(g, indices, rows, padding_idx):
 
 # %% [markdown] exercise="embedding_layer" kind="core" points="1 1 1" part="mytorch.nn.embedding:Embedding.__init__ mytorch.nn.embedding:Embedding.reset_parameters mytorch.nn.embedding:Embedding.from_pretrained"
 # ### Exercise 4 · The layer
-# `Embedding(num_embeddings, embedding_dim, padding_idx)` draws its table with `reset_parameters`, which can be called again
-# later and keeps the `Parameter`: an optimizer may hold it. `from_pretrained` draws nothing, not even numbers that are then thrown away: the random numbers that come after it
-# must be the same as without it. Its table shares memory with the tensor that it is given.
+# `Embedding(num_embeddings, embedding_dim, padding_idx)` initializes its table with `reset_parameters`, which may be
+# called again later and must keep the same `Parameter`, because an optimizer may hold it. `from_pretrained` shares
+# the memory of the tensor that it is given. It doesn't draw any random numbers, not even discarded ones, so the
+# generator gives the same numbers afterwards as if the method had not been called.
 #
-# The attributes are `num_embeddings`, `embedding_dim`, `padding_idx` and `weight`. A negative `padding_idx` is stored as the
-# row that it means. `check_padding(padding_idx, rows)` raises, `empty(rows, width)` makes a tensor, `normal_(tensor)` fills
-# it with normal numbers, and `Parameter(data, requires_grad)` is from chapter 09. `from_pretrained` is a `@classmethod`;
-# its first argument, `cls`, is the class.
+# The attributes are `num_embeddings`, `embedding_dim`, `padding_idx` and `weight`, and a negative `padding_idx` is
+# stored as the index of the row that it means. `check_padding(padding_idx, rows)` raises the errors, `empty(rows,
+# width)` creates a tensor, `normal_(tensor)` fills it with normally distributed values, and `Parameter(data,
+# requires_grad)` comes from chapter 09. `from_pretrained` is a `@classmethod`, whose first argument `cls` is the
+# class.
 
 # %% check="embedding_layer" raises="AssertionError"
 rng = check.rng()
@@ -533,24 +543,25 @@ for name, call in {
     "pretrained": lambda: Embedding.from_pretrained(table, padding_idx=rows),
 }.items():
     values[f"padding out of range, {name}"] = check.error(call)
-check.show(values, text="Layers, what they hold, and what they refuse.")
+check.show(values, text="Layers, their attributes and tables, and the inputs that they reject.")
 
 # %% [markdown] hint="embedding_layer"
-# `__init__`: first `super().__init__()`, in the form that works in a cell of its own: `super(Embedding, self).__init__()`.
-# Then the check, the attributes, a `Parameter` around `empty(rows, width)`, and `reset_parameters`.
+# `__init__` begins with `super().__init__()`, in the form that works in a cell of its own: `super(Embedding,
+# self).__init__()`. Then come the check, the attributes, a `Parameter` around `empty(rows, width)`, and
+# `reset_parameters`.
 
 # %% [markdown] hint="embedding_layer"
-# `reset_parameters` fills the table and then sets the row of padding to zero, through `self.weight.data`: autograd must not
-# see it.
+# `reset_parameters` fills the table and then sets the padding row to zero through `self.weight.data`, because
+# autograd must not record it.
 
 # %% [markdown] hint="embedding_layer"
-# `from_pretrained` needs an object whose `__init__` hasn't run, because that would draw: `layer = cls.__new__(cls)`, then
-# `Module.__init__(layer)`, then the attributes. The row of padding isn't set to zero here.
+# `from_pretrained` needs an object whose `__init__` hasn't run, since that would draw random numbers: `layer =
+# cls.__new__(cls)`, then `Module.__init__(layer)`, then the attributes. The padding row isn't set to zero here.
 
 
 # %% mutant="embedding_layer"
-# Draws, then throws away
-# The numbers aren't kept, but the generator has moved on: whatever is drawn next is different.
+# Draws, then discards
+# The random values aren't kept, but the generator has advanced, so whatever is drawn next is different.
 @classmethod
 def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
     layer = cls(*embeddings.shape, padding_idx)
@@ -560,7 +571,7 @@ def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
 
 # %% mutant="embedding_layer"
 # Trains what should be frozen
-# A table that comes from elsewhere is frozen unless `freeze=False`.
+# A pretrained table is frozen unless `freeze=False` is passed.
 @classmethod
 def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
     layer = cls.__new__(cls)
@@ -574,7 +585,8 @@ def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
 
 # %% mutant="embedding_layer"
 # Copies the table
-# The layer shares its memory with the tensor. Copying a table of a gigabyte takes time and another gigabyte.
+# The layer shares its memory with the tensor, because copying a table of one gigabyte takes time and another
+# gigabyte.
 @classmethod
 def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
     layer = cls.__new__(cls)
@@ -587,15 +599,15 @@ def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
 
 
 # %% mutant="embedding_layer"
-# Forgets the row of padding
-# The row of padding starts at zero. Nothing would bring it there later, since it gets no gradient.
+# Forgets the padding row
+# The padding row starts at zero. Nothing would bring it there later, since it receives no gradient.
 def reset_parameters(self):
     normal_(self.weight)
 
 
 # %% mutant="embedding_layer"
-# Takes padding 0 for no padding
-# `if self.padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+# Treats padding index 0 as no padding
+# `if self.padding_idx:` is false for 0, the most common padding index. Test `is not None` instead.
 def reset_parameters(self):
     normal_(self.weight)
     if self.padding_idx:
@@ -604,7 +616,7 @@ def reset_parameters(self):
 
 # %% mutant="embedding_layer"
 # A new parameter
-# An optimizer that holds the old one would train a table that the layer no longer uses. Fill the one that is there.
+# An optimizer that holds the old parameter would train a table that the layer no longer uses. Fill the existing one.
 def reset_parameters(self):
     table = normal_(empty(self.num_embeddings, self.embedding_dim))
     if self.padding_idx is not None:
@@ -614,7 +626,8 @@ def reset_parameters(self):
 
 # %% mutant="embedding_layer"
 # Clears a row of the given table
-# `from_pretrained` leaves the numbers as they are, the row of padding too: the table belongs to someone else.
+# `from_pretrained` leaves the values as they are, those of the padding row as well, because the table belongs to the
+# caller.
 @classmethod
 def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
     layer = cls.__new__(cls)
@@ -629,8 +642,8 @@ def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
 
 
 # %% mutant="embedding_layer"
-# Keeps a negative number
-# The attribute names the row itself: -1 in a table of five rows is stored as 4, and printed so.
+# Stores a negative index
+# The attribute is the row's own index: -1 in a table of five rows is stored, and printed, as 4.
 def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
     super(Embedding, self).__init__()
     check_padding(padding_idx, num_embeddings)
@@ -642,7 +655,7 @@ def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
 
 # %% mutant="embedding_layer"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def reset_parameters(self):
     import minitorch
 
@@ -652,14 +665,15 @@ def reset_parameters(self):
 
 # %% [markdown] exercise="embedding_nearest" kind="build" points=3
 # ### Exercise 5 · Neighbours for a whole batch
-# For each word of `words`, give the numbers of the `count` rows of `table` with the largest cosines, best first: from (rows,
-# width) and (batch,) to (batch, count). A word isn't its own neighbour, even if another row is exactly the same. A row of
-# zeros, as padding has, is never a neighbour; if a word itself is such a row, all of its results are −1.
+# For each word in `words`, return the indices of the `count` rows of `table` with the largest cosine similarity, best
+# first; (rows, width) and (batch,) give (batch, count). A word isn't its own neighbour, although another row with
+# exactly the same values may be. A zero row, such as that of the padding, is never a neighbour, and if a word's own
+# row is zero, all of its results are −1.
 
 
 # %% solution="embedding_nearest"
 def nearest(table: torch.Tensor, words: torch.Tensor, count: int) -> torch.Tensor:
-    """The numbers of the nearest rows, (batch, count)."""
+    """The indices of the nearest rows, (batch, count)."""
     ### BEGIN SOLUTION
     length = table.norm(dim=1, keepdim=True)
     unit = table / length.masked_fill(length == 0, 1.0)
@@ -682,32 +696,34 @@ before = table.clone()
 words = torch.tensor([original, twin, empty_row])
 values = {
     "words": words,
-    "row of zeros": empty_row,
+    "zero row": empty_row,
     "equal rows": sorted((original, twin)),
     "nearest": nearest(table, words, 3),
     "other words": others,
     "the vectors of their nearest": table[nearest(table, torch.tensor(others), 2)],
     "one word": nearest(table, words[:1], 1),
-    "the table is as it was": torch.equal(table, before),
+    "the table is unchanged": torch.equal(table, before),
 }
 opposite = torch.tensor([[1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
 values["all others point away"] = nearest(opposite, torch.tensor([0]), 2)
-check.show(values, text="The numbers of the nearest rows, best first, or their vectors.")
+check.show(values, text="The indices of the nearest rows, best first, or their vectors.")
 
 # %% [markdown] hint="embedding_nearest"
-# Divide each row by its length, but a row of zeros by 1. One matrix product then gives all cosines, (batch, rows).
+# Divide each row by its length, except that a zero row is divided by 1. A single matrix multiplication then gives all
+# cosines, (batch, rows).
 
 # %% [markdown] hint="embedding_nearest"
-# What must not be found gets a cosine of −inf. Zero isn't low enough: a cosine can be −1.
+# Rows that must not be found get a cosine of −inf. Zero isn't low enough, because a cosine can be as low as −1.
 
 # %% [markdown] hint="embedding_nearest"
-# `cosine[torch.arange(len(words)), words] = -torch.inf` excludes the words themselves, a mask of shape (1, rows) the rows of
-# zeros. Then `argsort(dim=1, descending=True)[:, :count]`, and −1 where the word's own length is 0.
+# `cosine[torch.arange(len(words)), words] = -torch.inf` excludes the words themselves, and a mask of shape (1, rows)
+# excludes the zero rows. The result is `argsort(dim=1, descending=True)[:, :count]`, with −1 where the word's own
+# length is 0.
 
 
 # %% mutant="embedding_nearest"
-# By the product
-# A long row wins against a similar one. Divide by the lengths first.
+# Ranks by the dot product
+# A long row wins against a more similar one, so divide by the lengths first.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     score = (table[words] @ table.t()).masked_fill((length == 0).t(), -torch.inf)
@@ -717,8 +733,8 @@ def nearest(table, words, count):
 
 
 # %% mutant="embedding_nearest"
-# Drops the first place
-# The first place isn't always the word itself: an equal row may come before it.
+# Drops the first result
+# The first result isn't always the word itself, because an identical row may come before it.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     unit = table / length.masked_fill(length == 0, 1.0)
@@ -731,7 +747,7 @@ def nearest(table, words, count):
 
 # %% mutant="embedding_nearest"
 # Padding has cosine 0
-# Zero isn't the lowest cosine: where the others point away, the row of zeros would come first.
+# Zero isn't the lowest cosine: if all other rows point away, the zero row would come first.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     unit = table / length.masked_fill(length == 0, 1.0)
@@ -743,7 +759,8 @@ def nearest(table, words, count):
 
 # %% mutant="embedding_nearest"
 # Excludes with −1
-# A row that points exactly the other way has the cosine −1, too, and then it is a matter of luck which one is found.
+# A row that points in exactly the opposite direction also has cosine −1, so it is a matter of luck which of the two
+# is found.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     unit = table / length.masked_fill(length == 0, 1.0)
@@ -754,8 +771,9 @@ def nearest(table, words, count):
 
 
 # %% mutant="embedding_nearest"
-# Takes short rows for rows of length 1
-# Only a length of 0 needs care. A floor under the lengths leaves short rows too short, and their cosines too small.
+# Clamps the lengths from below
+# Only a length of 0 needs special care. A lower bound on the lengths leaves short rows too short, and their cosines
+# too small.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     unit = table / length.clamp(min=1.0)
@@ -767,7 +785,7 @@ def nearest(table, words, count):
 
 # %% mutant="embedding_nearest"
 # Divides by zero
-# A row of zeros divided by its length is 0 / 0, which is nan, and sorting takes nan for the largest number.
+# A zero row divided by its length is 0 / 0, which is nan, and sorting treats nan as the largest value.
 def nearest(table, words, count):
     unit = table / table.norm(dim=1, keepdim=True)
     cosine = unit[words] @ unit.t()
@@ -777,7 +795,7 @@ def nearest(table, words, count):
 
 # %% mutant="embedding_nearest"
 # Divides in place
-# The table is the caller's, and its rows now all have the length 1.
+# The table belongs to the caller, and now all of its rows have length 1.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     table /= length.masked_fill(length == 0, 1.0)
@@ -788,8 +806,8 @@ def nearest(table, words, count):
 
 
 # %% mutant="embedding_nearest"
-# By the distance
-# Two vectors of one direction and different lengths have the cosine 1, however far apart they are.
+# Ranks by the distance
+# Two vectors with the same direction and different lengths have cosine 1, however far apart they are.
 def nearest(table, words, count):
     length = table.norm(dim=1, keepdim=True)
     distance = (table[words].unsqueeze(1) - table).norm(dim=2).masked_fill((length == 0).t(), torch.inf)
@@ -799,20 +817,22 @@ def nearest(table, words, count):
 
 # %% [markdown] exercise="embedding_repair_init" kind="repair" points=3
 # ### Exercise 6 · A score that depends on the batch
-# A model scores sentences by the sum of their vectors, so places that are filled up should add nothing. `init_weights` is
-# applied to every module with `model.apply(init_weights)`, as GPT-2 does. Its users report:
+# A model scores a sentence by the sum of its word vectors, so padded positions should contribute nothing.
+# `init_weights` is applied to every module with `model.apply(init_weights)`, as GPT-2 does it. Its users report three
+# things:
 #
-# - A sentence gets another score when a longer one is in its batch. The difference grows with the difference in length.
-# - Training for a hundred epochs doesn't cure it. The difference is just as large afterwards.
-# - Without `model.apply(init_weights)` all is well, but then the vectors are fifty times too large.
+# - A sentence gets a different score when a longer one is in its batch. The difference grows with the difference in
+#   length.
+# - Training for a hundred epochs doesn't help, because the difference is just as large afterwards.
+# - Without `model.apply(init_weights)` the scores agree, but then the vectors are fifty times too large.
 #
-# Repair it. New vectors of all words must still have a standard deviation of 0.02, and the model's parameters must stay the same
-# objects: an optimizer or another layer may hold them.
+# Fix the function. New vectors of all words must still have a standard deviation of 0.02, and the model's parameters
+# must remain the same objects, since an optimizer or another layer may hold them.
 
 
 # %% solution="embedding_repair_init"
 def init_weights(module: nn.Module) -> None:
-    """Initial values: normal numbers with a standard deviation of 0.02, and biases of 0."""
+    """Initializes a module: normally distributed weights with a standard deviation of 0.02, and biases of 0."""
     ### BEGIN SOLUTION
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -863,8 +883,8 @@ check.show(
     {
         "padding": padding,
         "sentence": sentence,
-        "change of its score when it is filled up": round(1e4 * abs(model(filled) - model(alone)).item(), 2),
-        "row of padding": model.words.weight[padding],
+        "change of its score when it is padded": round(1e4 * abs(model(filled) - model(alone)).item(), 2),
+        "padding row": model.words.weight[padding],
         "standard deviations, in units of 0.02": spreads,
         "row 0 of places, whose padding is 0": model.places.weight[0],
         "bias": model.out.bias,
@@ -875,19 +895,20 @@ check.show(
 )
 
 # %% [markdown] hint="embedding_repair_init"
-# What does a place that is filled up add to the sum? What did it add before `init_weights`?
+# What does a padded position add to the sum, and what did it add before `init_weights`?
 
 # %% [markdown] hint="embedding_repair_init"
-# The layer's own initial values have something that `normal_` overwrites. Training can't bring it back: which rows get a
-# gradient?
+# The layer's own initial values have a property that `normal_` destroys. Training can't restore it: which rows
+# receive a gradient?
 
 # %% [markdown] hint="embedding_repair_init"
-# After `normal_`, set the row `module.padding_idx` to zero under `torch.no_grad()`, for embeddings that have one.
+# After `normal_`, set the row `module.padding_idx` to zero under `torch.no_grad()`, for embeddings that have a
+# padding index.
 
 
 # %% mutant="embedding_repair_init"
 # Row 0
-# Padding is often number 0, but the layer knows its number: `module.padding_idx`.
+# The padding index is often 0, but the layer stores the actual one: `module.padding_idx`.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -899,8 +920,8 @@ def init_weights(module):
 
 
 # %% mutant="embedding_repair_init"
-# Takes padding 0 for no padding
-# `if module.padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+# Treats padding index 0 as no padding
+# `if module.padding_idx:` is false for 0, the most common padding index. Test `is not None` instead.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -913,7 +934,7 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # Leaves tables with padding alone
-# The row stays zero, but all other vectors keep the standard deviation of 1 that they had.
+# The padding row stays zero, but all other vectors keep their standard deviation of 1.
 def init_weights(module):
     padded = isinstance(module, nn.Embedding) and module.padding_idx is not None
     if isinstance(module, (nn.Linear, nn.Embedding)) and not padded:
@@ -924,7 +945,7 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # Draws by the layer, then scales
-# `reset_parameters` knows about padding, but not about 0.02, and it does other things in other layers.
+# `reset_parameters` takes care of the padding but not of the 0.02, and it initializes other layers differently.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         module.reset_parameters()
@@ -936,7 +957,7 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # Zero in every table
-# `padding_idx` is None in a table without padding, and then there is no row to clear: `weight[None]` is the whole table.
+# `padding_idx` is None in a table without padding, so there is no row to clear: `weight[None]` is the whole table.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -949,7 +970,8 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # A new parameter
-# Whoever holds the old one, an optimizer or an output layer that shares the table, no longer has the layer's table.
+# Whatever holds the old parameter, be it an optimizer or an output layer that shares the table, no longer has the
+# layer's table.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -963,7 +985,7 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # Freezes the table
-# The row is zero, and no word can be trained any more.
+# The row is zero, but none of the words can be trained any more.
 def init_weights(module):
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -976,19 +998,22 @@ def init_weights(module):
 
 # %% [markdown] exercise="embedding_measure_memory" kind="measure" points=2
 # ### Exercise 7 · How long is a word remembered?
-# `walk(kind, batches, **options)` trains a table with the optimizer `kind` and gives the numbers of word 0: the first one
-# before the first step, and one after each step. Word 0 occurs in the first `batches` batches, then never again.
+# `walk(kind, batches, **options)` trains a table with the optimizer `kind` and returns the values of word 0: the
+# first one before the first step, and then one after each of 400 steps. Word 0 occurs in the first `batches` batches
+# and never again.
 #
-# A word **rests** after step $n$ if none of the later steps is as long as 1 % of the first one. Find the smallest $n$,
-# counted from its *last batch* on: 0 if it rests as soon as it is gone. (`walk` takes 400 steps.)
+# The word is **at rest** after step $n$ if none of the later steps is as long as 1 % of the first one. Find the
+# smallest such $n$, counted from the word's *last batch* on, so that it is 0 for a word that is at rest as soon as it
+# stops occurring.
 #
-# Then read the numbers: does it depend on the learning rate, on `betas`, on how often the word occurred? In one run, weight
-# decay pulls the word back past zero and momentum carries it on, so its steps get short and then longer again.
+# Then look at the results. Do they depend on the learning rate, on `betas`, or on how often the word occurred? In one
+# run, weight decay pulls the word back past zero and momentum carries it further, so its steps become short and then
+# longer again.
 
 
 # %% setup=true
 def walk(kind: str, batches: int, **options) -> list[float]:
-    """Where word 0 is before the first and after each of 400 steps."""
+    """The value of word 0 before the first step and after each of 400 steps."""
     layer = nn.Embedding.from_pretrained(torch.zeros(2, 1, dtype=torch.float64), freeze=False)
     optimizer = getattr(torch.optim, kind)(layer.parameters(), **options)
     words, places = [torch.tensor([0]), torch.tensor([1])], [0.0]
@@ -1002,7 +1027,7 @@ def walk(kind: str, batches: int, **options) -> list[float]:
 
 # %% solution="embedding_measure_memory"
 def rest(kind: str, batches: int, **options) -> int:
-    """The number of steps, after the last batch with word 0, until word 0 rests."""
+    """The number of steps, after the last batch with word 0, until word 0 is at rest."""
     ### BEGIN SOLUTION
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     moving = np.flatnonzero(steps >= 0.01 * steps[0])
@@ -1030,22 +1055,22 @@ runs = {
 values = {"lr": lr, "several": batches}
 for name, (kind, count, options) in runs.items():
     values[name] = rest(kind, count, **options)
-check.show(values, text="The number of steps until word 0 rests.")
+check.show(values, text="The number of steps until word 0 is at rest.")
 
 # %% [markdown] hint="embedding_measure_memory"
-# `np.diff` of the places gives the steps. Which of them are at least 1 % as long as the first?
+# `np.diff` of the values gives the steps. Which of them are at least 1 % as long as the first?
 
 # %% [markdown] hint="embedding_measure_memory"
-# Look for the *last* of these steps. Steps are numbered from 0 in an array: how many have been taken when it is over?
+# Look for the *last* of these steps. An array counts steps from 0, so how many steps have been taken once it is over?
 
 # %% [markdown] hint="embedding_measure_memory"
-# `moving = np.flatnonzero(steps >= 0.01 * steps[0])`. After step `moving[-1] + 1` the word rests; `batches` of them were
-# steps with the word.
+# With `moving = np.flatnonzero(steps >= 0.01 * steps[0])`, the word is at rest after step `moving[-1] + 1`, and
+# `batches` of these steps still had the word in the batch.
 
 
 # %% mutant="embedding_measure_memory"
 # Counts from the first step
-# The steps with the word itself don't count: the question is how long it moves without being used.
+# The steps in which the word occurs don't count. The question is how long it keeps moving without being used.
 def rest(kind, batches, **options):
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     return int(np.flatnonzero(steps >= 0.01 * steps[0])[-1]) + 1
@@ -1053,7 +1078,7 @@ def rest(kind, batches, **options):
 
 # %% mutant="embedding_measure_memory"
 # One step short
-# An array counts from 0: when step number k is over, k + 1 steps have been taken.
+# An array counts from 0, so when step number k is over, k + 1 steps have been taken.
 def rest(kind, batches, **options):
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     return int(np.flatnonzero(steps >= 0.01 * steps[0])[-1]) - batches
@@ -1061,7 +1086,8 @@ def rest(kind, batches, **options):
 
 # %% mutant="embedding_measure_memory"
 # The first short step
-# One short step isn't rest: where a word turns back, the steps get short and then longer again. Look for the last long one.
+# One short step doesn't mean rest: where a word turns back, the steps become short and then longer again. Look for
+# the last long step.
 def rest(kind, batches, **options):
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     short = np.flatnonzero(steps[batches:] < 0.01 * steps[0])
@@ -1070,7 +1096,7 @@ def rest(kind, batches, **options):
 
 # %% mutant="embedding_measure_memory"
 # An absolute limit
-# 0.01 is a length, and it depends on the learning rate. The limit is a share of the first step.
+# 0.01 is an absolute length, which depends on the learning rate. The limit is a fraction of the first step.
 def rest(kind, batches, **options):
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     moving = np.flatnonzero(steps >= 0.0001)
@@ -1078,8 +1104,8 @@ def rest(kind, batches, **options):
 
 
 # %% mutant="embedding_measure_memory"
-# Looks at places
-# The word doesn't come back to where it started. It rests when its steps are short, not when its place is small.
+# Looks at positions
+# The word doesn't return to where it started. It is at rest when its steps are short, not when its value is small.
 def rest(kind, batches, **options):
     places = np.abs(walk(kind, batches, **options))
     moving = np.flatnonzero(places >= 0.01 * places[1])
