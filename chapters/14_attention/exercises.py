@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Attention
-# Eight exercises, 21 points, about 90 minutes. Four of them add to your library: with them solved, a GPT runs on your
-# attention, and writes with your sampling.
+# There are eight exercises with 21 points, which take about 90 minutes. Four of them add to your library. Once they
+# are solved, a GPT runs on your attention and writes with your sampling.
 
 # %% setup=true
 from __future__ import annotations
@@ -20,12 +20,12 @@ from minitorch.nn import functional as F
 
 # %% [markdown] exercise="attention_predict_changes" kind="predict" points=1
 # ### Exercise 1 · What does one token change?
-# Six tokens go through self-attention: row $i$ of the result belongs to token $i$. Then token 2 (counted from 0) is
-# replaced by another one. How many rows of the result change
+# Six tokens go through self-attention, and row $i$ of the result belongs to token $i$. Then token 2 (counted from 0)
+# is replaced by a different token. How many rows of the result change
 #
 # - a) with a causal mask,
 # - b) without a mask,
-# - c) without a causal mask, if key 2 is hidden from all queries, as padding is?
+# - c) without a causal mask, if key 2 is masked for all queries, as padding is?
 #
 # Set `prediction` to a list of three integers.
 
@@ -38,78 +38,84 @@ prediction = [4, 6, 1]
 check.show({"rows that change": [int(each) for each in prediction]}, secret=True)
 
 # %% [markdown] hint="attention_predict_changes"
-# A token takes part three times: its query asks, its key is compared, its value is averaged. Who sees which of these?
+# A token takes part in three ways: its query is compared with the keys, its key is compared with the queries, and its
+# value is averaged. Which rows depend on each of these?
 
 # %% [markdown] hint="attention_predict_changes"
-# With a causal mask, token 2 is seen by itself and by all later ones.
+# With a causal mask, token 2 is visible to itself and to all later tokens.
 
 # %% [markdown] hint="attention_predict_changes"
-# Hiding key 2 takes its key and value out of every row. Its own query still asks: row 2 changes.
+# Masking key 2 removes its key and its value from every row. Its own query remains, so row 2 changes.
 
 # %% mutant="attention_predict_changes"
 # Forgets that a token sees itself
-# The diagonal is allowed: with a causal mask, row 2 itself and rows 3, 4 and 5 change.
+# The diagonal isn't masked: with a causal mask, row 2 itself changes as well as rows 3, 4 and 5.
 prediction = [3, 6, 1]
 
 # %% mutant="attention_predict_changes"
 # Without a mask, the other rows
-# Key 2 changes for every query, and row 2 has a new query, too: without a mask all six change.
+# Key 2 changes for every query, and row 2 also has a new query, so without a mask all six rows change.
 prediction = [4, 5, 1]
 
 # %% mutant="attention_predict_changes"
 # Only its own row
-# Keys and values of token 2 are part of every row that may look at it: 4 with a causal mask, all 6 without.
+# The key and the value of token 2 enter every row that may attend to it, which are 4 with a causal mask and all 6
+# without a mask.
 prediction = [1, 1, 1]
 
 # %% mutant="attention_predict_changes"
-# Hidden means gone
-# A hidden key is not looked at, but its own query still asks: row 2 changes. (Nobody should read it.)
+# Masked means gone
+# No query attends to a masked key, but the token's own query remains, so row 2 changes. (Nothing downstream should
+# read that row.)
 prediction = [4, 6, 0]
 
 # %% mutant="attention_predict_changes"
 # The other rows, without a mask and with padding
-# Row 2 has a new query, whatever is hidden: it changes, too. And a key that nobody looks at changes no other row.
+# Row 2 has a new query whatever is masked, so it changes as well. And a key to which no query attends changes no
+# other row.
 prediction = [4, 5, 0]
 
 # %% mutant="attention_predict_changes"
 # Padding hides nothing
-# If no query looks at key 2, its value reaches no other row. Only row 2 changes, because its own query is new.
+# If no query attends to key 2, its value reaches no other row. Only row 2 changes, because its own query is new.
 prediction = [4, 6, 6]
 
 # %% mutant="attention_predict_changes"
 # Padding hides a token from itself alone
-# It is the other way round: key 2 reaches nobody, so the other rows stay. Row 2's own query still asks, and it is new.
+# It is the other way round: no query attends to key 2, so the other rows stay the same, while row 2's own query is
+# new.
 prediction = [4, 6, 5]
 
 # %% mutant="attention_predict_changes"
 # Leaves row 2 out everywhere
-# Token 2's own query is new in all three cases, so row 2 changes: with a causal mask, without a mask, and as padding.
+# Token 2's own query is new in all three cases, so row 2 changes with a causal mask, without a mask, and as padding.
 prediction = [3, 5, 0]
 
 # %% mutant="attention_predict_changes"
-# Looks the wrong way
-# A causal mask hides what comes later. Rows 0 and 1 don't see token 2; rows 2 to 5 do.
+# Causal in the wrong direction
+# A causal mask hides later tokens from earlier ones. Rows 0 and 1 don't depend on token 2, while rows 2 to 5 do.
 prediction = [3, 6, 0]
 
 
 # %% [markdown] exercise="attention_scaled_dot_product" kind="core" points=3 part="mytorch.nn.attention:scaled_dot_product_attention"
 # ### Exercise 2 · Attention
-# Three lines of mathematics, and the masks. Your function goes into a file that has `softmax`, `dropout`, `additive`, `ones`,
-# `boolean` and `math`; `x.mT` swaps the last two dimensions. The hard part is a query with no key left: softmax of
-# nothing but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put
-# harmless numbers there. A mask of numbers may be learned, so it gets a gradient too.
+# Attention is three lines of mathematics plus the masks. Your function goes into a file that has `softmax`,
+# `dropout`, `additive`, `ones`, `boolean` and `math`; `x.mT` swaps the last two dimensions. The hard part is a query
+# with no key left to attend to, because softmax of a row of −inf is nan, and nan times 0 is nan in the backward pass
+# as well. Find these rows *before* softmax and replace their scores by harmless values. A floating-point mask may be
+# learned, so it receives a gradient too.
 
 
 # %% docstrings="attention_scaled_dot_product"
 def scaled_dot_product_attention():
     """softmax(query keyᵀ · scale + mask) value: (..., L, E), (..., S, E) and (..., S, V) to (..., L, V).
 
-    `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may
-    look; the other scores become -inf. A mask of numbers is added to the scores. `additive(mask, dtype)`
-    turns either kind into numbers to add.
-    With `is_causal`, query i may look at keys 0 to i: `ones(L, S, dtype=boolean, device=query.device).tril()`.
-    A query whose scores are all -inf has weights of 0 and gradients of 0, not nan. The last step before
-    the values is `dropout(weights, dropout_p)`.
+    `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may attend,
+    and the other scores become -inf. A floating-point mask is added to the scores. `additive(mask, dtype)`
+    converts a mask of either kind into values to add. With `is_causal`, query i attends to keys 0 to i:
+    `ones(L, S, dtype=boolean, device=query.device).tril()`. A query whose scores are all -inf has weights of
+    0 and gradients of 0, not nan. The weights go through `dropout(weights, dropout_p)` before they are
+    multiplied by the values.
 
     `check_attention(query, key, value, attn_mask, is_causal)` raises the errors.
     Source: Vaswani et al. 2017, arXiv:1706.03762
@@ -122,7 +128,7 @@ L, S, E, V = (int(each) for each in generator.permutation([2, 3, 4, 5]))
 
 
 def attended(front=(), **options):
-    """The result, and sums of the rows of all three gradients."""
+    """The result, and the sums over the rows of all three gradients."""
     shapes = (*front, L, E), (*front, S, E), (*front, S, V)
     arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
     inputs = [mytorch.tensor(each).requires_grad_() for each in arrays]
@@ -151,33 +157,36 @@ shown = {
     "causal": attended((2,), is_causal=True),
     "allowed": allowed,
     "boolean mask": attended((2,), attn_mask=mytorch.tensor(allowed)),
-    "mask of numbers": attended(attn_mask=given),
+    "floating-point mask": attended(attn_mask=given),
     "the mask afterwards": given.detach(),
-    "the mask's gradient": given.grad,
+    "the gradient of the mask": given.grad,
     "two masks": check.error(attended, attn_mask=given, is_causal=True),
     "error on a GPU": check.error(on_a_gpu),
 }
 bias[0], bias[0, 0] = np.finfo(np.float32).min, -np.inf  # low, but only the first key is hidden
-shown["a very low mask"] = attended(attn_mask=mytorch.tensor(bias))
+shown["a mask of very low values"] = attended(attn_mask=mytorch.tensor(bias))
 mytorch.manual_seed(check.seed())
 shown["dropout"] = attended(dropout_p=0.5)
 shown["dropout and a causal mask"] = attended((2,), dropout_p=0.5, is_causal=True)
-check.show(shown, rtol=1e-3, atol=1e-5, text="The result, and sums of the rows of the three gradients.")
+check.show(shown, rtol=1e-3, atol=1e-5, text="The result, and the sums over the rows of the three gradients.")
 
 # %% [markdown] hint="attention_scaled_dot_product"
-# `scores = query @ key.mT * scale`, with 1/√E where `scale` is None. A causal mask is a boolean one, so make it first and
-# treat both alike: `scores + additive(attn_mask, scores.dtype)`.
+# The scores are `query @ key.mT * scale`, with 1/√E where `scale` is None. A causal mask is a boolean mask, so create
+# it first and then treat all masks alike: `scores + additive(attn_mask, scores.dtype)`.
 
 # %% [markdown] hint="attention_scaled_dot_product"
-# `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries with no key left.
+# `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries that have no key left to
+# attend to.
 
 # %% [markdown] hint="attention_scaled_dot_product"
-# `softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)`, then `dropout(weights, dropout_p) @ value`.
+# The weights are `softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)`, and the result is
+# `dropout(weights, dropout_p) @ value`.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Repairs nan afterwards
-# The result is right, but the gradient isn't: softmax has already computed nan, and the backward pass multiplies by it.
+# Replaces nan afterwards
+# The result is correct, but the gradient isn't, because softmax has already produced nan and the backward pass
+# multiplies by it.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -192,7 +201,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Lets nan through
-# Softmax of a row of -inf is nan. Such a query should get zeros, and no nan may come back as a gradient.
+# Softmax of a row of -inf is nan. Such a query should get zeros, and its gradients must not become nan either.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -205,7 +214,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Divides by the width
-# The standard deviation of a dot product is the square root of the width: divide by that.
+# The standard deviation of a dot product is the square root of the width, so divide by that root.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -220,7 +229,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Divides by the scale
-# `scale` is what the scores are multiplied by: 1/√E unless somebody gives another.
+# `scale` is the factor that the scores are multiplied by, which is 1/√E unless another one is passed.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -235,7 +244,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Softmax over the queries
-# Each query shares its attention out among the keys: softmax goes along the last dimension of the scores.
+# Each query distributes its attention over the keys, so softmax is taken along the last dimension of the scores.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -249,8 +258,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Adds the causal mask as numbers
-# A boolean mask that is added is 1 or 0: it hides nothing. Its False must become -inf.
+# Adds the boolean mask itself
+# A boolean mask that is added to the scores counts as 1 or 0 and hides nothing. Its False entries must become -inf.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -264,8 +273,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Keeps the harmless numbers
-# The row of zeros gets equal weights from softmax, so the query sees the plain mean. Its weights must be 0 afterwards.
+# Keeps the harmless values
+# Softmax turns the row of zeros into equal weights, so the query gets the plain mean of the values. Set its weights
+# to 0 after softmax.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -279,9 +289,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# True is hidden
-# That is what `MultiheadAttention` means by True. Here a query may look where the mask is True: fill where it is
-# False.
+# True means hidden
+# That is the meaning of True in `MultiheadAttention`. Here a query may attend where the mask is True, so fill the
+# scores where it is False.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -295,8 +305,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Hides after softmax
-# The hidden scores were still in the divisor, so the weights that are left don't sum to 1. Make the scores -inf first.
+# Masks after softmax
+# The hidden scores were still part of the denominator, so the remaining weights don't sum to 1. Set the scores to
+# -inf first.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -313,7 +324,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Not low enough
-# A mask of numbers may be lower than -10000, and then what is hidden takes all the weight. −inf is below every score.
+# A floating-point mask may be lower than -10000, and then the hidden keys take all the weight. −inf is below every
+# score.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -327,8 +339,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Hides from itself
-# Query i may look at key i, too. With `tril(-1)` the diagonal is hidden, and the first query sees nothing.
+# Hides a position from itself
+# Query i may attend to key i as well, so the causal mask is `tril(0)`, whatever L and S are. A negative diagonal, as
+# in `tril(-1)` or in `tril(S - L)` when S < L, hides key i from query i.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -342,8 +355,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Lines the last ones up
-# That fits queries that continue a cache. `is_causal` lines up the first ones: query i sees keys 0 to i, whatever S is.
+# Aligns the last query with the last key
+# That fits queries that continue a cache. `is_causal` aligns the first query with the first key: query i attends to
+# keys 0 to i, whatever S is.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     L, S = query.shape[-2], key.shape[-2]
@@ -358,8 +372,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Scales the mask, too
-# A mask of numbers is added to the scores as it is: scale first, then add.
+# Scales the mask as well
+# A floating-point mask is added to the scores as it is, so scale first and then add.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -375,7 +389,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Treats a scale of 0 as None
-# `scale or ...` replaces 0 as well. Only None means the usual scale: with 0 all weights are equal.
+# `scale or ...` also replaces 0, because 0 is falsy. Only None means the default scale; with a scale of 0 all weights
+# are equal.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -390,7 +405,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Drops only without a mask
-# Dropout belongs to both ways: a GPT in training has a causal mask and drops weights.
+# Dropout applies with and without a mask: a GPT in training has a causal mask and drops attention weights.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -404,8 +419,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Drops entries of the result
-# Dropout goes over the weights, before they meet the values.
+# Drops elements of the result
+# Dropout is applied to the weights before they are multiplied by the values.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -419,8 +434,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Cuts the mask off from its gradient
-# A mask of numbers may be a parameter, such as a bias for each distance. `detach` stops it from learning.
+# Detaches the mask
+# A floating-point mask may be a parameter, such as a bias for each distance. `detach` prevents it from being learned.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -434,8 +449,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Makes the causal mask on the CPU
-# `ones` makes it on the default device, but the scores are where the query is: `device=query.device`.
+# Creates the causal mask on the CPU
+# `ones` creates it on the default device, but the scores are on the device of the query: `device=query.device`.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
@@ -450,7 +465,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Refuses nothing
-# Call `check_attention` first, with the arguments as they came: it raises the errors.
+# Call `check_attention` first, with the arguments as they were passed, because it raises the errors.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     if is_causal:
         attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
@@ -464,7 +479,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% mutant="attention_scaled_dot_product"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     import minitorch
 
@@ -474,31 +489,31 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% [markdown] exercise="attention_heads" kind="core" points="1 1 2" part="mytorch.nn.attention:split_heads mytorch.nn.attention:merge_heads mytorch.nn.attention:MultiheadAttention.attend"
 # ### Exercise 3 · Heads
-# Cut the width into heads, put the heads together again, and write the middle of `MultiheadAttention`. Its `forward` is
-# given: it takes care of layouts and masks, and calls your `attend`. The file has `linear`, `softmax`, `dropout`, `math` and
-# your `scaled_dot_product_attention`.
+# Split the width into heads, merge the heads again, and write the middle part of `MultiheadAttention`. Its `forward`
+# is provided: it handles layouts and masks and then calls your `attend`. The file has `linear`, `softmax`, `dropout`,
+# `math` and your `scaled_dot_product_attention`.
 
 
 # %% docstrings="attention_heads"
 def split_heads():
-    """Each position's width in equal parts, one for each head: (N, L, E) to (N, heads, L, E / heads).
+    """Splits each position's width into equal parts, one for each head: (N, L, E) to (N, heads, L, E / heads).
 
-    Head 0 gets the first numbers of each position.
+    Head 0 gets the first elements of each position.
     """
 
 
 def attend():
-    """The output (N, L, E), and the weights of each head (N, heads, L, S) if they are needed, else None.
+    """Returns the output (N, L, E), and the weights of each head (N, heads, L, S) if they are needed, else None.
 
     Inputs are (N, L, E), (N, S, E), (N, S, E). `in_proj_weight` and `in_proj_bias` hold three linear
-    maps, one above the other: for queries, keys and values (`chunk(3)` takes them apart; the bias may
-    be None). The results are split into heads, the heads attend, are merged, and go through
-    `out_proj`. The mask, if there is one, holds numbers that are added to the scores.
-    In training, and only then, the weights are dropped with probability `self.dropout`.
+    projections, one above the other: for queries, keys and values (`chunk(3)` separates them; the bias may be
+    None). The results are split into heads, the heads attend and are merged, and the merged result goes
+    through `out_proj`. The mask, if there is one, holds floating-point values that are added to the scores.
+    The weights are dropped with probability `self.dropout` in training mode only.
 
-    If no weights are needed, `scaled_dot_product_attention` does the middle. Otherwise compute them here,
-    with no special care for a query that may look nowhere: its weights are nan, as in PyTorch.
-    Return the weights as they are after dropout.
+    If no weights are needed, `scaled_dot_product_attention` does the middle part. Otherwise compute the
+    weights here and return them as they are after dropout. A query with no key left to attend to needs no
+    special care then: its weights are nan, as in PyTorch.
     """
 
 
@@ -547,7 +562,7 @@ shown = {
     "both masks, no weights": looked(
         key_padding_mask=mytorch.tensor(padding), attn_mask=mytorch.tensor(hidden), need_weights=False
     ),
-    "numbers as a mask": looked(attn_mask=numbers(N * heads, L, S)),
+    "a floating-point mask": looked(attn_mask=numbers(N * heads, L, S)),
     "query 1 may look nowhere": looked(attn_mask=mytorch.tensor(nowhere))[:2],
     "query 1 may look nowhere, no weights": looked(attn_mask=mytorch.tensor(nowhere), need_weights=False)[0],
 }
@@ -564,50 +579,51 @@ check.show(
     shown,
     rtol=1e-3,
     atol=1e-4,
-    text="Outputs, weights, and gradients of in_proj_weight, query, key and value, summed along their rows.",
+    text="Outputs, weights, and the gradients of in_proj_weight, query, key and value, summed along their rows.",
 )
 
 # %% [markdown] hint="attention_heads"
-# `split_heads`: first cut the last dimension, `reshape(N, L, heads, E // heads)`; only then swap dimensions 1 and 2.
-# `merge_heads` undoes both, the last one first.
+# `split_heads` first splits the last dimension with `reshape(N, L, heads, E // heads)` and only then swaps dimensions
+# 1 and 2. `merge_heads` undoes both steps in reverse order.
 
 # %% [markdown] hint="attention_heads"
-# `linear(query, w, b)` gives the queries, where `w` is the first third of `in_proj_weight`; `self.in_proj_weight.chunk(3)`
-# gives all three. Without a bias, pass None.
+# `linear(query, w, b)` gives the queries, where `w` is the first third of `in_proj_weight`, and
+# `self.in_proj_weight.chunk(3)` gives all three thirds. If there is no bias, pass None.
 
 # %% [markdown] hint="attention_heads"
-# The scores are divided by the root of the width of *one head*: `q.shape[-1]` after the split.
+# The scores are divided by the square root of the width of *one head*, which is `q.shape[-1]` after the split.
 
 # %% [markdown] hint="attention_heads"
-# `p = self.dropout if self.training else 0.0`. If no weights are needed, call `scaled_dot_product_attention(q, k, v, mask,
-# p)`. Otherwise compute `weights = dropout(softmax(scores + mask, -1), p)` and `weights @ v`; leave the mask out where it is
-# None. Both results go through `merge_heads` and `self.out_proj`.
+# Let `p = self.dropout if self.training else 0.0`. If no weights are needed, call `scaled_dot_product_attention(q, k,
+# v, mask, p)`. Otherwise compute `weights = dropout(softmax(scores + mask, -1), p)`, skipping the mask if it is None,
+# and `weights @ v`. Both results go through `merge_heads` and `self.out_proj`.
 
 
 # %% mutant="attention_heads"
 # Reshapes without the swap
-# The shape is right, but numbers of different positions are mixed: cut the last dimension first, then swap.
+# The shape is correct, but values of different positions are mixed. Split the last dimension first, and then swap.
 def split_heads(x, heads):
     return x.reshape(x.shape[0], heads, x.shape[1], x.shape[2] // heads)
 
 
 # %% mutant="attention_heads"
 # Merges without the swap
-# Back to (N, L, heads, D) first: without it, positions and heads are mixed up.
+# Swap back to (N, L, heads, D) first. Otherwise positions and heads are mixed.
 def merge_heads(x):
     return x.reshape(x.shape[0], x.shape[2], -1)
 
 
 # %% mutant="attention_heads"
-# The heads take turns
-# Here a head takes every second or third number. In PyTorch head 0 gets the first ones, and weights must fit PyTorch's.
+# Interleaves the heads
+# Here each head takes every second or third element. In PyTorch head 0 gets the first elements, and pretrained
+# weights depend on that.
 def split_heads(x, heads):
     return x.reshape(*x.shape[:2], x.shape[2] // heads, heads).permute(0, 3, 1, 2)
 
 
 # %% mutant="attention_heads"
 # Scales by the whole width
-# Each dot product has only as many terms as a head is wide: divide by the root of that.
+# Each dot product has only as many terms as one head is wide, so divide by the square root of that width.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -624,7 +640,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Keys and values swapped
-# The three maps are in the order query, key, value; with PyTorch's weights this reads keys as values.
+# The three projections are in the order query, key, value. With weights from PyTorch, this code would use the keys as
+# values.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -639,8 +656,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Drops in evaluation, too
-# Dropout is for training: in evaluation all weights stay.
+# Drops in evaluation as well
+# Dropout is for training only; in evaluation all weights are kept.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -655,7 +672,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Drops in evaluation if no weights are needed
-# scaled_dot_product_attention is a function and knows no mode: outside training, pass it a probability of 0.
+# `scaled_dot_product_attention` is a function and has no training mode, so pass it a probability of 0 outside
+# training.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -669,8 +687,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Forgets the last map
-# The heads' results are side by side; out_proj, which mixes them, is missing.
+# Forgets the output projection
+# The heads' results are only concatenated; `out_proj`, which mixes them, is missing.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -685,8 +703,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Makes values of the keys
-# Keys and values come from inputs of their own. They are the same only in some uses, such as self-attention.
+# Projects the values from the keys
+# Keys and values have inputs of their own, which are the same only in some uses, such as self-attention.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -701,8 +719,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Forgets the mask where the weights are made
-# Both ways need it: add the mask to the scores here, too, unless it is None.
+# Forgets the mask when weights are needed
+# The mask applies whether or not weights are needed. Add it to the scores here as well, unless it is None.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -717,8 +735,9 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Only hides
-# A mask may hold any numbers, such as a penalty for distance. Add it, and -inf hides without further care.
+# Treats the mask as boolean
+# A mask may hold any values, such as a penalty for distance. If you add it, -inf hides a key without any further
+# care.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -734,7 +753,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Weights before dropout
-# The weights that are returned are those that met the values: PyTorch returns them after dropout.
+# The weights that are returned are the ones that multiplied the values, so PyTorch returns them after dropout.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -750,7 +769,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Averages the heads
-# `forward` does that, if it is asked to. `attend` returns the weights of each head.
+# `forward` averages them if that is requested. `attend` returns the weights of each head.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -766,7 +785,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Zeros for a query with no key left
-# `scaled_dot_product_attention` gives zeros. When the layer returns its weights, PyTorch lets softmax give nan.
+# `scaled_dot_product_attention` gives zeros. When the layer returns its weights, PyTorch leaves the nan that softmax
+# produces.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -784,7 +804,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Never drops where no weights are needed
-# Dropout belongs to both ways: pass the probability to scaled_dot_product_attention.
+# Dropout applies whether or not weights are needed, so pass the probability to `scaled_dot_product_attention`.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -800,7 +820,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Returns weights without a graph
-# A loss may depend on the weights, too. `detach` cuts them off from the gradient.
+# A loss may depend on the weights as well, and `detach` cuts their gradient.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -815,8 +835,8 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Makes the weights in any case
-# Where no weights are needed, scaled_dot_product_attention does the middle, and a query with no key left gets
+# Always computes the weights itself
+# Where no weights are needed, `scaled_dot_product_attention` does the middle part, and a query with no key left gets
 # zeros.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
@@ -831,7 +851,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def split_heads(x, heads):
     import minitorch
 
@@ -840,40 +860,42 @@ def split_heads(x, heads):
 
 # %% [markdown] exercise="attention_draw_tokens" kind="core" points=2 part="mytorch.random:multinomial"
 # ### Exercise 4 · Sampling tokens
-# A language model gives a weight for each token, and `generate` draws one. Here you draw as PyTorch does, number for
-# number, in two ways. Say the weights are 3, 0 and 1.
+# A language model gives a weight for each token, and `generate` draws one of them. In this exercise you reproduce
+# PyTorch's own draws, number for number, in two ways. Suppose that the weights are 3, 0 and 1.
 #
-# - *Without replacement*, each place draws an exponentially distributed number, and its weight is divided by it. Say the
-#   numbers are 0.5, 0.2 and 0.1: the quotients are 6, 0 and 10. The largest wins, so place 2 is drawn first and place 0
-#   second. Why is that fair? Think of an alarm clock at each place, which rings after its number divided by its weight. A
-#   clock with three times the weight rings three times as often first, so place 0 comes first in three of four draws.
-# - *With replacement*, stack the weights up: 3, 3, 4. As shares of the whole that is 0.75, 0.75 and 1. A uniform number of
-#   0.6 falls into place 0, because no share is below it; 0.8 falls into place 2, because two shares are.
+# - *Without replacement*, an exponentially distributed number is drawn for each index, and the weight is divided by
+#   it. If the numbers are 0.5, 0.2 and 0.1, the quotients are 6, 0 and 10. The largest one wins, so index 2 is drawn
+#   first and index 0 second. Why is that fair? Imagine an alarm clock at each index, which rings after its number
+#   divided by its weight. A clock with three times the weight rings first three times as often, so index 0 comes
+#   first in three of four draws.
+# - *With replacement*, take the running sum of the weights, which is 3, 3, 4, or 0.75, 0.75 and 1 as fractions of the
+#   total. A uniform number of 0.6 falls into index 0, because none of these fractions is below it, while 0.8 falls
+#   into index 2, because two of them are.
 #
-# The file has `np` and `default_generator`. In the docstring, `source` is the generator to draw from: the caller's, or else
-# `default_generator`; `dtype` is the NumPy type of the weights. The caller's weights stay as they are.
+# The file has `np` and `default_generator`. In the docstring, `source` is the generator to draw from, which is the
+# caller's or else `default_generator`, and `dtype` is the NumPy dtype of the weights. The caller's weights must stay
+# unchanged.
 
 
 # %% docstrings="attention_draw_tokens"
 def multinomial():
-    """Places drawn with these weights, whatever their sum: (n,) to (num_samples,), or (m, n) row by row.
+    """Draws indices with these weights, whatever their sum: (n,) to (num_samples,), or (m, n) row by row.
 
-    Without replacement, and for one sample, each place draws an exponential number
-    (`exponential(source, count, dtype)` gives `count` of them), and the places with the largest quotients
-    weight / number win, the largest first; of equal ones the first place. (Which places of weight 0
-    PyTorch takes, where others don't suffice, is up to its sorting.)
-    With replacement each sample is a uniform number (`source.uniform(count, 53)`, row by row), looked up
-    in the running sum of the weights over the whole sum: the first place whose share is at least that
-    large.
+    Without replacement, and always for one sample, each index draws an exponential number
+    (`exponential(source, count, dtype)` gives `count` of them). The indices with the largest quotients weight
+    / number win, the largest first, and the lower index comes first if two are equal. (If too few weights are
+    positive, which indices of weight 0 PyTorch takes depends on its sorting.) With replacement each sample
+    draws a uniform number (`source.uniform(count, 53)`, row by row) and looks it up in the running sum of the
+    weights divided by the total: it gets the first index whose fraction is at least that large.
 
-    `check_weights(input, num_samples, replacement)` raises the errors. `on_host(input)` is a NumPy array,
-    and `new(array, input.device)` makes a tensor of one.
+    `check_weights(input, num_samples, replacement)` raises the errors. `on_host(input)` is a NumPy array, and
+    `new(array, input.device)` makes a tensor of an array.
     """
 
 
 # %% check="attention_draw_tokens" raises="RuntimeError"
 class Given:
-    """Stands for a generator whose uniform numbers are these, again and again."""
+    """Stands in for a generator that returns these uniform numbers again and again."""
 
     def __init__(self, *numbers):
         self.numbers = itertools.cycle(numbers)
@@ -916,26 +938,28 @@ check.show(
         "too many": check.error(mytorch.multinomial, row, 4),
         "nothing to draw": check.error(mytorch.multinomial, mytorch.zeros(2), 1),
     },
-    text="Places that were drawn.",
+    text="The indices that were drawn.",
 )
 
 # %% [markdown] hint="attention_draw_tokens"
-# Without replacement: `exponential(source, weights.size, weights.dtype)`, in the shape of the weights. Sort minus the
-# quotients with `np.argsort(..., -1, kind="stable")` and take the first `num_samples` along the last dimension.
+# Without replacement, call `exponential(source, weights.size, weights.dtype)` and reshape the result like the
+# weights. Sort the negated quotients with `np.argsort(..., -1, kind="stable")` and take the first `num_samples` along
+# the last dimension.
 
 # %% [markdown] hint="attention_draw_tokens"
-# With replacement: the running sum along the last dimension, divided by its last entry, are the shares. The place that a
-# uniform number belongs to is the number of shares *below* it.
+# With replacement, the fractions are the running sum along the last dimension, divided by its last entry. The index
+# that a uniform number belongs to is the number of fractions *below* it.
 
 # %% [markdown] hint="attention_draw_tokens"
-# `np.atleast_2d` makes both cases one. Draw `rows * num_samples` numbers, as (rows, num_samples, 1), and compare with the
-# shares as (rows, 1, n): `(shares[:, None] < drawn).sum(-1)`. Give the result the shape `(*input.shape[:-1],
-# num_samples)`. Use the `generator` if one is given.
+# `np.atleast_2d` reduces both cases to one. Draw `rows * num_samples` numbers, shaped (rows, num_samples, 1), and
+# compare them with the fractions shaped (rows, 1, n): `(fractions[:, None] < drawn).sum(-1)`. Reshape the result to
+# `(*input.shape[:-1], num_samples)`, and use the `generator` if one is given.
 
 
 # %% mutant="attention_draw_tokens"
-# The likeliest place
-# That isn't sampling: the largest weight would win every time. Its quotient with a random number decides.
+# The most likely index
+# That isn't sampling, because the largest weight would win every time. The quotient of weight and random number
+# decides.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     places = np.argsort(-on_host(input), -1, kind="stable")[..., :num_samples]
@@ -946,7 +970,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Divides by uniform numbers
-# With uniform numbers in place of exponential ones, the probabilities come out wrong.
+# With uniform numbers instead of exponential ones, the probabilities are incorrect.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -964,7 +988,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Forgets that weights needn't sum to 1
-# The running sum has to be divided by the whole sum before a number between 0 and 1 is looked up in it.
+# The running sum has to be divided by the total before a number between 0 and 1 can be looked up in it.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -982,7 +1006,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Ignores the generator
-# The numbers have to come from the generator that was passed, and the default one must not move.
+# The random numbers must come from the generator that was passed, and the default generator must not advance.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = default_generator, on_host(input)
@@ -999,8 +1023,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 
 # %% mutant="attention_draw_tokens"
-# Looks a single sample up
-# For one sample PyTorch takes the quotients, with or without replacement.
+# Looks up a single sample
+# For a single sample PyTorch uses the quotients, with or without replacement.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1018,7 +1042,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # The smallest first
-# The largest quotient comes first. Sort minus the quotients, or reverse the order along the last dimension.
+# The largest quotient comes first. Sort the negated quotients, or reverse the order along the last dimension.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1036,7 +1060,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # The same numbers for each row
-# Each row draws numbers of its own, or all rows that are alike get the same places.
+# Each row draws its own numbers. Otherwise all rows with equal weights would get the same indices.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1054,7 +1078,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # One row stays a matrix
-# With weights (n,) the result is (num_samples,): take the extra dimension away again.
+# With weights (n,) the result is (num_samples,), so remove the extra dimension again.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1072,7 +1096,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # A batch of one becomes a row
-# Only weights (n,) give (num_samples,). A matrix of one row gives (1, num_samples).
+# Only weights (n,) give (num_samples,), while a matrix with one row gives (1, num_samples).
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1090,8 +1114,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 
 # %% mutant="attention_draw_tokens"
-# The place above
-# A number equal to a share belongs to that share's place: the first place whose share is *at least* that large.
+# The next index
+# A number that equals a fraction belongs to that fraction's index: the first one whose fraction is *at least* that
+# large.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1109,8 +1134,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Always draws float32
-# The exponential numbers have the type of the weights: weights of float64 tell apart what float32 rounds to one
-# number.
+# The exponential numbers have the dtype of the weights, so float64 weights distinguish numbers that float32 rounds to
+# the same value.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1128,8 +1153,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Always draws float64
-# The exponential numbers have the type of the weights: for float32 they are rounded, and of equal ones the first place
-# wins.
+# The exponential numbers have the dtype of the weights. For float32 they are rounded, and if two are equal the lower
+# index wins.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1147,7 +1172,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Ignores the generator with replacement
-# The numbers have to come from the generator that was passed, with replacement and without.
+# The random numbers must come from the generator that was passed, with replacement as well as without.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1165,7 +1190,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Writes into the weights
-# `on_host` gives the memory of the weights, not a copy: `/=` changes the caller's tensor.
+# `on_host` returns the memory of the weights, not a copy, so `/=` changes the caller's tensor.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1184,7 +1209,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Stays on the CPU
-# The places belong on the device of the weights: `new(array, input.device)`.
+# The indices belong on the device of the weights: `new(array, input.device)`.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1202,7 +1227,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Refuses nothing
-# The errors come from `check_weights`, and nobody else calls it.
+# The errors come from `check_weights`, which nothing else calls.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     source, weights = generator or default_generator, on_host(input)
     if replacement and num_samples > 1:
@@ -1219,7 +1244,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     import minitorch
 
@@ -1228,11 +1253,12 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% [markdown] exercise="attention_kv_cache" kind="build" points=3
 # ### Exercise 5 · A KV cache
-# `layer` is the `CausalSelfAttention` of `minitorch/models/gpt.py`: `layer.c_attn` maps (B, T, C) to queries, keys and
-# values side by side, (B, T, 3 C); `layer.n_head` heads attend; `layer.c_proj` is the last map. Write attention that
-# remembers. `step(x)` takes the *new* positions (B, T, C), any number of them, and returns their outputs, as if the layer
-# had seen the whole sequence. Keep keys and values in `self.keys` and `self.values`, (B, heads, length, C / heads), both
-# None at first. Each position may go through `c_attn` only once. There is no dropout.
+# `layer` is the `CausalSelfAttention` of `minitorch/models/gpt.py`. `layer.c_attn` projects (B, T, C) to queries,
+# keys and values side by side, (B, T, 3 C); `layer.n_head` heads attend; and `layer.c_proj` is the output projection.
+# Write an attention layer with a cache. `step(x)` takes the *new* positions (B, T, C), any number of them, and
+# returns their outputs as if the layer had been given the whole sequence. Keep keys and values in `self.keys` and
+# `self.values` of shape (B, heads, length, C / heads), both of which start as None. Each position may go through
+# `c_attn` only once, and there is no dropout.
 
 
 # %% solution="attention_kv_cache"
@@ -1275,28 +1301,28 @@ for name, sizes in {"one by one": [1] * 7, "a prompt first": [4, 1, 1, 1], "in p
         start += size
     outcomes[name] = {
         "output, summed along its rows": torch.cat(parts, 1).sum(-1).detach(),
-        "as the layer": bool(torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)),
+        "equal to the layer": bool(torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)),
         "positions through c_attn": sum(seen),
         "shape of the cache": [None if each is None else tuple(each.shape) for each in (cached.keys, cached.values)],
     }
 check.show(outcomes, rtol=1e-3, atol=1e-5, text="A sequence of 7 positions, given in pieces.")
 
 # %% [markdown] hint="attention_kv_cache"
-# Project the new positions alone, split them into heads as the layer does, and append their keys and values to the kept
-# ones along the length.
+# Project only the new positions, split them into heads as the layer does, and append their keys and values to the
+# cached ones along the sequence dimension.
 
 # %% [markdown] hint="attention_kv_cache"
-# There are queries for the new positions only, and keys for all. `is_causal=True` would line both up at the first position.
-# Which keys may the first of the new queries see?
+# There are queries for the new positions only, but keys for all positions, while `is_causal=True` would align the
+# first query with the first key. Which keys may the first of the new queries attend to?
 
 # %% [markdown] hint="attention_kv_cache"
-# With T new positions and `length` keys, the new query $i$ is at place `length - T + i`. The mask is
+# With T new positions and `length` keys, the new query $i$ is at position `length - T + i`. So the mask is
 # `torch.ones(T, length, dtype=torch.bool).tril(length - T)`.
 
 
 # %% mutant="attention_kv_cache"
 # Causal from the first position
-# is_causal lines queries and keys up at the first position: a single new query then sees only the first key.
+# `is_causal` aligns the first query with the first key, so a single new query attends to the first key only.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1313,7 +1339,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # No mask at all
-# For one new position no mask is needed. In a piece of several, the first would see the later ones.
+# A single new position needs no mask, but in a piece of several positions the first would attend to the later ones.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1330,8 +1356,8 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Causal for a prompt, no mask for one token
-# That fits a prompt and single tokens after it. A later piece of several tokens must see all that is kept, and is_causal
-# lines it up with the first key.
+# That fits a prompt followed by single tokens. A later piece of several tokens must attend to the whole cache,
+# whereas `is_causal` aligns it with the first key.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1348,7 +1374,8 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # No mask after the prompt
-# That fits a prompt and single tokens after it. In a later piece of several, each would see the ones after it.
+# That fits a prompt followed by single tokens. In a later piece of several, each token would attend to the ones after
+# it.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1366,7 +1393,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Hides a position from itself
-# The new query i is at place length - T + i, and may look at that place, too.
+# The new query i is at position length - T + i, and it may attend to that position as well.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1385,7 +1412,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Sees one position ahead
-# The new query i is at place length - T + i: that is the last one it may look at.
+# The new query i is at position length - T + i, which is the last one that it may attend to.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1403,8 +1430,8 @@ class CachedAttention:
 
 
 # %% mutant="attention_kv_cache"
-# Forgets the last map
-# The heads' results are side by side; c_proj, which mixes them, is missing.
+# Forgets the output projection
+# The heads' results are only concatenated; `c_proj`, which mixes them, is missing.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1423,7 +1450,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Merges without the swap
-# Back to (B, T, heads, C / heads) first. It makes no difference for one new position, but for several it does.
+# Swap back to (B, T, heads, C / heads) first. This makes no difference for one new position, but it does for several.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1442,7 +1469,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Puts new positions first
-# The cache is in the order of the sequence: kept positions first, new ones after them.
+# The cache is in the order of the sequence, so the new positions come after the cached ones.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1461,7 +1488,8 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Delegates: keeps the inputs and runs the layer again
-# The numbers are right, but every position goes through the layer again at each step: that is what a cache saves.
+# The values are correct, but every position goes through the layer again at each step, which is what a cache is meant
+# to avoid.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.inputs, self.keys, self.values = layer, None, None, None
@@ -1473,7 +1501,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Appends along the heads
-# Dimension 1 is the heads; the sequence grows along dimension 2.
+# Dimension 1 is the heads, while the sequence grows along dimension 2.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1490,18 +1518,18 @@ class CachedAttention:
 
 # %% [markdown] exercise="attention_repair_mask" kind="repair" points=3
 # ### Exercise 6 · Short sentences fade
-# A model for sentences of different lengths works, more or less. Its authors noticed two things:
+# A model for sentences of different lengths works, but its authors noticed two problems:
 #
-# - The vectors of short sentences are too small. The more padding beside a sentence, the smaller they are.
-# - A new value in the padding changes the output of real words, although the weights of padding are 0.
+# - The vectors of short sentences are too small, and the more padding a sentence has, the smaller they are.
+# - A new value in the padding changes the outputs of real words, although the weights of padding are 0.
 #
-# Repair the function. `padding` is True where a key is padding. A sentence of nothing but padding (they occur) must give
-# zeros, and its gradients must be zeros too.
+# Fix the function. `padding` is True where a key is padding. A sentence that consists of padding alone (they occur)
+# must give zeros, and its gradients must be zeros too.
 
 
 # %% solution="attention_repair_mask"
 def padded_attention(query, key, value, padding):
-    """Attention (N, L, E), (N, S, E), (N, S, V) to (N, L, V), where no query looks at padding (N, S)."""
+    """Attention (N, L, E), (N, S, E), (N, S, V) to (N, L, V), in which no query attends to padding (N, S)."""
     ### BEGIN SOLUTION
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1541,7 +1569,7 @@ check.show(
         "with other keys in the padding": padded_attention(query, other, value, padding),
         "with words far from the first query": padded_attention(query, far, value, padding),
         "the padding afterwards": padding,
-        "gradients, summed along their rows": [each.grad.sum(-1) for each in inputs],
+        "the gradients, summed along their rows": [each.grad.sum(-1) for each in inputs],
     },
     rtol=1e-3,
     atol=1e-5,
@@ -1549,20 +1577,21 @@ check.show(
 )
 
 # %% [markdown] hint="attention_repair_mask"
-# Give it values that are all 1. The weighted mean of ones is 1. What does it give for a sentence with padding?
+# Pass it values that are all 1. The weighted mean of ones is 1, so what does the function return for a sentence with
+# padding?
 
 # %% [markdown] hint="attention_repair_mask"
-# The weights that are left don't sum to 1: softmax has shared attention out among all keys, padding too. What must its
-# input be where a key is hidden?
+# The remaining weights don't sum to 1, because softmax has distributed attention over all keys, padding included.
+# What must the input of softmax be where a key is padding?
 
 # %% [markdown] hint="attention_repair_mask"
-# Fill the hidden *scores* with −inf before softmax. A sentence of nothing but padding then has weights of nan. Set them to
-# 0 after softmax; `hidden.all(-1, keepdim=True)` finds them.
+# Fill the masked *scores* with −inf before softmax. A sentence of padding alone then has weights of nan, so set them
+# to 0 after softmax; `hidden.all(-1, keepdim=True)` finds them.
 
 
 # %% mutant="attention_repair_mask"
-# Hides with 0
-# A score of 0 isn't low: it means a weight of exp(0) = 1 before the division. Hidden is -inf.
+# Masks with 0
+# A score of 0 isn't low, since it means a weight of exp(0) = 1 before the normalization. A masked score is -inf.
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1572,7 +1601,7 @@ def padded_attention(query, key, value, padding):
 
 # %% mutant="attention_repair_mask"
 # Forgets the empty sentence
-# Softmax of nothing but -inf is nan.
+# Softmax of a row in which every score is -inf is nan.
 def padded_attention(query, key, value, padding):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
     return scores.masked_fill(padding.unsqueeze(1), -math.inf).softmax(-1) @ value
@@ -1580,7 +1609,7 @@ def padded_attention(query, key, value, padding):
 
 # %% mutant="attention_repair_mask"
 # Renormalizes
-# Dividing by what is left helps only while something is left: padding with high scores takes all the weight first.
+# Dividing by the remaining sum helps only while something remains: padding with high scores can take all the weight.
 def padded_attention(query, key, value, padding):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
     weights = scores.softmax(-1).masked_fill(padding.unsqueeze(1), 0.0)
@@ -1588,9 +1617,9 @@ def padded_attention(query, key, value, padding):
 
 
 # %% mutant="attention_repair_mask"
-# Repairs the output
-# The output is right, but the values still get nan as a gradient: the nan weights are multiplied by it. Repair the
-# weights.
+# Fixes the output
+# The output is correct, but the values still get nan as a gradient, because they are multiplied by the nan weights.
+# Fix the weights.
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1609,8 +1638,8 @@ def padded_attention(query, key, value, padding):
 
 
 # %% mutant="attention_repair_mask"
-# Hides the values
-# A value of 0 adds nothing, but its weight is still missing from the others: they don't sum to 1.
+# Masks the values
+# A value of 0 contributes nothing, but the padding still has a weight, so those of the other keys don't sum to 1.
 def padded_attention(query, key, value, padding):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
     return scores.softmax(-1) @ value.masked_fill(padding.unsqueeze(-1), 0.0)
@@ -1618,7 +1647,7 @@ def padded_attention(query, key, value, padding):
 
 # %% mutant="attention_repair_mask"
 # Rescales by the number of words
-# Attention isn't shared out evenly, so the number of words doesn't say how much of it padding took.
+# Attention isn't distributed evenly, so the number of words doesn't say how much of it the padding took.
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1629,7 +1658,7 @@ def padded_attention(query, key, value, padding):
 
 # %% mutant="attention_repair_mask"
 # Writes into the padding
-# The mask belongs to the caller, who will use it again, in the next layer for instance.
+# The mask belongs to the caller, who may use it again, for instance in the next layer.
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1641,23 +1670,24 @@ def padded_attention(query, key, value, padding):
 
 # %% mutant="attention_repair_mask"
 # A large negative number
-# With -1e9 in place of -inf, a sentence of nothing but padding gets the plain mean of its padding, not zeros.
+# With -1e9 instead of -inf, a sentence of padding alone gets the plain mean of its padding, not zeros.
 def padded_attention(query, key, value, padding):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
     return scores.masked_fill(padding.unsqueeze(1), -1e9).softmax(-1) @ value
 
 
 # %% [markdown] exercise="attention_measure_square" kind="measure" points=2
-# ### Exercise 7 · When does the square take over?
-# A layer with several heads spends its multiplications on four linear maps, whose cost grows with the length, and on two
-# products with the score matrix, whose cost grows with the square of the length. `multiplications(run)` counts them while
-# `run()` runs: it returns a list with a pair for each matrix product, (the shape of its result, multiplications).
+# ### Exercise 7 · When does the quadratic term take over?
+# A layer with several heads spends its multiplications on four linear projections, whose cost grows linearly with the
+# length, and on two matrix multiplications with the attention matrix, whose cost grows with its square.
+# `multiplications(run)` counts them while `run()` is executed: it returns a list with a pair for each matrix
+# multiplication, (the shape of its result, the number of multiplications).
 #
-# Find by experiment the smallest length at which the two products cost at least as much as the linear maps, for a layer of
-# this width and number of heads. How does it depend on each of the two? `build(width, heads)` makes the layer, and
-# `feed(layer, length)` runs it on a sequence of that length. Tell the products apart by the *number of dimensions* of
-# their results: those of linear maps have three, those of attention four. The check also asks about a layer whose last map
-# is twice as wide as the usual one.
+# Find by experiment the smallest length at which the two attention products cost at least as much as the projections,
+# for a layer of this width and number of heads. How does that length depend on each of the two? `build(width, heads)`
+# makes the layer, and `feed(layer, length)` runs it on a sequence of that length. You can distinguish the products by
+# the *number of dimensions* of their results, which is three for projections and four for attention. The check also
+# measures a layer whose output projection is twice as wide as usual.
 
 
 # %% setup=true
@@ -1675,7 +1705,7 @@ def feed(layer, length):
 
 
 def multiplications(run):
-    """A pair for each matrix product in `run()`: the shape of the result, and how many multiplications."""
+    """A pair for each matrix multiplication in `run()`: the shape of the result, and the number of multiplications."""
     counted = []
     linear, attention = F.linear, F.scaled_dot_product_attention
 
@@ -1701,7 +1731,7 @@ def multiplications(run):
 
 # %% solution="attention_measure_square"
 def takes_over(width: int, heads: int) -> int:
-    """The smallest length at which the products with the score matrix cost as much as the linear maps."""
+    """The smallest length at which the attention products cost at least as much as the projections."""
     ### BEGIN SOLUTION
     layer, length = build(width, heads), 1
     while True:
@@ -1719,7 +1749,7 @@ from minitorch.models import gpt
 
 
 class Wider(gpt.CausalSelfAttention):
-    """Its last map is twice as wide."""
+    """A layer whose output projection is twice as wide."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -1733,26 +1763,29 @@ for size in (width, 2 * width):
         found[f"width {size}, {heads} heads"] = takes_over(size, heads)
 gpt.CausalSelfAttention = Wider
 try:
-    found[f"width {width}, 2 heads, a wider last map"] = takes_over(width, 2)
+    found[f"width {width}, 2 heads, a wider output projection"] = takes_over(width, 2)
 finally:
     gpt.CausalSelfAttention = usual
-check.show(found, text="From this length on, the square costs as much or more.", secret=True)
+check.show(
+    found, text="From this length on, the attention products cost as much as the projections or more.", secret=True
+)
 
 # %% [markdown] hint="attention_measure_square"
-# Print `multiplications(lambda: feed(build(8, 2), 5))` and say what each of the four entries is.
+# Print `multiplications(lambda: feed(build(8, 2), 5))` and explain what each of the four entries is.
 
 # %% [markdown] hint="attention_measure_square"
-# Add the counts up in two sums, by `len(shape)`: 3 for the linear maps, 4 for attention. Then try one length after the
-# other.
+# Accumulate the counts in two sums by `len(shape)`, which is 3 for the projections and 4 for attention. Then try one
+# length after the other.
 
 # %% [markdown] hint="attention_measure_square"
-# The linear maps cost $4 L C^2$ multiplications, attention $2 L^2 C$. At which $L$ are these equal? Your experiment should
-# say the same, for any number of heads.
+# The projections cost $4 L C^2$ multiplications, and attention costs $2 L^2 C$. At which $L$ are these equal? Your
+# experiment should agree for any number of heads.
 
 
 # %% mutant="attention_measure_square"
-# Counts the scores alone
-# The weights are multiplied with the values, too: that is a second product with the square of the length.
+# Counts the scores only
+# The weights are also multiplied by the values, which is a second product whose cost grows with the square of the
+# length.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1765,8 +1798,8 @@ def takes_over(width, heads):
 
 
 # %% mutant="attention_measure_square"
-# Forgets the last map
-# c_proj is a linear map as well: there are four of width by width, three of them in c_attn.
+# Forgets the output projection
+# `c_proj` is a projection as well, so there are four of width by width, three of them in `c_attn`.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1779,7 +1812,7 @@ def takes_over(width, heads):
 
 # %% mutant="attention_measure_square"
 # Doubles the length
-# Doubling finds a power of two that is large enough. The smallest length lies somewhere below it.
+# Doubling finds a power of two that is large enough, but the smallest length may lie below it.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1793,7 +1826,7 @@ def takes_over(width, heads):
 
 # %% mutant="attention_measure_square"
 # In steps of four
-# Every length counts: the smallest one needn't be a multiple of four.
+# Try every length, because the smallest one needn't be a multiple of four.
 def takes_over(width, heads):
     layer, length = build(width, heads), 4
     while True:
@@ -1806,8 +1839,8 @@ def takes_over(width, heads):
 
 
 # %% mutant="attention_measure_square"
-# The last one before
-# Here the linear maps still cost more. The first length at which they don't is one further.
+# One too short
+# At this length the projections still cost more. The first length at which they don't is one larger.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1820,9 +1853,9 @@ def takes_over(width, heads):
 
 
 # %% mutant="attention_measure_square"
-# Counts entries
-# The second number of each pair is the multiplications. The entries of the result are fewer: each takes a whole dot
-# product.
+# Counts elements
+# The second number of each pair is the number of multiplications. The result has fewer elements, because each one
+# takes a whole dot product.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1835,8 +1868,8 @@ def takes_over(width, heads):
 
 
 # %% mutant="attention_measure_square"
-# Square matrices are attention's
-# Attention multiplies weights by values as well, and that result isn't square. Go by the number of dimensions.
+# Takes square results for attention's
+# Attention also multiplies the weights by the values, and that result isn't square. Use the number of dimensions.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1850,14 +1883,15 @@ def takes_over(width, heads):
 
 # %% mutant="attention_measure_square"
 # The formula alone
-# The formula is right for a layer whose maps are all as wide as the layer. Measure: then it holds for any layer.
+# The formula is correct for a layer whose projections are all as wide as the layer. A measurement holds for any
+# layer.
 def takes_over(width, heads):
     return 2 * width
 
 
 # %% mutant="attention_measure_square"
 # One too far
-# The question is where attention costs as much, not where it starts to cost more.
+# The question is where attention costs as much as the projections, not where it begins to cost more.
 def takes_over(width, heads):
     layer, length = build(width, heads), 1
     while True:
@@ -1871,22 +1905,22 @@ def takes_over(width, heads):
 
 # %% [markdown] exercise="attention_module" kind="core" points="1 2" part="mytorch.nn.attention:MultiheadAttention.__init__ | mytorch.nn.attention:MultiheadAttention.forward"
 # ### Exercise 8 · The module around the heads
-# Write what `MultiheadAttention` has and how it takes its inputs in three layouts. `self.merged(attn_mask, key_padding_mask,
-# dtype)` makes one mask to be added of the two, and `self.attend(query, key, value, mask, need_weights)` of exercise 3 works on
-# (N, L, E) alone and returns the weights of each head.
+# Write the constructor of `MultiheadAttention`, and the `forward` that accepts inputs in three layouts.
+# `self.merged(attn_mask, key_padding_mask, dtype)` combines the two masks into one to be added. `self.attend(query,
+# key, value, mask, need_weights)` of exercise 3 accepts only (N, L, E) and returns the weights of each head.
 
 
 # %% docstrings="attention_module"
 def __init__():
-    """The options become attributes of the same names (but `bias`), and then:
+    """Stores the options, except `bias`, as attributes of the same names, and creates:
 
-    - `in_proj_weight`, a parameter (3 · embed_dim, embed_dim): the weights of query, key and value in one, with initial
-      weights by `xavier_uniform_`;
+    - `in_proj_weight`, a parameter (3 · embed_dim, embed_dim): the weights of query, key and value in one
+      tensor, initialized by `xavier_uniform_`;
     - `in_proj_bias`, a parameter (3 · embed_dim) of zeros, registered as None without `bias`;
-    - `out_proj`, a `Linear` from embed_dim to embed_dim, whose bias begins at zero if there is one.
+    - `out_proj`, a `Linear` from embed_dim to embed_dim, whose bias starts at zero if there is one.
 
-    The random numbers are PyTorch's, so `out_proj` is made before `in_proj_weight` draws. `constant_(tensor, value)`
-    fills a tensor and isn't recorded.
+    The random numbers are PyTorch's, so `out_proj` is created before `in_proj_weight` draws.
+    `constant_(tensor, value)` fills a tensor and isn't recorded.
 
     Raises:
         AssertionError: "embed_dim must be divisible by num_heads".
@@ -1894,12 +1928,13 @@ def __init__():
 
 
 def forward():
-    """(L, N, E), or (N, L, E) with `self.batch_first`, or (L, E), to the same; and the weights, averaged over the heads.
+    """Attends in the given layout; returns the output, and the weights averaged over the heads.
 
-    Boolean masks are True where a query may *not* look. `key_padding_mask` is (N, S), or (S,) for a single
-    sequence; `attn_mask` is (L, S) or (N · heads, L, S). The weights are (N, L, S); (N, heads, L, S) unless
-    `average_attn_weights`; without N for a single sequence; and None unless `need_weights`. For (L, E),
-    `batch_first` doesn't matter.
+    The layout is (L, N, E), or (N, L, E) with `self.batch_first`, or (L, E), for which `batch_first` doesn't
+    matter. Boolean masks are True where a query may *not* attend. `key_padding_mask` is (N, S), or (S,) for a
+    single sequence; `attn_mask` is (L, S) or (N · heads, L, S). The weights are (N, L, S), or (N, heads, L,
+    S) unless `average_attn_weights`. They have no N for a single sequence, and they are None unless
+    `need_weights`.
     """
 
 
@@ -1914,7 +1949,7 @@ def numbers(*size):
 
 
 def made(*arguments, **options):
-    """A layer's tensors, names and options; or the error."""
+    """A layer's tensors, names and options, or the error."""
     mytorch.manual_seed(check.seed())
     layers = []
     problem = check.error(lambda: layers.append(mytorch.nn.MultiheadAttention(*arguments, **options)))
@@ -1958,25 +1993,28 @@ check.show(
     },
     rtol=1e-3,
     atol=1e-4,
-    text="What layers have; then outputs and weights for inputs in three layouts.",
+    text="The layers' tensors and options, and the outputs and weights for inputs in three layouts.",
 )
 
 # %% [markdown] hint="attention_module"
-# `forward` in three steps: bring the inputs to (N, L, E), attend, and bring output and weights back. What has to be done to the
-# padding mask of a single sequence?
+# `forward` has three steps: bring the inputs to (N, L, E), attend, and bring output and weights back. What has to
+# happen to the padding mask of a single sequence?
 
 # %% [markdown] hint="attention_module"
-# A single sequence gets a batch dimension by `unsqueeze(0)`, and loses it by `squeeze(0)` at the end, the weights too. (L, N, E)
-# is transposed both ways unless `self.batch_first`; weights always come with N first.
+# A single sequence gets a batch dimension by `unsqueeze(0)` and loses it by `squeeze(0)` at the end, in the weights
+# as well. (L, N, E) is transposed on the way in and on the way out unless `self.batch_first`, while the weights
+# always have N first.
 
 # %% [markdown] hint="attention_module"
-# `mask = self.merged(attn_mask, key_padding_mask, query.dtype)`, `output, weights = self.attend(query, key, value, mask,
-# need_weights)`, `weights.mean(1)` averages over the heads. In `__init__`: `self.register_parameter("in_proj_bias", …)`.
+# `mask = self.merged(attn_mask, key_padding_mask, query.dtype)` and `output, weights = self.attend(query, key, value,
+# mask, need_weights)` do the work, and `weights.mean(1)` averages over the heads. In `__init__`, use
+# `self.register_parameter("in_proj_bias", …)`.
 
 
 # %% mutant="attention_module"
 # Draws in another order
-# The same seed gives PyTorch's weights only if they are drawn in PyTorch's order: first those of `out_proj`.
+# The same seed gives PyTorch's weights only if they are drawn in PyTorch's order, in which those of `out_proj` come
+# first.
 def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
     super().__init__()
     if embed_dim % num_heads:
@@ -1991,7 +2029,7 @@ def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=
 
 # %% mutant="attention_module"
 # Three weights
-# The three projections are one matrix: saved models know it as `in_proj_weight`.
+# The three projections are one matrix, which saved models call `in_proj_weight`.
 def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
     super().__init__()
     if embed_dim % num_heads:
@@ -2005,8 +2043,8 @@ def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=
 
 
 # %% mutant="attention_module"
-# A batch in front, always
-# Without `batch_first` the first dimension of a batch is time, in inputs and output alike.
+# Always batch first
+# Without `batch_first` the first dimension of a batch is time, in the inputs and in the output.
 def forward(
     self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
 ):
@@ -2025,7 +2063,7 @@ def forward(
 
 # %% mutant="attention_module"
 # Leaves the batch dimension on the weights
-# A single sequence has no batch dimension, in the weights either.
+# A single sequence has no batch dimension, and neither have its weights.
 def forward(
     self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
 ):
@@ -2045,8 +2083,8 @@ def forward(
 
 
 # %% mutant="attention_module"
-# Turns the weights as well
-# The weights are (N, L, S) in every layout. Only the output goes back to (L, N, E).
+# Transposes the weights as well
+# The weights are (N, L, S) in every layout. Only the output is transposed back to (L, N, E).
 def forward(
     self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
 ):
