@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Exercises · Recurrent networks
-# Eight exercises, 21 points. Four of them add to your library: the loop over time, two steps, and the layers around them.
+# There are eight exercises with 21 points. Four of them add to your library: the loop over time, the steps of an LSTM
+# and a GRU, and the layers around them.
 
 # %% setup=true
 from __future__ import annotations
@@ -11,7 +12,7 @@ from course import check
 
 
 def whole(rng, low: int, high: int) -> int:
-    """A number from `low` to `high`, both included."""
+    """An integer from `low` to `high`, both included."""
     return int(rng.integers(low, high + 1))
 
 
@@ -25,7 +26,7 @@ from minitorch.nn.utils import rnn
 # layer = torch.nn.LSTM(3, 5, num_layers=2, batch_first=True, bidirectional=True)
 # output, (h, c) = layer(torch.ones(6, 7, 3))
 # ```
-# Set `prediction` to the shapes of `output`, `h` and `c`: a list of three lists. Write it down without running the code.
+# Set `prediction` to the shapes of `output`, `h` and `c`, as a list of three lists, before you run the code.
 
 # %% solution="rnn_predict_shapes"
 ### BEGIN SOLUTION
@@ -39,58 +40,60 @@ prediction = [[6, 7, 10], [4, 6, 5], [4, 6, 5]]
 check.show({"prediction": [[int(each) for each in shape] for shape in prediction]}, secret=True)
 
 # %% [markdown] hint="rnn_predict_shapes"
-# Which of the three have a row for each step in time? Which of them come from both layers?
+# Which of the three have an entry for each time step, and which of them come from both layers?
 
 # %% [markdown] hint="rnn_predict_shapes"
-# `output` joins both directions in its last dimension. The states list layers and directions in their first.
+# `output` concatenates both directions in its last dimension, while the states list layers and directions in their
+# first.
 
 # %% [markdown] hint="rnn_predict_shapes"
-# `batch_first` is about inputs and outputs. The states are (layers · directions, N, hidden) all the same.
+# `batch_first` applies to inputs and outputs only. The states are always (layers · directions, N, hidden).
 
 # %% mutant="rnn_predict_shapes"
 # The states are batch first, too
-# `batch_first` doesn't change the states: layers and directions come first in them.
+# `batch_first` doesn't change the states, whose first dimension is always layers and directions.
 prediction = [[6, 7, 10], [6, 4, 5], [6, 4, 5]]
 
 # %% mutant="rnn_predict_shapes"
 # Forgets the directions in the states
-# Two layers in two directions have four last states.
+# Two layers with two directions each have four last states.
 prediction = [[6, 7, 10], [2, 6, 5], [2, 6, 5]]
 
 # %% mutant="rnn_predict_shapes"
-# Joins both layers in the output
-# The output is the last layer's alone: 2 directions · 5.
+# Concatenates both layers in the output
+# The output comes from the last layer alone: 2 directions · 5.
 prediction = [[6, 7, 20], [4, 6, 5], [4, 6, 5]]
 
 # %% mutant="rnn_predict_shapes"
 # One direction in the output
-# The output has both directions side by side: 2 · 5 numbers at each step.
+# The output has both directions side by side, so it has 2 · 5 features at each step.
 prediction = [[6, 7, 5], [4, 6, 5], [4, 6, 5]]
 
 # %% mutant="rnn_predict_shapes"
 # Time first
-# With `batch_first` the batch comes first: 6 sequences of 7 steps.
+# With `batch_first` the batch dimension comes first: 6 sequences of 7 steps.
 prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
 
 # %% [markdown] exercise="rnn_unroll" kind="core" points=3 part="mytorch.nn.recurrent:unroll"
 # ### Exercise 2 · The loop over time
-# Unroll a step over time, forwards or backwards. `inputs` is a list of tensors, one for each moment. In a packed batch,
-# later ones have fewer rows: the short sequences have ended, and keep the state they had. Backwards, it is the other way
-# round: the long sequences begin alone, and the short ones join in, with the state that they were given.
+# Unroll a step over time, forwards or backwards. `inputs` is a list of tensors, one for each time step. In a packed
+# batch the later ones have fewer rows, because the short sequences have ended, and these sequences keep the state
+# that they had. Backwards it is the other way round: the long sequences begin alone, and the short ones join later
+# with their initial state.
 #
-# Don't write into the state's tensors: the graph needs the old ones.
+# Don't write into the state's tensors, because the graph needs the old values.
 
 
 # %% docstrings="rnn_unroll"
 def unroll():
-    """Go through time: `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards.
+    """Goes through time, computing `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards.
 
-    The tensors of `state` have a row for each of N sequences. An x may have fewer rows than that, where
-    short sequences have ended already (or, in reverse, not begun): then only the first rows of the state
-    make the step, and the others stay as they are. `cat` is there.
+    The tensors of `state` have a row for each of N sequences. An x has fewer rows than that where short
+    sequences have already ended (or, in reverse, not yet begun). Then only the first rows of the state take
+    part in the step, and the others stay as they are. `cat` is defined in the file.
 
-    Returns the step's outputs, which are the first tensors of the new states, x by x in the order of
-    `inputs`, with as many rows as x has; and the last state, with N rows.
+    Returns the step's outputs, which are the first tensors of the new states, in the order of `inputs` and
+    with as many rows as each x has; and the last state, with N rows.
     """
 
 
@@ -106,7 +109,7 @@ weight = mytorch.tensor(rng.normal(size=(3, 3)).round(2), requires_grad=True)
 
 
 def step(x, state, weight, bias):
-    """A step with two states: the second one counts."""
+    """A step with two states, of which the second counts the steps."""
     h, count = state
     return (x + h @ weight + (0 if bias is None else bias)).tanh(), count + 1
 
@@ -135,29 +138,32 @@ def gru() -> None:
 
 unrolled("full rows", [mytorch.tensor(rng.normal(size=(4, 3)).round(2)) for _ in range(3)])
 unrolled("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64))
-# Here a wrong loop may raise. What it found before still says what is wrong with it.
+# # Here an incorrect loop may raise. The values that it found before still show what is wrong with it.
 values["packed, backwards: error"] = check.error(unrolled, "packed, backwards", inputs, reverse=True)
 values["a GRU: error"] = check.error(gru)
 values["the first state, afterwards"] = first.detach()
 values["rows of the inputs, afterwards"] = [len(each) for each in inputs]
-check.show(values, rtol=1e-4, text="Loops with a step that has two states, the second of which counts; then a GRU.")
+check.show(
+    values, rtol=1e-4, text="Loops over a step with two states, the second of which counts the steps; then a GRU."
+)
 
 # %% [markdown] hint="rnn_unroll"
-# First the simple case, all rows at every step: a loop that calls `step`, keeps the new state, and appends its first
-# tensor to a list. `reversed(inputs)` goes backwards; reverse the list of outputs at the end.
+# Begin with the simple case in which every step has all rows: a loop that calls `step`, keeps the new state, and
+# appends its first tensor to a list. `reversed(inputs)` goes backwards; in that case reverse the list of outputs at
+# the end.
 
 # %% [markdown] hint="rnn_unroll"
-# Now fewer rows: let `rows = len(x)`. The step gets `each[:rows]` of each tensor in the state. Its result has only these
-# rows.
+# Now for fewer rows: let `rows = len(x)` and pass `each[:rows]` of each tensor in the state to the step, whose result
+# then has only these rows.
 
 # %% [markdown] hint="rnn_unroll"
-# The other rows stay: the new state is `cat([new, old[rows:]])` for each pair of new and old tensors. That is right for
-# both directions, and also when no row is left over.
+# The other rows are kept, so the new state is `cat([new, old[rows:]])` for each pair of new and old tensors. That is
+# correct in both directions, and also when no rows remain.
 
 
 # %% mutant="rnn_unroll"
-# Lets the short sequences go
-# The state lost the rows of the sequences that have ended. In the end it has only the longest one's.
+# Drops the short sequences
+# The state lost the rows of the sequences that have ended, so at the end it contains only the longest one's row.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -167,8 +173,8 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% mutant="rnn_unroll"
-# The outputs stay backwards
-# Backwards, the first output that is computed belongs to the last input. The list has to be reversed.
+# Leaves the outputs reversed
+# Backwards, the first output that is computed belongs to the last input, so the list has to be reversed.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -181,7 +187,7 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 # %% mutant="rnn_unroll"
 # Outputs of all rows
-# An output has as many rows as its input. Those of sequences that have ended don't belong in a packed batch.
+# An output has as many rows as its input. The rows of sequences that have ended don't belong in a packed batch.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -194,7 +200,7 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 # %% mutant="rnn_unroll"
 # Freezes only the first state
-# A step may have several states, an LSTM two. All of them have to be kept for the sequences that have ended.
+# A step may have several states (an LSTM has two), and all of them have to be kept for the sequences that have ended.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -207,8 +213,8 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% mutant="rnn_unroll"
-# Zeros for what has ended
-# A sequence that has ended keeps the state that it had. Here its state becomes 0.
+# Zeros for sequences that have ended
+# A sequence that has ended keeps the state that it had, whereas here its state becomes 0.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -220,8 +226,9 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% mutant="rnn_unroll"
-# Detaches what has ended
-# The values are right. But the state that a short sequence keeps is part of its result, so the gradient has to reach it.
+# Detaches sequences that have ended
+# The values are correct, but the state that a short sequence keeps is part of its result, so the gradient has to
+# reach it.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
@@ -233,8 +240,8 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% mutant="rnn_unroll"
-# Cuts the first state off
-# The gradient goes on into the first state: an encoder may have made it, or the piece of text before this one.
+# Detaches the first state
+# The gradient flows on into the first state, which may come from an encoder or from the preceding piece of text.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     state = tuple(each.detach() for each in state)
@@ -247,8 +254,8 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% mutant="rnn_unroll"
-# Turns the caller's list round
-# `inputs.reverse()` changes the list of whoever called. `reversed(inputs)` goes backwards without that.
+# Reverses the caller's list
+# `inputs.reverse()` changes the caller's list. `reversed(inputs)` iterates backwards without changing it.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     if reverse:
@@ -263,7 +270,7 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 # %% mutant="rnn_unroll"
 # Writes into the state
-# A write in place changes tensors that belong to the caller: the first state isn't what it was.
+# A write in place changes tensors that belong to the caller, so the first state no longer has its values.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     state = tuple(each.detach() for each in state)
@@ -278,7 +285,7 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 # %% mutant="rnn_unroll"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def unroll(step, inputs, state, weight, bias, reverse=False):
     from minitorch.ops.nn.recurrent import _unroll
 
@@ -286,9 +293,9 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 
 # %% [markdown] exercise="rnn_lstm_step" kind="core" points=3 part="mytorch.nn.recurrent:lstm_step"
-# ### Exercise 3 · The LSTM's step
-# `linear(h, weight, bias)` is $U h + b$, and `chunk(4, -1)` cuts a tensor into four along its last dimension. The order of
-# the parts is PyTorch's, so that its weights load.
+# ### Exercise 3 · The LSTM step
+# `linear(h, weight, bias)` is $U h + b$, and `chunk(4, -1)` splits a tensor into four parts along its last dimension.
+# The order of the parts is PyTorch's, so that PyTorch's weights can be loaded.
 
 
 # %% docstrings="rnn_lstm_step"
@@ -298,10 +305,9 @@ def lstm_step():
     x + U h + b, for U = `weight` of shape (4 · hidden, hidden), has four parts along the last dimension,
     in this order:
 
-        i = σ(part 0)       how much of the candidate goes in
-        f = σ(part 1)       how much of the memory stays
-        g = tanh(part 2)    the candidate
-        o = σ(part 3)       how much of the memory is shown
+            i = σ(part 0)       the input gate: how much of the candidate is added f = σ(part 1)       the
+        forget gate: how much of the cell state is kept g = tanh(part 2)    the candidate o = σ(part 3)
+        the output gate: how much of the cell state is output
 
     c' = f · c + i · g and h' = o · tanh(c'). `x` has shape (N, 4 · hidden).
     Source: Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, with the forget
@@ -328,18 +334,21 @@ values |= {"a layer: output": output.detach(), "h of the layer": last.detach(), 
 check.show(values, rtol=1e-4, text="One step with its gradients; then an LSTM of two layers and both directions.")
 
 # %% [markdown] hint="rnn_lstm_step"
-# One sum for all four parts: `x + linear(h, weight, bias)`. Then cut it up, and give each part its function.
+# Compute one sum for all four parts, `x + linear(h, weight, bias)`. Then split it, and apply to each part its own
+# function.
 
 # %% [markdown] hint="rnn_lstm_step"
-# Three of the parts are gates between 0 and 1: `sigmoid`. The third part, g, is the candidate: `tanh`.
+# Three of the parts are gates between 0 and 1, so they go through `sigmoid`. The third part, g, is the candidate,
+# which goes through `tanh`.
 
 # %% [markdown] hint="rnn_lstm_step"
-# `c = f * c + i * g` comes first; h is made of the *new* c: `o * c.tanh()`. Return (h, c).
+# `c = f * c + i * g` comes first, because h is computed from the *new* c: `o * c.tanh()`. Return (h, c).
 
 
 # %% mutant="rnn_lstm_step"
-# Another order of the gates
-# The parts are i, f, g, o. With f and i exchanged it keeps what it should let in, and weights of PyTorch mean something else.
+# The gates in another order
+# The parts are i, f, g, o. With f and i exchanged, the step keeps what it should admit, and PyTorch's weights mean
+# something else.
 def lstm_step(x, state, weight, bias):
     h, c = state
     f, i, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
@@ -348,8 +357,8 @@ def lstm_step(x, state, weight, bias):
 
 
 # %% mutant="rnn_lstm_step"
-# Shows the old memory
-# h' is made of the new cell, c', not of the one before the step.
+# Outputs the old cell state
+# h' is computed from the new cell state c', not from the one before the step.
 def lstm_step(x, state, weight, bias):
     h, c = state
     i, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
@@ -358,7 +367,7 @@ def lstm_step(x, state, weight, bias):
 
 # %% mutant="rnn_lstm_step"
 # Gates the candidate by a sigmoid
-# The candidate g goes through tanh: it may be negative, and so can lower the memory.
+# The candidate g goes through tanh, so it may be negative, and it can lower the cell state.
 def lstm_step(x, state, weight, bias):
     h, c = state
     i, f, g, o = (x + linear(h, weight, bias)).sigmoid().chunk(4, -1)
@@ -368,7 +377,7 @@ def lstm_step(x, state, weight, bias):
 
 # %% mutant="rnn_lstm_step"
 # No tanh at the end
-# What is shown is o · tanh(c'). Without tanh, h grows with the memory, without bounds.
+# The output is o · tanh(c'). Without tanh, h grows with the cell state and isn't bounded.
 def lstm_step(x, state, weight, bias):
     h, c = state
     i, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
@@ -378,7 +387,8 @@ def lstm_step(x, state, weight, bias):
 
 # %% mutant="rnn_lstm_step"
 # Couples the gates
-# Here what comes in pushes out what was there: 1 − f in place of i. That is a GRU's idea; in an LSTM i is a gate of its own.
+# Here the new input displaces the old cell state, with 1 − f instead of i. That is the GRU's idea; in an LSTM i is a
+# gate of its own.
 def lstm_step(x, state, weight, bias):
     h, c = state
     _, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
@@ -388,7 +398,7 @@ def lstm_step(x, state, weight, bias):
 
 # %% mutant="rnn_lstm_step"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def lstm_step(x, state, weight, bias):
     from minitorch.ops.nn.recurrent import lstm_formula
 
@@ -396,8 +406,9 @@ def lstm_step(x, state, weight, bias):
 
 
 # %% [markdown] exercise="rnn_gru_step" kind="core" points=3 part="mytorch.nn.recurrent:gru_step"
-# ### Exercise 4 · The GRU's step
-# Now the input's share and the state's are cut up separately, since the reset gate multiplies only one of them.
+# ### Exercise 4 · The GRU step
+# In a GRU, the input's contribution and the state's are split separately, because the reset gate multiplies only the
+# state's.
 
 
 # %% docstrings="rnn_gru_step"
@@ -407,12 +418,12 @@ def gru_step():
     `x` and u = U h + b, for U = `weight` of shape (3 · hidden, hidden), have three parts each along the
     last dimension:
 
-        r = σ(x₀ + u₀)         the reset gate: how much of the past the candidate sees
-        z = σ(x₁ + u₁)         the update gate: how much of the past stays
-        n = tanh(x₂ + r · u₂)  the candidate; r multiplies after the product with U
+            r = σ(x₀ + u₀)         the reset gate: how much of the past enters the candidate z = σ(x₁ + u₁)
+        the update gate: how much of the past is kept n = tanh(x₂ + r · u₂)  the candidate; r is applied after
+        the product with U
 
     h' = (1 - z) · n + z · h.
-    Source: Cho et al. 2014, https://arxiv.org/abs/1406.1078, in the form of cuDNN.
+    Source: Cho et al. 2014, https://arxiv.org/abs/1406.1078, in cuDNN's variant.
     """
 
 
@@ -434,18 +445,21 @@ values |= {"a layer: output": output.detach(), "h of the layer": last.detach()}
 check.show(values, rtol=1e-4, text="One step with its gradients; then a GRU of two layers and both directions.")
 
 # %% [markdown] hint="rnn_gru_step"
-# Cut both: `x.chunk(3, -1)` and `linear(h, weight, bias).chunk(3, -1)`. Call them x_r, x_z, x_n and u_r, u_z, u_n.
+# Split both, `x.chunk(3, -1)` and `linear(h, weight, bias).chunk(3, -1)`, and call the parts x_r, x_z, x_n and u_r,
+# u_z, u_n.
 
 # %% [markdown] hint="rnn_gru_step"
-# Two gates: `(x_r + u_r).sigmoid()` and `(x_z + u_z).sigmoid()`. The candidate is `(x_n + r * u_n).tanh()`.
+# The two gates are `(x_r + u_r).sigmoid()` and `(x_z + u_z).sigmoid()`, and the candidate is `(x_n + r *
+# u_n).tanh()`.
 
 # %% [markdown] hint="rnn_gru_step"
-# h' = (1 − z) · n + z · h: a large z keeps. The step returns a tuple with one tensor, `(h,)`.
+# h' = (1 − z) · n + z · h, so a large z keeps the old state. The step returns a tuple with one tensor, `(h,)`.
 
 
 # %% mutant="rnn_gru_step"
 # Resets the state before the product
-# That is how the paper has it, and some frameworks. PyTorch multiplies after the product with U, so the bias is gated, too.
+# That is the form in the paper and in some frameworks. PyTorch multiplies after the product with U, so the bias is
+# gated as well.
 def gru_step(x, state, weight, bias):
     (h,) = state
     hidden = h.shape[-1]
@@ -457,8 +471,9 @@ def gru_step(x, state, weight, bias):
 
 
 # %% mutant="rnn_gru_step"
-# Keeps where it should renew
-# In PyTorch z says how much of the past stays. Papers differ in this: in some, z is the share of the new.
+# Exchanges keeping and renewing
+# In PyTorch z is the share of the past that is kept. Papers differ in this, and in some of them z is the share of the
+# new state.
 def gru_step(x, state, weight, bias):
     (h,) = state
     x_r, x_z, x_n = x.chunk(3, -1)
@@ -470,7 +485,7 @@ def gru_step(x, state, weight, bias):
 
 # %% mutant="rnn_gru_step"
 # Exchanges the two gates
-# The parts are r, z, n: the reset gate comes first.
+# The parts are in the order r, z, n, so the reset gate comes first.
 def gru_step(x, state, weight, bias):
     (h,) = state
     x_z, x_r, x_n = x.chunk(3, -1)
@@ -482,7 +497,7 @@ def gru_step(x, state, weight, bias):
 
 # %% mutant="rnn_gru_step"
 # Resets the input as well
-# r multiplies the state's share only. The input always comes through.
+# r multiplies only the state's contribution, and the input is always used in full.
 def gru_step(x, state, weight, bias):
     (h,) = state
     x_r, x_z, x_n = x.chunk(3, -1)
@@ -494,7 +509,7 @@ def gru_step(x, state, weight, bias):
 
 # %% mutant="rnn_gru_step"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def gru_step(x, state, weight, bias):
     from minitorch.ops.nn.recurrent import _gru
 
@@ -503,10 +518,11 @@ def gru_step(x, state, weight, bias):
 
 # %% [markdown] exercise="rnn_by_hand" kind="build" points=3
 # ### Exercise 5 · Back through time, by hand
-# A favourite of the whiteboard: the backward pass of $h_t = \tanh(W x_t + U h_{t-1})$ with $h_0 = 0$, in NumPy and without
-# autograd. `x` has shape (T, I), `W` (H, I), `U` (H, H). Somebody computed all states, `h` of shape (T, H), where `h[t]`
-# belongs to `x[t]`, and gives you `g`, also (T, H): the gradient of the loss with respect to each `h[t]` as it is *used by
-# the loss*. What comes back through later steps has to be added.
+# A favourite whiteboard question asks for the backward pass of $h_t = \tanh(W x_t + U h_{t-1})$ with $h_0 = 0$, in
+# NumPy and without autograd. `x` has shape (T, I), `W` (H, I), and `U` (H, H). The forward pass has already computed
+# all states, `h` of shape (T, H), where `h[t]` belongs to `x[t]`. You are also given `g`, (T, H), the gradient of the
+# loss with respect to each `h[t]` as it is *used by the loss*. What flows back through later steps has to be added to
+# it.
 #
 # Return the gradients of `W`, of `U` and of `x`.
 
@@ -544,19 +560,21 @@ for name, g in {"loss of all states": rng.normal(size=(steps, hidden)), "loss of
 check.show(values, rtol=1e-6, text="Gradients through time.")
 
 # %% [markdown] hint="rnn_by_hand"
-# Go from the last step to the first, with one vector to remember: the gradient of h[t] that comes from step t + 1.
+# Go from the last step to the first, and carry one vector along: the gradient of h[t] that comes from step t + 1.
 
 # %% [markdown] hint="rnn_by_hand"
-# At each step, the whole gradient of h[t] is `g[t] + later`. Through tanh it becomes `sums = (…) * (1 - h[t] ** 2)`.
+# At each step, the whole gradient of h[t] is `g[t] + later`. Going back through tanh, it becomes `sums = (…) * (1 -
+# h[t] ** 2)`.
 
 # %% [markdown] hint="rnn_by_hand"
-# From `sums`: the gradient of W gets `np.outer(sums, x[t])`, that of U `np.outer(sums, h[t - 1])` (for t = 0 the state before
-# was 0), x[t] gets `sums @ W`, and `later` for the step before is `sums @ U`.
+# From `sums`, the gradient of W receives `np.outer(sums, x[t])` and that of U receives `np.outer(sums, h[t - 1])`
+# (for t = 0 the state before was 0). The gradient of x[t] is `sums @ W`, and `later` for the preceding step is `sums
+# @ U`.
 
 
 # %% mutant="rnn_by_hand"
-# Each step by itself
-# What comes back through the later steps is missing: each h[t] is also used by h[t + 1].
+# Each step in isolation
+# The gradient that comes back through the later steps is missing, because each h[t] is also used by h[t + 1].
 def backward_through_time(x, h, W, U, g):
     grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
     for t in reversed(range(len(x))):
@@ -585,7 +603,7 @@ def backward_through_time(x, h, W, U, g):
 
 # %% mutant="rnn_by_hand"
 # Pairs U with the state after the step
-# U multiplied the state before the step: `h[t - 1]`, and zeros at the first step.
+# U multiplied the state before the step, which is `h[t - 1]`, or zeros at the first step.
 def backward_through_time(x, h, W, U, g):
     dW, dU, dx, later = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x), np.zeros(len(U))
     for t in reversed(range(len(x))):
@@ -599,7 +617,7 @@ def backward_through_time(x, h, W, U, g):
 
 # %% mutant="rnn_by_hand"
 # Multiplies by U instead of its transpose
-# Going back through U h needs the transposed matrix: `sums @ U`. `U @ sums` has the same shape and other numbers.
+# Going back through U h needs the transposed matrix: `sums @ U`. `U @ sums` has the same shape but other values.
 def backward_through_time(x, h, W, U, g):
     grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
     later = np.zeros(len(U))
@@ -615,7 +633,8 @@ def backward_through_time(x, h, W, U, g):
 
 # %% mutant="rnn_by_hand"
 # Carries the gradient past tanh
-# What goes on to the step before has passed through tanh's slope: it comes from `sums`, not from the gradient of h[t].
+# The gradient that flows to the preceding step has passed through tanh's derivative, so it comes from `sums`, not
+# from the gradient of h[t].
 def backward_through_time(x, h, W, U, g):
     grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
     later = np.zeros(len(U))
@@ -632,7 +651,7 @@ def backward_through_time(x, h, W, U, g):
 
 # %% mutant="rnn_by_hand"
 # Keeps the last step's gradient of W
-# The same W is used at every step, so its gradient is the sum over all of them.
+# The same W is used at every step, so its gradient is the sum over all steps.
 def backward_through_time(x, h, W, U, g):
     grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
     later = np.zeros(len(U))
@@ -648,9 +667,10 @@ def backward_through_time(x, h, W, U, g):
 
 # %% [markdown] exercise="rnn_repair_neighbours" kind="repair" points=3
 # ### Exercise 6 · A sentence and its neighbours
-# `summaries` reads sentences with a bidirectional GRU (input and output without `batch_first`) and gives one row for each:
-# what both directions knew at the end. A classifier on top of it learns well. In production, where sentences come one at
-# a time, it is much worse. And the same sentence gets another row when its neighbours in the batch change:
+# `summaries` reads sentences with a bidirectional GRU (input and output without `batch_first`) and returns one row
+# for each: the final state of both directions. A classifier on top of it learns well, but in production, where
+# sentences come one at a time, it is much worse. Moreover, the same sentence gets a different row when its neighbours
+# in the batch change:
 #
 # ```python
 # layer = torch.nn.GRU(2, 3, bidirectional=True)
@@ -659,12 +679,12 @@ def backward_through_time(x, h, W, U, g):
 # summaries(layer, [a, b])[0]    # … and a different one
 # ```
 #
-# Repair it. The rows belong to the sentences in the order in which they were given.
+# Fix the function. The rows are in the order in which the sentences were passed.
 
 
 # %% solution="rnn_repair_neighbours"
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
-    """A row for each sentence (Tₙ, input_size): (N, 2 · hidden_size), the forward direction's part first."""
+    """A row for each sentence (Tₙ, input_size): (N, 2 · hidden_size), the forward direction's half first."""
     ### BEGIN SOLUTION
     _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
     return torch.cat([h[-2], h[-1]], 1)
@@ -688,21 +708,23 @@ values["gradient of a weight"] = layer.weight_hh_l0_reverse.grad
 check.show(values, rtol=1e-4, text="One row for each of four sentences, and for one of them alone.")
 
 # %% [markdown] hint="rnn_repair_neighbours"
-# Print the row of one sentence with longer and longer neighbours. Which half keeps changing? Is the other half right when
-# the sentence is alone?
+# Print the row of one sentence beside longer and longer neighbours. Which half keeps changing, and is the other half
+# correct when the sentence is alone?
 
 # %% [markdown] hint="rnn_repair_neighbours"
-# There are two faults in `output[-1]`. For a short sentence it is what the layer knew after the padding. And its second half
-# belongs to a direction that has only just begun.
+# `output[-1]` has two faults. For a short sentence it is the output after the padding, and its second half belongs to
+# a direction that has only just begun.
 
 # %% [markdown] hint="rnn_repair_neighbours"
-# `rnn.pack_sequence(sentences, enforce_sorted=False)` keeps padding out. Then the last states are each sentence's own:
-# `h[-2]` is the forward direction of the last layer, `h[-1]` the backward one. Join them along dimension 1.
+# `rnn.pack_sequence(sentences, enforce_sorted=False)` keeps the padding out, so the last states are each sentence's
+# own. `h[-2]` is the last layer's forward direction and `h[-1]` its backward direction. Concatenate them along
+# dimension 1.
 
 
 # %% mutant="rnn_repair_neighbours"
 # Takes the states of the padded batch
-# The backward direction has now read everything. But both directions still read the padding: one at the end, one first.
+# The backward direction has now read everything, but both directions still read the padding, one of them at the end
+# and the other first.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     _, h = layer(rnn.pad_sequence(sentences))
     return torch.cat([h[-2], h[-1]], 1)
@@ -710,7 +732,7 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Reads the output at each sentence's end
-# The forward half has made all its steps now. The backward half has made those in the padding, and one more.
+# The forward half has now taken all its steps. The backward half has taken those in the padding and one more.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     output, _ = layer(rnn.pad_sequence(sentences))
     return torch.stack([output[len(each) - 1, number] for number, each in enumerate(sentences)])
@@ -718,7 +740,7 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Reshapes without the exchange
-# The states are (2, N, hidden): reshaped at once, a row gets the same direction of two sentences.
+# The states are (2, N, hidden), and if they are reshaped directly, a row gets the same direction of two sentences.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
     return h[-2:].reshape(len(sentences), -1)
@@ -726,7 +748,7 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Sorts and doesn't sort back
-# The rows are right, but in the order of the lengths: sentences get each other's rows.
+# The rows are correct but in the order of the lengths, so sentences get each other's rows.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     _, h = layer(rnn.pack_sequence(sorted(sentences, key=len, reverse=True)))
     return torch.cat([h[-2], h[-1]], 1)
@@ -734,7 +756,7 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Takes the first layer's states
-# h lists layers and directions from the first on. The last layer's two are h[-2] and h[-1].
+# h lists layers and directions starting with the first layer, so the last layer's two are h[-2] and h[-1].
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
     return torch.cat([h[0], h[1]], 1)
@@ -742,17 +764,17 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Reads the packed output at each sentence's end
-# Padding is out, and the forward half is right. But at a sentence's last word the backward direction has read only that
-# word: it has read everything at the first one.
+# The padding is out, and the forward half is correct. But at a sentence's last word the backward direction has read
+# only that word, whereas it has read everything at the first word.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     output, lengths = rnn.pad_packed_sequence(layer(rnn.pack_sequence(sentences, enforce_sorted=False))[0])
     return torch.stack([output[length - 1, number] for number, length in enumerate(lengths.tolist())])
 
 
 # %% mutant="rnn_repair_neighbours"
-# Reads each half where it ends, after padding
-# The forward half is right, and the backward half comes from the right place. But the backward direction began in the
-# padding, so what it knows at the first word depends on how much of it there was.
+# Reads each half at its end, after padding
+# The forward half is correct, and the backward half is read at the correct position. But the backward direction began
+# in the padding, so its state at the first word depends on the amount of padding.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     output, _ = layer(rnn.pad_sequence(sentences))
     half = layer.hidden_size
@@ -762,7 +784,8 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Puts the backward half first
-# Both halves are right and stand in the wrong order: h[-2] is the forward direction of the last layer, h[-1] the backward one.
+# Both halves are correct but in the wrong order: h[-2] is the last layer's forward direction, and h[-1] is its
+# backward direction.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
     return torch.cat([h[-1], h[-2]], 1)
@@ -770,26 +793,27 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 # %% mutant="rnn_repair_neighbours"
 # Reads the packed output's last step
-# Packed and padded again, the output of a short sentence is 0 after its end.
+# Once a batch has been packed and padded again, the output of a short sentence is 0 after its end.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
     output, _ = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
     return rnn.pad_packed_sequence(output)[0][-1]
 
 
 # %% [markdown] exercise="rnn_measure_reach" kind="measure" points=2
-# ### Exercise 7 · How far does it see?
-# Write `half_life(layer)`: after how many steps is the influence of an input on the output at most half of what it was at
-# first? Measure it with derivatives. The layer has one unit (input and state have one number each); feed it 40 zeros. The
-# influence of step t is the absolute value of the derivative of the *last* output with respect to the input at t. It is
-# largest for the last input; go back from there, and count the steps until it is at most half as large.
+# ### Exercise 7 · How far back does it reach?
+# Write `half_life(layer)`, which returns after how many steps an input's influence on the output has fallen to at
+# most half of its initial value. Measure it with derivatives. The layer has one unit, so input and state have one
+# element each; feed it 40 zeros. The influence of step t is the absolute value of the derivative of the *last* output
+# with respect to the input at t. It is largest for the last input, so go back from there and count the steps until it
+# is at most half as large.
 #
-# The check makes LSTMs in which only the forget gate's bias differs. How does the half-life grow with it? Two of its layers
-# have no weights to compute the answer from: an average that fades, and the mean of the last few inputs.
+# The check builds LSTMs that differ only in the forget gate's bias. How does the half-life grow with it? For two of
+# its layers the answer can't be computed from weights: an average that fades, and the mean of the last few inputs.
 
 
 # %% solution="rnn_measure_reach"
 def half_life(layer: torch.nn.Module) -> int:
-    """The steps until an input's influence on the last output has fallen to half or less."""
+    """The number of steps until an input's influence on the last output has fallen to half or less."""
     ### BEGIN SOLUTION
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -803,7 +827,7 @@ rng = check.rng()
 
 
 def lstm(forget_bias: float) -> torch.nn.Module:
-    """An LSTM whose gates don't look at the state; they are open, but for the forget gate."""
+    """An LSTM whose gates ignore the state and, except for the forget gate, are open."""
     layer = torch.nn.LSTM(1, 1)
     with torch.no_grad():
         layer.weight_ih_l0[:] = torch.tensor([[0.0], [0.0], [1.0], [0.0]])
@@ -824,7 +848,7 @@ def plain(weight: float) -> torch.nn.Module:
 
 
 class Average(torch.nn.Module):
-    """The sum of the inputs, each times the share that is left of it after so many steps."""
+    """The sum of the inputs, each multiplied by the fraction that remains after so many steps."""
 
     def __init__(self, shares: list[float]) -> None:
         super().__init__()
@@ -846,21 +870,24 @@ values |= {
     f"keeps {kept:.3f} of each input": half_life(fading),
     f"mean of {window}": half_life(Average([1 / window] * window)),
 }
-check.show({name: int(value) for name, value in values.items()}, text="Half-lives, in steps.")
+check.show({name: int(value) for name, value in values.items()}, text="The half-lives, in steps.")
 
 # %% [markdown] hint="rnn_measure_reach"
-# Make an input of zeros, shape (40, 1, 1), that requires grad. Differentiate `layer(x)[0][-1]`, and look at `x.grad`.
+# Create an input of zeros, shape (40, 1, 1), that requires grad. Differentiate `layer(x)[0][-1]`, and look at
+# `x.grad`.
 
 # %% [markdown] hint="rnn_measure_reach"
-# The last input's influence is the first number when you read the gradient backwards: `x.grad.flatten().abs().flip((0,))`.
+# If you read the gradient backwards, the last input's influence is the first element:
+# `x.grad.flatten().abs().flip((0,))`.
 
 # %% [markdown] hint="rnn_measure_reach"
-# Count from 0 at the last input: the answer is the first count at which the influence is at most half of the one at 0.
+# Count from 0 at the last input. The answer is the first count at which the influence is at most half of the one at
+# 0.
 
 
 # %% mutant="rnn_measure_reach"
-# Waits for less than half
-# At most half is enough: with a weight of 0.5, one step back is exactly half.
+# Requires less than half
+# At most half is enough: with a weight of 0.5, the influence one step back is exactly half.
 def half_life(layer):
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -870,7 +897,7 @@ def half_life(layer):
 
 # %% mutant="rnn_measure_reach"
 # Counts from the first input
-# Reading forwards, the first input is the weakest one, so the answer is 0 at once. Start at the last input.
+# Read forwards, the first input has the smallest influence, so the answer is 0 at once. Start at the last input.
 def half_life(layer: torch.nn.Module) -> int:
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -880,7 +907,7 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% mutant="rnn_measure_reach"
 # One step too many
-# The last input is 0 steps back: the position in the list is the number of steps.
+# The last input is 0 steps back, so the index in the list is the number of steps.
 def half_life(layer: torch.nn.Module) -> int:
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -890,7 +917,7 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% mutant="rnn_measure_reach"
 # Forgets the sign
-# With a negative weight the derivative alternates. Its size is what counts: take the absolute value.
+# With a negative weight the derivative alternates in sign. Its magnitude is what counts, so take the absolute value.
 def half_life(layer: torch.nn.Module) -> int:
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -900,7 +927,8 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% mutant="rnn_measure_reach"
 # Differentiates all outputs
-# The sum of all outputs depends on early inputs through many outputs. Only the last one tells how far it looks back.
+# The sum of all outputs depends on an early input through many outputs. Only the last output shows how far back the
+# layer reaches.
 def half_life(layer: torch.nn.Module) -> int:
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0].sum().backward()
@@ -910,8 +938,8 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% mutant="rnn_measure_reach"
 # Computes it from the weights
-# That is right for these LSTMs and RNNs, and it says nothing about a layer whose memory works in another way. Measure: then
-# it holds for any.
+# This is correct for these LSTMs and RNNs, but it says nothing about a layer whose memory works differently. A
+# measurement holds for any layer.
 def half_life(layer: torch.nn.Module) -> int:
     weights = dict(layer.named_parameters())
     if not weights:
@@ -923,7 +951,7 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% mutant="rnn_measure_reach"
 # Compares neighbours
-# This asks where the influence halves from one step to the next. In an LSTM it shrinks a little at each step.
+# This finds where the influence halves from one step to the next. In an LSTM it shrinks a little at each step.
 def half_life(layer: torch.nn.Module) -> int:
     x = torch.zeros(40, 1, 1, requires_grad=True)
     layer(x)[0][-1].sum().backward()
@@ -933,99 +961,100 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% [markdown] exercise="rnn_layers" kind="core" points="1 1 1" part="mytorch.nn.recurrent:RNNBase.run | mytorch.nn.recurrent:RNNBase.forward mytorch.nn.recurrent:RNNBase.packed mytorch.nn.recurrent:RNNBase.padded mytorch.nn.recurrent:RNNBase.first_states | mytorch.nn.packing:filled_up mytorch.nn.packing:pad_sequence mytorch.nn.packing:pack_padded_sequence mytorch.nn.packing:pad_packed_sequence"
 # ### Exercise 8 · Layers and directions
-# `unroll` is one layer in one direction. Write what RNN, LSTM and GRU share: layer upon layer, both directions, and the way from
-# a batch to packed rows and back. `self.directions` is `("",)` or `("", "_reverse")`, and the weights of layer 1 backwards are
-# called `weight_ih_l1_reverse`, `weight_hh_l1_reverse`, `bias_ih_l1_reverse` and `bias_hh_l1_reverse`; without biases the last two
-# don't exist.
+# `unroll` is one layer in one direction. Write the part that RNN, LSTM and GRU share: layer upon layer, both
+# directions, and the conversion from a batch to packed rows and back. `self.directions` is `("",)` or `("",
+# "_reverse")`, and layer 1's weights in the backward direction are called `weight_ih_l1_reverse`,
+# `weight_hh_l1_reverse`, `bias_ih_l1_reverse` and `bias_hh_l1_reverse`; without biases the last two don't exist.
 #
-# `pad_sequence` makes one batch of sequences, `pack_padded_sequence` the packed rows of a padded batch, and `pad_packed_sequence` the
-# padded batch of packed rows. `filled_up` helps them. All stand in `packing.py`, which has `cat`, `stack`, `full`, `tensor` and
-# `index_select(x, 0, order)`.
+# `pad_sequence` makes one batch of several sequences, `pack_padded_sequence` makes packed rows of a padded batch, and
+# `pad_packed_sequence` makes a padded batch of packed rows, for which `filled_up` is a helper. They all go into
+# `packing.py`, which has `cat`, `stack`, `full`, `tensor` and `index_select(x, 0, order)`.
 
 
 # %% docstrings="rnn_layers"
 def run():
-    """All layers over packed rows, of which step t has `sizes[t]`: the last layer's rows, and all last states.
+    """Runs all layers over packed rows, of which step t has `sizes[t]`: the last layer's rows, and all last states.
 
-    `state` has a tensor (num_layers · directions, N, hidden) for each state of the step: layer 0 forwards, layer 0
-    backwards, layer 1 forwards … The last states come back in the same order and shape. In each direction,
-    `linear(data, weight_ih, bias_ih)` is computed for all rows at once and split into steps for
-    `unroll(self.step, inputs, first, weight_hh, bias_hh, reverse)`. The outputs of two directions stand side by side:
-    (rows, 2 · hidden). Between two layers there is `dropout(data, self.dropout, self.training)`.
+    `state` has a tensor (num_layers · directions, N, hidden) for each state of the step: layer 0 forwards,
+    layer 0 backwards, layer 1 forwards … The last states are returned in the same order and shape. In each
+    direction, `linear(data, weight_ih, bias_ih)` is computed for all rows at once and split into steps for
+    `unroll(self.step, inputs, first, weight_hh, bias_hh, reverse)`. The outputs of two directions stand side
+    by side: (rows, 2 · hidden). Between two layers there is `dropout(data, self.dropout, self.training)`.
     """
 
 
 def forward():
-    """The outputs and the last states, for a batch, one sequence (T, input_size), or a `PackedSequence`.
+    """The outputs and the last states, for a batch, a single sequence (T, input_size), or a `PackedSequence`.
 
-    `self.packed(input, given)` or `self.padded(input, given)` computes both; `given` is a tuple of states or None. Where
-    `self.names` has one name, `hx` and the last states are a tensor; where it has two, tuples.
+    `self.packed(input, given)` or `self.padded(input, given)` computes both, where `given` is a tuple of
+    states or None. If `self.names` has one name, `hx` and the last states are tensors; if it has two, they
+    are tuples.
     """
 
 
 def packed():
-    """What `forward` does with a packed batch: a `PackedSequence` of the last layer's rows, and the last states.
+    """`forward` for a packed batch: a `PackedSequence` of the last layer's rows, and the last states.
 
-    `self.run` takes a list of sizes, and states for as many sequences as the first step has. States come, and are
-    returned, in the order that the sequences had before they were sorted: `each.index_select(1, order)` puts a state
-    into another order.
+    `self.run` takes a list of sizes, and states for as many sequences as the first step has. States are
+    passed and returned in the order that the sequences had before they were sorted: `each.index_select(1,
+    order)` puts a state into another order.
     """
 
 
 def padded():
-    """What `forward` does with a batch or with one sequence: as if packed, with all sequences at every step.
+    """`forward` for a batch or a single sequence: as if packed, with all sequences present at every step.
 
-    (T, N, input_size), or (N, T, input_size) with `self.batch_first`; `given` are the first states or None. One
-    sequence (T, input_size) is a batch of one, its states (num_layers · directions, hidden). `self.run` takes the
-    rows of all steps, one step after the other. Returns the output in the input's layout, and the last states.
+    The batch is (T, N, input_size), or (N, T, input_size) with `self.batch_first`; `given` are the first
+    states or None. A single sequence (T, input_size) is a batch of one, with states (num_layers · directions,
+    hidden). `self.run` takes the rows of all steps, one step after the other. Returns the output in the
+    input's layout, and the last states.
 
     Raises:
-        ValueError: another number of dimensions: "LSTM: Expected input to be 2D or 3D, got 4D instead", where
-            RNN says "got 4D tensor instead".
+            ValueError: the input has another number of dimensions: "LSTM: Expected input to be 2D or 3D, got
+        4D instead"; RNN's message ends in "got 4D tensor instead".
         RuntimeError: "input.size(-1) must be equal to input_size. Expected 3, got 5".
     """
 
 
 def first_states():
-    """The states at the start, (num_layers · directions, count, hidden): zeros if none are given.
+    """The initial states, (num_layers · directions, count, hidden), which are zeros if none are given.
 
-    Zeros have the type and device of `data`. There is one tensor for each of `self.names`.
+    Zeros have the dtype and device of `data`. There is one tensor for each of `self.names`.
 
-    Raises:
-        RuntimeError: another shape: "Expected hidden size (2, 4, 3), got [1, 4, 3]"; where there are two states,
-            "Expected hidden[1] size …".
+    Raises: RuntimeError: a state has another shape: "Expected hidden size (2, 4, 3), got [1, 4, 3]"; if there
+    are two states, "Expected hidden[1] size …".
     """
 
 
 def filled_up():
-    """The tensor with rows of one number added at its end, up to `length` rows; type and device stay."""
+    """The tensor, padded at its end with rows of one value to `length` rows; dtype and device stay the same."""
 
 
 def pad_sequence():
-    """Sequences (Tₙ, …) in one batch (T, N, …), or (N, T, …), filled up to the longest with `padding_value`."""
+    """Puts sequences (Tₙ, …) into one batch (T, N, …), or (N, T, …), padded to the longest with `padding_value`."""
 
 
 def pack_padded_sequence():
-    """The rows of a padded batch (T, N, …), or (N, T, …), that belong to its sequences: a `PackedSequence`.
+    """Makes a `PackedSequence` of the rows of a padded batch (T, N, …), or (N, T, …), that belong to its sequences.
 
-    `lengths` is a list or a tensor of N integers. `data` has the first rows of all sequences, then the second rows of
-    those that have one, and so on; `batch_sizes` says how many there are at each step. The longest sequence comes
-    first. With `enforce_sorted=False` the sequences are sorted here: `sorted_indices` says where each came from, and
-    `unsorted_indices` where each has gone. Otherwise both are None.
+    `lengths` is a list or a tensor of N integers. `data` has the first rows of all sequences, then the second
+    rows of those that have one, and so on, and `batch_sizes` says how many rows there are at each step. The
+    longest sequence comes first. With `enforce_sorted=False` the sequences are sorted here: `sorted_indices`
+    says where each came from, and `unsorted_indices` where each went. Otherwise both are None.
 
     Raises:
-        RuntimeError: not one length for each sequence: "Expected `len(lengths)` to be equal to batch_size, but got 3
-            (batch_size=4)"; a length below 1: "Length of all samples has to be greater than 0, but found an element
-            in 'lengths' that is <= 0"; an order that isn't decreasing: "`lengths` array must be sorted in decreasing
-            order when `enforce_sorted` is True. …" (what follows is free).
+            RuntimeError: there isn't one length for each sequence: "Expected `len(lengths)` to be equal to
+        batch_size, but got 3 (batch_size=4)"; a length is below 1: "Length of all samples has to be greater
+        than 0, but found an element in 'lengths' that is <= 0"; the order isn't decreasing: "`lengths` array
+        must be sorted in decreasing order when `enforce_sorted` is True. …" (the rest is up to you).
     """
 
 
 def pad_packed_sequence():
-    """The padded batch (T, N, …), or (N, T, …), of a packed sequence, and the lengths of its sequences, a tensor.
+    """The padded batch (T, N, …), or (N, T, …), of a packed sequence, and a tensor with its sequences' lengths.
 
-    T is the longest length, and what is missing is `padding_value`. Sequences that were sorted are in the order of
-    before.
+    T is the largest length, and missing rows are filled with `padding_value`. Sequences that were sorted are
+    returned in their original order.
     """
 
 
@@ -1040,7 +1069,7 @@ def numbers(*size):
 
 
 def went(kind, x, state=None, **options):
-    """The output, the last states and the gradient of the input; or the error."""
+    """The output, the last states and the gradient of the input, or the error."""
     mytorch.manual_seed(check.seed())
     layer = getattr(nn, kind)(width, hidden, dtype=mytorch.float64, **options)
     x, results = x.clone().requires_grad_(), []
@@ -1055,7 +1084,7 @@ def went(kind, x, state=None, **options):
 
 
 def went_packed(kind="GRU", lengths=(5, 3, 2), state=None, **options):
-    """The rows, and the last states, of a packed batch; or the error."""
+    """The rows and the last states of a packed batch, or the error."""
     mytorch.manual_seed(check.seed())
     layer = getattr(nn, kind)(width, hidden, dtype=mytorch.float64, **options)
     rnn, results = nn.utils.rnn, []
@@ -1072,7 +1101,7 @@ ragged = numbers(6, 4, 2)
 
 
 def packing(x, lengths, **options):
-    """The four fields of a packed sequence, or the error, of a long one the first sentence."""
+    """The four fields of a packed sequence, or the error (of a long message the first sentence)."""
     found = []
     problem = check.error(lambda: found.append(nn.utils.rnn.pack_padded_sequence(x, lengths, **options)))
     return str(problem).split(". ")[0] if problem else list(found[0])
@@ -1116,7 +1145,7 @@ check.show(
         "four dimensions": went("LSTM", batch.unsqueeze(0)),
         "four dimensions, RNN": went("RNN", batch.unsqueeze(0)),
         "another width": went("GRU", numbers(length, count, width + 1)),
-        "a state of another shape": went("RNN", batch, numbers(2, count, hidden)),
+        "a state with another shape": went("RNN", batch, numbers(2, count, hidden)),
         "the second state": went("LSTM", batch, (numbers(1, count, hidden), numbers(1, count + 1, hidden))),
         "a batch to pack": ragged,
         "packed in its order": packing(ragged, [5, 4, 2, 2]),
@@ -1126,40 +1155,41 @@ check.show(
         "packed, a length of 0": packing(ragged, [3, 2, 1, 0]),
         "packed, not sorted": packing(ragged, cycle),
         "three sequences, padded": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:4, 1], ragged[:1, 2]]),
-        "with batch_first and a number": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:3, 1]], True, 7.0),
-        "filled up": mytorch.nn.packing.filled_up(mytorch.tensor([[1, 2], [3, 4]]), 3, 9),
+        "with batch_first and a padding value": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:3, 1]], True, 7.0),
+        "padded with rows": mytorch.nn.packing.filled_up(mytorch.tensor([[1, 2], [3, 4]]), 3, 9),
         "padded again": padding([5, 4, 2, 2]),
         "padded again in another order": padding(cycle),
-        "padded again with batch_first and a number": padding(cycle, True, -1.0),
+        "padded again with batch_first and a padding value": padding(cycle, True, -1.0),
     },
     rtol=1e-4,
-    text="Outputs, last states, and the gradient of the input. Then what packing and padding give.",
+    text="Outputs, last states, and the gradients of the input; then the results of packing and padding.",
 )
 
 # %% [markdown] hint="rnn_layers"
-# `run`: two loops, over layers and over directions. The place of a direction's states is `layer * len(self.directions) + number`.
-# What one layer gives is the next one's `data`; the last states go into a list.
+# `run` is two loops, over layers and over directions. A direction's states are at index `layer * len(self.directions)
+# + number`. The output of one layer is the next one's `data`, and the last states are collected in a list.
 
 # %% [markdown] hint="rnn_layers"
-# `getattr(self, f"{name}_l{layer}{direction}", None)` gives a weight or None. `inputs = linear(data, weight_ih,
-# bias_ih).split(sizes)`; afterwards `cat(output)` makes rows again, and `cat(outputs, -1)` puts the directions side by side.
+# `getattr(self, f"{name}_l{layer}{direction}", None)` returns a weight or None. `inputs = linear(data, weight_ih,
+# bias_ih).split(sizes)` gives the steps. Afterwards `cat(output)` makes rows again, and `cat(outputs, -1)` puts the
+# directions side by side.
 
 # %% [markdown] hint="rnn_layers"
-# `padded`: one sequence calls `self.padded` again with `input.unsqueeze(1)` (or 0 with `batch_first`) and takes that dimension
-# off at the end. A batch: `steps.reshape(length * count, width)` with `[count] * length` as sizes. In `run`, the last states are
-# `tuple(stack(each) for each in zip(*last))`.
+# In `padded`, a single sequence calls `self.padded` again with `input.unsqueeze(1)` (or 0 with `batch_first`) and
+# removes that dimension at the end. For a batch, use `steps.reshape(length * count, width)` with `[count] * length`
+# as sizes. In `run`, the last states are `tuple(stack(each) for each in zip(*last))`.
 
 
 # %% [markdown] hint="rnn_layers"
-# Packing: `sizes = [sum(count > step for count in counts) for step in range(counts[0])]` for sorted lengths, and the rows of a step are
-# `batch[:size, step]` of a batch (N, T, …). `order = tensor(counts).argsort(descending=True)` sorts, and `order.argsort()` leads back.
-# Padding: `sequence.data.split(sizes)` gives the steps again, each of which is filled up to the first one's rows; sequence n has as many rows
-# as there are steps with more than n.
+# Packing: for sorted lengths, `sizes = [sum(count > step for count in counts) for step in range(counts[0])]`, and the
+# rows of a step are `batch[:size, step]` of a batch (N, T, …). `order = tensor(counts).argsort(descending=True)`
+# sorts, and `order.argsort()` inverts it. Padding: `sequence.data.split(sizes)` gives the steps again, each of which
+# is padded to as many rows as the first one has, and sequence n has as many rows as there are steps with more than n.
 
 
 # %% mutant="rnn_layers"
 # Packs sequence by sequence
-# A layer takes a step of all sequences at once, so the rows of one step stand together.
+# A layer processes one step of all sequences at once, so the rows of one step are stored together.
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     batch = input if batch_first else input.transpose(0, 1)
     counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -1175,7 +1205,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 # %% mutant="rnn_layers"
-# Gives the sorting order twice
+# Returns the sorting order twice
 # `unsorted_indices` is the inverse of `sorted_indices`: it says where each of the original sequences is now.
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     batch = input if batch_first else input.transpose(0, 1)
@@ -1196,22 +1226,22 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 # %% mutant="rnn_layers"
 # Puts the batch first
-# By default the result is (T, N, …); only `batch_first=True` gives (N, T, …).
+# By default the result is (T, N, …), and only `batch_first=True` gives (N, T, …).
 def pad_sequence(sequences, batch_first=False, padding_value=0.0):
     longest = max(len(each) for each in sequences)
     return stack([filled_up(each, longest, padding_value) for each in sequences])
 
 
 # %% mutant="rnn_layers"
-# Fills up with floating-point numbers
-# Indices of words stay integers when they are padded: the new rows have the type of the others.
+# Pads with floating-point rows
+# Token indices must stay integers when they are padded, so the new rows have the dtype of the others.
 def filled_up(x, length, value):
     return cat([x, full((length - len(x), *x.shape[1:]), float(value))])
 
 
 # %% mutant="rnn_layers"
 # Leaves the batch sorted
-# Whoever packed the sequences wants them back in their own order: `unsorted_indices` leads there.
+# The caller expects the sequences in their original order, which `unsorted_indices` restores.
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
     sizes = sequence.batch_sizes.tolist()
     rows = [filled_up(part, sizes[0], padding_value) for part in sequence.data.split(sizes)]
@@ -1220,8 +1250,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
 
 
 # %% mutant="rnn_layers"
-# Always fills up with zeros
-# Zero may mean something, as a token's number does. The padding is `padding_value`.
+# Always pads with zeros
+# Zero may have a meaning, for instance as a token index. The padding is `padding_value`.
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
     sizes = sequence.batch_sizes.tolist()
     rows = [filled_up(part, sizes[0], 0.0) for part in sequence.data.split(sizes)]
@@ -1234,7 +1264,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
 
 # %% mutant="rnn_layers"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
     from minitorch.nn.utils.rnn import pad_packed_sequence as original
 
@@ -1243,7 +1273,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
 
 # %% mutant="rnn_layers"
 # The first layer's weights for all
-# Each layer has weights of its own, `_l0`, `_l1`, …
+# Each layer has its own weights, `_l0`, `_l1`, …
 def run(self, data, sizes, state):
     last = []
     for layer in range(self.num_layers):
@@ -1268,8 +1298,8 @@ def run(self, data, sizes, state):
 
 
 # %% mutant="rnn_layers"
-# Dropout after the last layer, too
-# Dropout stands between layers. What the last one gives is the result.
+# Dropout after the last layer as well
+# Dropout is applied between layers. The output of the last layer is the result itself.
 def run(self, data, sizes, state):
     last = []
     for layer in range(self.num_layers):
@@ -1314,7 +1344,7 @@ def run(self, data, sizes, state):
 
 # %% mutant="rnn_layers"
 # Rows of sequences, not of steps
-# The rows of one step stand together: of (N, T, width) the first two dimensions have to be exchanged first.
+# The rows of one step are stored together, so the first two dimensions of (N, T, width) have to be swapped first.
 def padded(self, input, given):
     if input.ndim not in (2, 3):
         kind = "D tensor" if isinstance(self, RNN) else "D"
@@ -1333,7 +1363,7 @@ def padded(self, input, given):
 
 # %% mutant="rnn_layers"
 # Leaves the states sorted
-# The states come in the order that the sequences had before they were sorted, and are returned in it.
+# The states are passed and returned in the order that the sequences had before they were sorted.
 def packed(self, input, given):
     data, sizes, order, back = input
     output, state = self.run(data, sizes.tolist(), self.first_states(given, data, sizes[0].item()))
@@ -1342,7 +1372,7 @@ def packed(self, input, given):
 
 # %% mutant="rnn_layers"
 # Always a tuple
-# An LSTM has two states, `h` and `c`. The others have one, which is a tensor, not a tuple.
+# An LSTM has two states, `h` and `c`. The other layers have one, which is a tensor, not a tuple.
 def forward(self, input, hx=None):
     given = None if hx is None else tuple(hx) if len(self.names) > 1 else (hx,)
     run = self.packed if isinstance(input, PackedSequence) else self.padded
@@ -1350,8 +1380,8 @@ def forward(self, input, hx=None):
 
 
 # %% mutant="rnn_layers"
-# The states of one sequence keep the batch
-# One sequence has states without a batch dimension, those that it gives as well as those that it takes.
+# A single sequence's states keep the batch dimension
+# A single sequence has states without a batch dimension, both those that are passed and those that are returned.
 def padded(self, input, given):
     if input.ndim not in (2, 3):
         kind = "D tensor" if isinstance(self, RNN) else "D"
@@ -1371,8 +1401,8 @@ def padded(self, input, given):
 
 
 # %% mutant="rnn_layers"
-# Zeros of the default type
-# A float64 layer needs float64 states: zeros with the type of the data.
+# Zeros of the default dtype
+# A float64 layer needs float64 states, so create the zeros with the dtype of the data.
 def first_states(self, given, data, count):
     size = (self.num_layers * len(self.directions), count, self.hidden_size)
     if given is None:
@@ -1385,8 +1415,8 @@ def first_states(self, given, data, count):
 
 
 # %% mutant="rnn_layers"
-# Takes any state
-# A state for another number of sequences would be cut, or fail somewhere below. Say which one is wrong.
+# Accepts any state
+# A state for another number of sequences would be truncated or fail later on. Report which state has the wrong shape.
 def first_states(self, given, data, count):
     size = (self.num_layers * len(self.directions), count, self.hidden_size)
     return given or tuple(zeros(size, dtype=data.dtype, device=data.device) for _ in self.names)
