@@ -164,6 +164,7 @@ from minitorch.tensor_types import (
     ShortTensor, set_default_tensor_type,
 )  # fmt: skip
 from minitorch.version import __version__
+from minitorch.warn_once import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:  # what loads with the layers
     from minitorch.ops.nn.adaptive_pooling import adaptive_avg_pool1d

@@ -131,10 +131,18 @@ def _by_name(name: str) -> dtype:
 
 
 def from_numpy_dtype(numpy_type: Any) -> dtype:
-    """The dtype that stores elements of a NumPy type. Raises TypeError, as PyTorch does, when there is none."""
+    """The dtype that stores elements of a NumPy type.
+
+    Raises TypeError when there is none, and ValueError for another byte order than the machine's.
+    """
     try:
         return FROM_NUMPY[np.dtype(numpy_type)]
     except KeyError:
+        if not np.dtype(numpy_type).isnative:
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. Conversion between byte "
+                "orders is currently not supported."
+            ) from None
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{np.dtype(numpy_type).type.__name__}. The only supported types "
             "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "

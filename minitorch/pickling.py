@@ -112,11 +112,6 @@ def get_layout(name: str) -> layout:
     return strided
 
 
-def attributes_of(tensor: Tensor) -> dict[str, Any]:
-    """What a user has set on a tensor, as opposed to what autograd keeps there."""
-    return {name: value for name, value in tensor.__dict__.items() if not hasattr(Tensor, name)}
-
-
 def reduced(tensor: Tensor, protocol: Any = None) -> Any:
     """What a tensor is pickled as: a function, and its arguments, among them the whole storage."""
     if tensor.is_meta:
@@ -126,7 +121,7 @@ def reduced(tensor: Tensor, protocol: Any = None) -> Any:
     args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
     if tensor._bits:
         args = (*args, {name: True for name, bit in _BITS.items() if tensor._bits & bit})
-    attributes = attributes_of(tensor)
+    attributes = tensor._attributes()
     if type(tensor) is Tensor and not attributes:
         return rebuild_tensor, args
     return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
@@ -192,7 +187,7 @@ class Pickler(pickle._Pickler):
     def _reduced(self, tensor: Tensor) -> Any:
         from minitorch.nn.parameter import Parameter  # loads the layers
 
-        attributes = attributes_of(tensor)
+        attributes = tensor._attributes()
         if type(tensor) is Parameter:
             rest: Any = (tensor.detach(), tensor.requires_grad, OrderedDict())
             return (rebuild_parameter_with_state, (*rest, attributes)) if attributes else (rebuild_parameter, rest)

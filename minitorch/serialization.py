@@ -15,6 +15,7 @@ import hashlib
 import io
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 import warnings
@@ -88,7 +89,12 @@ def save(
 
 @contextmanager
 def _replacing(path: str) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of `path` when the block ends well, and disappears when it doesn't."""
+    """A new file that takes the place of `path` when the block ends well, and disappears when it doesn't.
+
+    A symbolic link stays one, and leads to the new file. A file that has several names is overwritten instead, so that
+    it keeps them.
+    """
+    path = os.path.realpath(path)
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
@@ -96,6 +102,10 @@ def _replacing(path: str) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
+        if os.path.exists(path) and os.stat(path).st_nlink > 1:
+            shutil.copyfile(temporary, path)
+            os.unlink(temporary)
+            return
         os.chmod(temporary, _mode_of(path))
         os.replace(temporary, path)
     except BaseException:

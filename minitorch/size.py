@@ -99,7 +99,7 @@ def checked_ints(function: str, sizes: Sequence[Any], position: int = 1, name: s
 
 def _no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, name: str) -> TypeError:
     """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence."""
-    place, kind = next((i, type(each).__name__) for i, each in enumerate(sizes) if not hasattr(each, "__index__"))
+    place, kind = next((i, type(each).__name__) for i, each in enumerate(sizes) if not _is_whole(each))
     if place:
         return TypeError(
             f"{function}(): argument '{name}' failed to unpack the object at pos {place + 1} with error \"type must be "

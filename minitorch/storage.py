@@ -5,9 +5,7 @@ Source: https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
-import functools
 import os
-import warnings
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from minitorch.arrays import Array, pinned
 from minitorch.arrays.shared import SharedMemory, allocate, shared_memory_of
 from minitorch.devices import cpu, device, tensor_device
 from minitorch.dtypes import dtype
+from minitorch.warn_once import warn_once
 
 if TYPE_CHECKING:
     from minitorch.tensor import Tensor
@@ -278,10 +277,9 @@ class TypedStorage:
         return f"{elements}\n[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
-@functools.cache
 def warn_of_typed_storage() -> None:
-    """Warns, once in a process as PyTorch does."""
-    warnings.warn(
+    """Says once that typed storages are deprecated."""
+    warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
         "use tensor.untyped_storage() instead of tensor.storage()",

@@ -8,9 +8,8 @@ Source: https://pytorch.org/docs/stable/tensors.html
 
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,6 +27,7 @@ from minitorch.layout import memory_format as MemoryFormat
 from minitorch.printing import tensor_format, tensor_repr
 from minitorch.size import Size, check_dim
 from minitorch.storage import Reference, TypedStorage, UntypedStorage, warn_of_typed_storage
+from minitorch.warn_once import warn_once
 
 if TYPE_CHECKING:
     from minitorch.methods import Methods  # the signatures of what ops declare
@@ -38,13 +38,10 @@ _tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
 _BITS = ((CONJUGATE, "conjugate", "resolve_conj"), (NEGATIVE, "negative", "resolve_neg"))
 
 
-@functools.cache
 def _warn_of_gradient() -> None:
-    """Warns, once in a process as PyTorch does."""
-    warnings.warn(
+    warn_once(
         "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
         "Consider using tensor.detach() first.",
-        UserWarning,
         stacklevel=3,
     )
 
@@ -253,8 +250,12 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     def __copy__(self) -> Tensor:
         copy = _as_subclass(self._alias(), type(self))
         copy._requires_grad = self._requires_grad
-        copy._grad = self._grad
+        copy.__dict__.update(self._attributes())
         return copy
+
+    def _attributes(self) -> dict[str, Any]:
+        """What a user has set on this tensor, as opposed to what autograd keeps there."""
+        return {name: value for name, value in self.__dict__.items() if not hasattr(Tensor, name)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
@@ -271,6 +272,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         memo[id(self)] = copy
         if self._grad is not None:
             copy._grad = self._grad.__deepcopy__(memo)
+        copy.__dict__.update(deepcopy(self._attributes(), memo))
         return copy
 
     # Python's numbers, NumPy's arrays, and text
@@ -475,9 +477,20 @@ def holds_somewhere(mask: Tensor) -> bool:
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor on the memory of a NumPy array. Raises TypeError for element types that PyTorch doesn't have."""
+    """A tensor on the memory of a NumPy array; of a matrix or a masked array, its elements as they are.
+
+    Warns once if the array can't be written to. Raises TypeError for element types that PyTorch doesn't have, and
+    ValueError for another byte order or negative strides.
+    """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+            "the rest of this program."
+        )
     kind = from_numpy_dtype(ndarray.dtype)
     if any(step < 0 for step in ndarray.strides):
         raise ValueError(
@@ -485,7 +498,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    return make_tensor(ndarray, kind, cpu)
+    return make_tensor(ndarray if ndarray.__class__ is np.ndarray else ndarray.view(np.ndarray), kind, cpu)
 
 
 def _as_subclass(tensor: Tensor, cls: type) -> Tensor:

@@ -67,6 +67,9 @@ def legacy_tensor(data: tuple[Any, ...], kind: dtype, where: Device = cpu) -> Te
                     f'"type must be tuple of ints,but got {type(size).__name__}"'
                 )
         if len(data) != 1 or not isinstance(data[0], bool):
+            if shape and min(shape) < 0:
+                negative = next(size for size in shape if size < 0)
+                raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
             return make_tensor(where.xp.zeros(shape, kind.numpy), kind, where)
     value = data[0]
     if isinstance(value, Tensor):

@@ -165,8 +165,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
     "Devices, several processes, profiling, and rare functions: not there yet.": {
         "torch": """
             AcceleratorError FatalError GradScaler from_file
-            hash_tensor histogramdd is_warn_always_enabled segment_reduce
-            set_warn_always
+            hash_tensor histogramdd segment_reduce
         """,
         "Tensor": """
             const_data_ptr grad_dtype hash_tensor index module_load resize resize_as

@@ -7,6 +7,7 @@ CuPy is looked for when a GPU is first needed; without CuPy, or without a driver
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -257,7 +258,14 @@ class OutOfMemoryError(RuntimeError):
 
 
 def out_of_memory(error: MemoryError) -> Exception:
-    """PyTorch's error for that of the array library. NumPy's is left as it is."""
+    """PyTorch's error for that of the array library."""
+    shape = getattr(error, "shape", None)
+    if shape is not None:  # NumPy's
+        nbytes = math.prod(shape) * error.dtype.itemsize  # type: ignore[attr-defined]
+        return RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+            f"allocate {nbytes} bytes. Error code 12 (Cannot allocate memory)"
+        )
     found = library() if in_use else None
     asked = re.search(r"allocating ([\d,]+) bytes", str(error))
     if found is None or asked is None:

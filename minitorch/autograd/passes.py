@@ -16,11 +16,10 @@ from minitorch.dispatch.declaration import METHODS
 from minitorch.dtypes import FLOATING
 from minitorch.ops.indexing.joining import stack
 from minitorch.tensor import Tensor, make_tensor
+from minitorch.warn_once import warn_once
 
 Place = Tensor | GradientEdge
 """Where a gradient starts or ends: at a tensor, or at the edge that stands for it."""
-
-_has_warned = False
 
 
 def backward(
@@ -76,16 +75,13 @@ METHODS["backward"] = _backward
 
 
 def _warn_of_cycle() -> None:
-    global _has_warned
-    if not _has_warned:
-        _has_warned = True
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            stacklevel=4,
-        )
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+        "the cycle and avoid the leak.",
+        stacklevel=4,
+    )
 
 
 def grad(

@@ -5,8 +5,6 @@ Source: https://pytorch.org/docs/stable/tensors.html
 
 from __future__ import annotations
 
-import functools
-import warnings
 import weakref
 from collections.abc import Callable
 from itertools import pairwise
@@ -26,6 +24,7 @@ from minitorch.ops.views.shape import alias
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor, _as_subclass, make_tensor
 from minitorch.tensor_types import legacy_tensor
+from minitorch.warn_once import warn_once
 
 
 @composite()
@@ -78,10 +77,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return make_tensor(array, self._dtype, cpu).copy_(self)
 
 
-@functools.cache
 def _warn_of_pinning(name: str) -> None:
-    """Warns, once in a process as PyTorch does."""
-    warnings.warn(
+    warn_once(
         f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
         DeprecationWarning,
         stacklevel=4,

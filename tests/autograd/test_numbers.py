@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import minitorch
-from minitorch.tensor import _warn_of_gradient
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
@@ -43,10 +42,9 @@ def test_numbers_with_a_gradient_warn_as_torchs() -> None:
     torch.set_warn_always(True)
     expected = {name: heard(torch, conversion) for name, conversion in CONVERSIONS.items()}
     torch.set_warn_always(False)
-    found = {}
-    for name, conversion in CONVERSIONS.items():
-        _warn_of_gradient.cache_clear()  # it warns once in a process
-        found[name] = heard(minitorch, conversion)
+    minitorch.set_warn_always(True)
+    found = {name: heard(minitorch, conversion) for name, conversion in CONVERSIONS.items()}
+    minitorch.set_warn_always(False)
     assert found == expected
     for lib in (torch, minitorch):
         heard(lib, float)

@@ -98,6 +98,10 @@ def pack_padded_sequence(
     Unless `enforce_sorted`, the sequences are sorted here, and `sorted_indices` tells how.
     """
     lengths = as_tensor(lengths, dtype=int64, device="cpu")
+    if lengths.dim() != 1:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D cpu Long tensor"
+        )
     order = None
     if not enforce_sorted:
         order = lengths.argsort(descending=True, stable=True)
@@ -122,7 +126,7 @@ def pack_padded_sequence(
             "do not need ONNX exportability."
         )
     counts = [sum(size > step for size in sizes) for step in range(sizes[0])]
-    data = cat([input[step, :count] for step, count in enumerate(counts)])
+    data = cat([rows[:count] for rows, count in zip(input, counts, strict=False)])  # a length may exceed T
     return PackedSequence(data, tensor(counts, dtype=int64, device="cpu"), order)
 
 
@@ -168,11 +172,13 @@ def pad_sequence(
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     length = max(each.shape[0] for each in listed)
-    padded = []
-    for each in listed:
-        fill = each.new_full((length - each.shape[0], *each.shape[1:]), padding_value)
-        padded.append(cat([each, fill] if padding_side == "right" else [fill, each]))
-    return stack(padded, 0 if batch_first else 1)
+    batch = (len(listed), length) if batch_first else (length, len(listed))
+    result = listed[0].new_full((*batch, *listed[0].shape[1:]), padding_value)
+    for number, each in enumerate(listed):
+        start = 0 if padding_side == "right" else length - each.shape[0]
+        row = result.select(0 if batch_first else 1, number)
+        row.narrow(0, start, each.shape[0]).copy_(each)
+    return result
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:

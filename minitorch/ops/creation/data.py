@@ -30,6 +30,7 @@ from minitorch.dtypes import (
 from minitorch.ops.creation.factory import checked_dtype, finish
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
+from minitorch.warn_once import warn_once
 
 
 def leaves(data: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -104,6 +105,12 @@ def array_of(data: Any, requested: dtype | None) -> Array:
         return quietly(np.array(data).astype, (requested or kind).numpy, order="C")
     if hasattr(data, "__array_interface__") or (hasattr(data, "__array__") and not _is_sequence(data)):
         return array_of(np.asarray(data), requested)
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
+            "a single numpy.ndarray with numpy.array() before converting to a tensor.",
+            stacklevel=3,
+        )
     shape, elements = leaves(data)
     if elements and isinstance(elements[0], (str, bytes)) and shape:
         raise ValueError(f"too many dimensions '{type(elements[0]).__name__}'")

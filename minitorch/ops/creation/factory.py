@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch import dtypes
 from minitorch.arrays import Array, pinned
+from minitorch.arrays.gpus import out_of_memory
 from minitorch.devices import cpu as CPU
 from minitorch.devices import tensor_device
 from minitorch.dispatch import signatures
@@ -36,6 +37,9 @@ def checked_dtype(function: str, requested: Any) -> dtype | None:
         raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(requested).__name__}") from None
 
 
+_TOO_LARGE = 2**63 // 16
+"""More elements than memory of 2⁶³ bytes can hold, whatever their type."""
+_LARGE = 2**16
 CANNOT_CREATE = "Trying to create tensor with negative dimension {0}: {1}"
 
 
@@ -50,6 +54,8 @@ def checked_size(
     if shape and min(shape) < 0:
         first = next(each for each in shape if each < 0)
         raise RuntimeError(negative.format(first, list(shape), function))
+    if shape and max(shape) > _LARGE and math.prod(shape) > _TOO_LARGE:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
 
 
@@ -133,7 +139,10 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
         if out is None:
             where = tensor_device(device)
             if where is CPU:  # which is always active
-                array = function(where.xp, kind, *args, **named)
+                try:
+                    array = function(where.xp, kind, *args, **named)
+                except MemoryError as error:
+                    raise out_of_memory(error) from None
             else:
                 with where.active():
                     array = function(where.xp, kind, *args, **named)

@@ -6,6 +6,7 @@ Source: https://pytorch.org/docs/stable/torch.html#creation-ops
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,11 @@ def range(xp: Any, dtype: dtype | None, start: Number = 0, end: Number = None, s
 
     https://pytorch.org/docs/stable/generated/torch.range.html
     """
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
     _check_range(start, end, step)
     kind = dtype or get_default_dtype()
     if kind.category < FLOATING:

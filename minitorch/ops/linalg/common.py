@@ -65,6 +65,35 @@ def check_completed(function: str, fault: str, info: Any, error: type[Exception]
             raise error(f"{function}: {where}{fault.format(place)}")
 
 
+def svd_of(xp: Any, A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    """U, S and Vᴴ. Raises LinAlgError where the algorithm doesn't converge, as for NaN."""
+    try:
+        u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
+    except xp.linalg.LinAlgError:
+        raise _diverged(xp, "linalg.svd", A, "singular values") from None
+    return u, s, vh
+
+
+def eigh_of(xp: Any, A: Array, triangle: str = "L") -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors. Raises LinAlgError where the algorithm doesn't converge, as for NaN."""
+    try:
+        values, vectors = xp.linalg.eigh(A, triangle)
+    except xp.linalg.LinAlgError:
+        raise _diverged(xp, "linalg.eigh", A, "eigenvalues") from None
+    return values, vectors
+
+
+def _diverged(xp: Any, function: str, A: Array, what: str) -> LinAlgError:
+    """PyTorch's error, for the first matrix that isn't finite. Of LAPACK's error codes it gives the usual one."""
+    finite = xp.isfinite(A).all((-2, -1)).reshape(-1)
+    place = int(finite.argmin())
+    where = f"(Batch element {place}): " if A.ndim > 2 else ""
+    reason = f"is ill-conditioned or has too many repeated {what} (error code: {min(A.shape[-2:]) - 1})"
+    if what == "singular values" and xp.isnan(A.reshape(-1, *A.shape[-2:])[place]).any():
+        reason = "contained non-finite values"
+    return LinAlgError(f"{function}: {where}The algorithm failed to converge because the input matrix {reason}.")
+
+
 def by_columns(xp: Any, matrices: Array) -> Array:
     """The same matrices with their columns in one piece, as LAPACK leaves them and PyTorch returns them."""
     return laid_out(xp, matrices.swapaxes(-1, -2).copy(), contiguous_format).swapaxes(-1, -2)

@@ -17,6 +17,7 @@ from minitorch.ops.linalg.matrix_products import bmm
 from minitorch.ops.linalg.vector_products import cross as linalg_cross
 from minitorch.ops.views.shape import unsafe_view
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 ELLIPSIS = "."
 """The subscript that stands for the dimensions of "..."; they are flattened into names of their own before use."""
@@ -225,6 +226,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if input.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.arrays import Array
+from minitorch.arrays.quiet import quiet
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.linalg.common import adjoint, check_square_float
@@ -60,7 +61,8 @@ def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, 
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """The sign of the determinant and the logarithm of its size."""
     check_square_float("linalg.slogdet", A)
-    sign, logarithm = xp.linalg.slogdet(A)
+    with quiet():  # NumPy's warning would name its own file, which no filter of ours covers
+        sign, logarithm = xp.linalg.slogdet(A)
     return xp.asarray(sign, A.dtype), xp.asarray(logarithm, A.real.dtype)
 
 

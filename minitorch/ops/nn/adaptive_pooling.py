@@ -114,6 +114,8 @@ def _public(n: int) -> tuple[Any, Any, Any]:
                 channels = input.shape[1]  # PyTorch has the strides say so, too
                 pooled = pooled.as_strided_(pooled.shape, (channels, 1, *[channels] * n))
         else:
+            if n < 3:
+                _check_not_empty("adaptive_avg_pool2d", input, 2)
             pooled = adaptive_avg_pool(input, output)
         return pooled.squeeze(-2) if n == 1 else pooled
 
@@ -148,15 +150,21 @@ def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {list(output)}"
         )
-    empty = next((dim for dim in range(input.dim() - n - 1, input.dim()) if not input.shape[dim]), None)
-    if empty is not None and ("max" in name or n == 3):
+    if "max" in name or n == 3:
+        _check_not_empty(name, input, n + 1)
+    if "max" in name:
+        floating(input._array, name)
+    return output
+
+
+def _check_not_empty(name: str, input: Tensor, last: int) -> None:
+    """Raises RuntimeError where one of the last dimensions is empty."""
+    empty = next((dim for dim in range(input.dim() - last, input.dim()) if not input.shape[dim]), None)
+    if empty is not None:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(input.shape)} with dimension {empty} being empty"
         )
-    if "max" in name:
-        floating(input._array, name)
-    return output
 
 
 adaptive_avg_pool1d, adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _public(1)

@@ -263,7 +263,11 @@ def _check_mode(n: int, mode: str, align_corners: bool | None, antialias: bool) 
 def _check_sizes(input: Tensor, output: Ints) -> None:
     size = tuple(input.shape[2:])
     if min(*size, *output) <= 0:
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {size} and output {output}")
+        given, wanted = (", ".join(map("{}: {}".format, "DHW"[-len(size) :], each)) for each in (size, output))
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({given}) "
+            f"{'and ' * (len(size) == 1)}output ({wanted})"
+        )
     if not input.shape[1]:
         raise RuntimeError(
             f"Non-empty {input.dim()}D data tensor expected but got a tensor with sizes {list(input.shape)}"

@@ -14,7 +14,18 @@ from minitorch.dispatch.apply import in_place_of, write_out
 from minitorch.dispatch.declaration import OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
-from minitorch.dtypes import C_NAMES, bool_, c_type_name, finfo, float32
+from minitorch.dtypes import (
+    C_NAMES,
+    FLOATING,
+    FROM_NUMPY,
+    bool_,
+    c_type_name,
+    complex64,
+    complex128,
+    finfo,
+    float32,
+    float64,
+)
 from minitorch.dtypes import dtype as DType
 from minitorch.kernels.running import running
 from minitorch.ops.creation.filled import zeros_like
@@ -30,10 +41,15 @@ from minitorch.tensor import Tensor, holds_somewhere
 OUT = "function method out"
 
 
+def _accumulates_in(kind: DType) -> Any:
+    """NumPy's type of the running value of a scan, as in PyTorch on the CPU (`at::acc_type`)."""
+    return {float32: float64, complex64: complex128}.get(kind, float32 if kind.is_low_precision else kind).numpy
+
+
 def _scan(accumulate: Callable[[Array], Array], self: Array, dim: int, dtype: DType | None) -> Array:
     kind = sum_type(self, dtype)
     check_dim(dim, self.ndim)
-    wide = self.astype((float32 if kind.is_low_precision else kind).numpy, copy=False)
+    wide = self.astype(_accumulates_in(kind), copy=False)
     if not self.ndim:
         return wide.astype(kind.numpy)
     return accumulate(wide).astype(kind.numpy, copy=False)
@@ -113,14 +129,14 @@ _in_place("cumprod")
 @declare(
     row_major=True,
     promotion="keep",
-    upcast=True,
     variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
 )
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
     """y_i = log Σ_{j ≤ i} exp(x_j)."""
     dim = check_dim(dim, self.ndim)
-    if self.dtype.kind not in "fc":
+    kind = FROM_NUMPY[self.dtype]
+    if kind.category < FLOATING:
         raise not_implemented("logcumsumexp_out_cpu", self.dtype.name)
     if not self.ndim:
         return self.copy()
@@ -130,7 +146,7 @@ def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
         for here in range(1, len(moved)):
             moved[here] = OPS["logaddexp"].kernel(xp, moved[here - 1], moved[here])  # its angles grow beyond π
         return result
-    return running(xp.logaddexp, self, dim)
+    return running(xp.logaddexp, self.astype(_accumulates_in(kind), copy=False), dim).astype(self.dtype, copy=False)
 
 
 def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:

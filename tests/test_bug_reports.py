@@ -1,0 +1,200 @@
+"""Kinds of faults that public bug reports and other people's packages have shown, each compared with torch."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.same import attempt, errors, exactly_the_same, same
+
+LARGE = 10**15
+
+
+def warned(torch: Any, *actions: Callable[[], Any]) -> list[list[tuple[str, str]]]:
+    """What each action warns of, also where a warning comes once in a process; the same thing only once."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    found = []
+    try:
+        for action in actions:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                attempt(action)
+            texts = [re.sub(r" \(Triggered internally at .*\)", "", str(each.message)) for each in caught]
+            found.append(list(dict.fromkeys(zip([each.category.__name__ for each in caught], texts, strict=True))))
+    finally:
+        torch.set_warn_always(always)
+    return found
+
+
+@exactly_the_same
+def test_scans_accumulate_in_a_wider_type(torch: Any) -> Any:
+    x = torch.randn(2, 20_000)
+    wide = [x, x.bfloat16(), x.half(), torch.complex(x, x)]
+    scans = [each.cumsum(1) for each in wide] + [each.logcumsumexp(1) for each in wide[:3]]
+    return [*scans, (1 + x / 1000).cumprod(1)]
+
+
+@same
+def test_factorizations_that_do_not_converge(torch: Any) -> Any:
+    linalg = torch.linalg
+    nan = torch.eye(3).repeat(2, 1, 1)
+    nan[1] = float("nan")
+    infinite = torch.full((2, 3, 4), float("inf"))
+    raised = errors(
+        *(lambda f=f: f(nan) for f in (linalg.svd, linalg.svdvals, linalg.pinv, linalg.eigh, torch.svd)),
+        lambda: linalg.svd(infinite),
+        lambda: linalg.svd(nan[1]),
+    )
+    try:
+        linalg.eigvalsh(nan)
+    except linalg.LinAlgError:  # LAPACK's error code is the library's own
+        raised.append("LinAlgError")
+    return raised
+
+
+@same
+def test_memory_and_sizes_that_are_too_large(torch: Any) -> Any:
+    return errors(
+        lambda: torch.empty(LARGE),
+        lambda: torch.zeros(LARGE),
+        lambda: torch.ones(1).expand(LARGE).contiguous(),
+        lambda: torch.arange(LARGE),
+        lambda: torch.zeros(10**12, 10**12),
+        lambda: torch.Tensor(-1),
+        lambda: torch.Tensor(2, -3),
+    )
+
+
+@same
+def test_subclasses_of_arrays_become_plain(torch: Any) -> Any:
+    matrix = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    masked = np.ma.masked_array([1, 2], [False, True])
+    made = [f(matrix) for f in (torch.from_numpy, torch.as_tensor, torch.asarray, torch.tensor)]
+    shared = made[0]
+    shared[0, 0] = 7.0
+    return [
+        [(each[0], each.sum(0), type(each.numpy()).__name__) for each in made],
+        torch.from_numpy(masked),
+        float(matrix[0, 0]),
+    ]
+
+
+@same
+def test_arrays_that_cannot_be_taken(torch: Any) -> Any:
+    swapped = np.ones(2, np.dtype("f4").newbyteorder())
+    return errors(
+        lambda: torch.from_numpy(swapped),
+        lambda: torch.tensor(swapped),
+        lambda: torch.from_numpy(np.ones(4)[::-1]),
+    )
+
+
+def test_warnings_as_torchs() -> None:
+    torch = pytest.importorskip("torch", reason="the expected values are torch's")
+    import minitorch
+
+    constant = np.ones(2)
+    constant.flags.writeable = False
+    one = (1.0, 2.0, 3.0)
+
+    def of(lib: Any) -> Any:
+        return warned(
+            lib,
+            lambda: lib.tensor([np.ones(2), np.ones(2)]),
+            lambda: lib.tensor([np.float64(1), np.float64(2)]),
+            lambda: lib.from_numpy(constant),
+            lambda: lib.range(0, 2),
+            lambda: lib.cross(lib.tensor(one), lib.tensor(one)),
+            lambda: lib.cross(lib.tensor(one), lib.tensor(one), dim=0),
+            lambda: lib.linalg.slogdet(lib.full((2, 2), float("nan"))),
+        )
+
+    assert of(minitorch) == of(torch)
+
+
+def test_some_warnings_come_once() -> None:
+    import minitorch
+
+    constant = np.zeros(3)
+    constant.flags.writeable = False
+    minitorch.from_numpy(constant)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        minitorch.from_numpy(constant)
+    with pytest.raises(RuntimeError, match="setWarnOnlyOnce expects a bool, but got int"):
+        minitorch.set_warn_always(1)
+
+
+@same
+def test_images_and_windows_without_elements(torch: Any) -> Any:
+    functional = torch.nn.functional
+    flat, image, volume = torch.ones(1, 1, 4), torch.ones(1, 1, 4, 3), torch.ones(1, 1, 2, 3, 4)
+    return errors(
+        lambda: functional.interpolate(flat, size=0),
+        lambda: functional.interpolate(image[..., :0], size=3, mode="bilinear"),
+        lambda: functional.interpolate(volume, size=0, mode="trilinear"),
+        lambda: functional.interpolate(flat[..., :0], size=3, mode="area"),
+        lambda: functional.adaptive_avg_pool1d(flat[..., :0], 2),
+        lambda: functional.adaptive_avg_pool2d(image[..., :0, :], 2),
+        lambda: functional.adaptive_avg_pool2d(image[..., :0, :], 1).shape,
+    )
+
+
+@same
+def test_packed_and_padded_sequences(torch: Any) -> Any:
+    rnn = torch.nn.utils.rnn
+    long, short = torch.ones(2, 3, requires_grad=True), torch.ones(1, 3, dtype=torch.float64)
+    batches = [
+        rnn.pad_sequence([long, short], first, padding_side=side)
+        for first in (True, False)
+        for side in ("left", "right")
+    ]
+    torch.stack([each.sum() for each in batches]).sum().backward()
+    return [
+        [(each, repr(each)) for each in batches],
+        long.grad,
+        rnn.pad_sequence([torch.ones(2, 3), torch.ones(1, 1)]),
+        rnn.pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([4, 2])).data,
+        errors(
+            lambda: rnn.pad_sequence([torch.ones(2, 3), torch.ones(1, 2)]),
+            lambda: rnn.pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([[3, 2]])),
+        ),
+    ]
+
+
+@same
+def test_copies_keep_what_a_user_has_set(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    x.tag = ["a"]
+    (x * 2).sum().backward()
+    x.grad.note = "g"
+    shallow, deep = copy.copy(x), copy.deepcopy(x)
+    return [
+        [each.tag for each in (shallow, deep)],
+        shallow.tag is x.tag,
+        deep.tag is x.tag,
+        shallow.grad,
+        deep.grad.note,
+        hasattr(x.clone(), "tag"),
+        hasattr(copy.deepcopy(torch.nn.Parameter(x.detach())), "tag"),
+    ]
+
+
+@same
+def test_saving_through_links(torch: Any, tmp_path: Path) -> Any:
+    file, symbolic, hard = (tmp_path / f"{torch.__name__}-{name}" for name in ("file", "symbolic", "hard"))
+    torch.save(1, file)
+    os.symlink(file, symbolic)
+    torch.save(2, symbolic)
+    os.link(file, hard)
+    torch.save(3, hard)
+    return symbolic.is_symlink(), torch.load(file), torch.load(symbolic), torch.load(hard)
