@@ -34,6 +34,12 @@ WHITEBOARD = (
     "features_lora",
     "graph_run_backward",
     "gpus_ring",
+    "align_dpo",
+    "align_grpo",
+    "align_ppo",
+    "align_sft",
+    "align_gae",
+    "align_distill",
 )
 """The exercises of the whiteboard round."""
 
