@@ -121,6 +121,9 @@ cases = [
     ["int8[2]", "int64[]", "2.5"],
     ["2.5", "uint8[]", "int8[]"],
     ["True", "3"],
+    ["2.5", "3"],
+    ["3", "2.5"],
+    ["int16[]", "bool[]", "True"],
     ["bool[2]", "int16[]", "int64[]"],
     ["bool[2]", "float64[]", "3"],
     ["float16[2]", "int64[]", "2.5"],
@@ -227,6 +230,22 @@ def result_type(*operands):
         for each in group:
             if category(each) > category(result):
                 result = each
+    return result
+
+
+# %% mutant="storage_promotion"
+# The last of a group
+# The last operand of a group stands for all of them here, so 2.5 before 3 gives int64. `promote_types` reduces a group to
+# one dtype.
+def result_type(*operands):
+    groups = [None, None, None]
+    for each in operands:
+        place = (0 if each.ndim else 1) if isinstance(each, Tensor) else 2
+        groups[place] = each.dtype if isinstance(each, Tensor) else type_of_number(each)
+    result, *later = [kind for kind in groups if kind is not None]
+    for kind in later:
+        if category(kind) > category(result):
+            result = kind
     return result
 
 

@@ -476,7 +476,7 @@ def best_interval(job):
 # would do with the whole batches.
 #
 # - A batch is `(inputs, targets, counts)`, and a row counts if its entry of `counts` is 1, not if it is 0. The loss of a row is `(model(inputs) - targets) ** 2`. A step uses the mean over
-#   the rows that count, on **all** ranks.
+#   the rows that count, on **all** ranks; there may be a rank on which none does.
 # - This rank gets the rows `rank`, `rank + size`, `rank + 2 * size` … of each batch. So ranks differ in the number of rows, and of rows that count.
 # - The ranks' models begin differently; after each step they must be the same. Use `mytorch.nn.parallel.DistributedDataParallel`: it averages gradients over the ranks.
 # - Train with `SGD` at a rate of 0.1 and `ExponentialLR` with a factor of 0.9. Return the trainer's losses. Their mean over the ranks must be the loss of the whole batch.
@@ -506,9 +506,9 @@ def train_rank(rank: int, model, batches: list, steps: int) -> list[float]:
 # %% check="capstone_four_ranks"
 generator = check.rng()
 steps, whole = 5, []
-for _ in range(3):
+for batch in range(3):  # in the first, one of four ranks has no row that counts
     number = int(generator.integers(10, 15))
-    counts = (np.arange(number) % 4 != int(generator.integers(1, 4))) | (generator.random(number) < 0.3)
+    counts = (np.arange(number) % 4 != int(generator.integers(1, 4))) | (generator.random(number) < 0.3 * batch)
     rows = generator.normal(size=(number, 2)).astype(np.float32)
     whole.append(
         tuple(mytorch.tensor(each) for each in (rows, rows.sum(1, keepdims=True), counts[:, None].astype(np.float32)))
@@ -528,11 +528,15 @@ shown = {
     "rows that count": [int(each[2].sum().item()) for each in whole],
 }
 for ranks in (1, 3, 4):
-    models = models_of(ranks)
-    losses = mytorch.distributed.spawn(
-        lambda rank, models=models: train_rank(rank, models[rank], whole, steps), nprocs=ranks
-    )
-    shown[f"{ranks} ranks: mean of the losses"] = [sum(each) / ranks for each in zip(*losses, strict=True)]
+    models, losses = models_of(ranks), []
+    mean = f"{ranks} ranks: mean of the losses"
+    try:
+        losses = mytorch.distributed.spawn(
+            lambda rank, models=models: train_rank(rank, models[rank], whole, steps), nprocs=ranks
+        )
+        shown[mean] = [sum(each) / ranks for each in zip(*losses, strict=True)]
+    except ZeroDivisionError as error:  # of a rank on which no row counts
+        shown[mean] = error
     shown[f"{ranks} ranks: first loss on each rank"] = [each[0] for each in losses]
     shown[f"{ranks} ranks: first bias on each rank"] = [each[0].bias.detach() for each in models]
 check.show(shown, rtol=1e-3, atol=1e-4, text="With three ranks and with four the losses are those of one.")
@@ -550,7 +554,7 @@ check.show(shown, rtol=1e-3, atol=1e-4, text="With three ranks and with four the
 
 # %% mutant="capstone_four_ranks"
 # Each rank divides by its own rows
-# That is a mean of means: a row on a rank with few rows counts more.
+# That is a mean of means: a row on a rank with few rows counts more, and a rank on which no row counts divides by 0.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each[rank::size] for each in batch) for batch in batches]
