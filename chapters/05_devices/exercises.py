@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · Devices
 # You write four parts of `mytorch`, move a batch, repair a layer that works on one GPU only, and find out how an
-# allocator rounds. All GPUs here are simulated. In exercises 2 to 4 and 8 you write on NumPy alone.
+# allocator rounds. All GPUs here are simulated. In exercises 2 to 4 and 8 you write on NumPy alone, without
+# minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import namedtuple
 from course import check
 
 # %% [markdown] exercise="devices_predict_places" kind="predict" points=1
-# ### Exercise 1 · Where are they?
+# ### Exercise 1 · On which device is each tensor?
 # ```python
 # mytorch.cuda.simulate(3)
 # a = mytorch.ones(2, device="cuda:1")
@@ -23,7 +24,8 @@ from course import check
 #     e = mytorch.ones_like(c)
 # f = a.cuda()
 # ```
-# Give the devices of `b`, `c`, `d`, `e` and `f`, without running the code: `prediction` is a list of five texts.
+# Write down the devices of `b`, `c`, `d`, `e` and `f` without running the code, and set `prediction` to a list of
+# five strings.
 
 
 # %% solution="devices_predict_places"
@@ -35,53 +37,56 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:0"]
 check.show({name: str(each) for name, each in zip("bcdef", prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="devices_predict_places"
-# For each line, ask: does it make a new tensor, copy one, or compute with tensors that have a device already?
+# Ask for each line whether it creates a new tensor, copies one, or computes with tensors that have a device already.
 
 # %% [markdown] hint="devices_predict_places"
-# `cuda.device(2)` changes what `cuda` without an index means, as long as the block lasts. `device("cuda:0")` fills in a
-# missing `device=` where a tensor is made by `ones`, `tensor` and the like.
+# `cuda.device(2)` changes what `cuda` without an index means for as long as the block lasts, while `device("cuda:0")`
+# fills in a missing `device=` where a tensor is created by `ones`, `tensor` and the like.
 
 # %% [markdown] hint="devices_predict_places"
-# `copy_` writes into the tensor on its left. `ones_like` follows its argument. Outside the blocks, the current GPU is 0
-# again, and `.cuda()` goes there.
+# `copy_` writes into the tensor on its left, and `ones_like` follows its argument. Outside the blocks the current GPU
+# is 0 again, so that is where `.cuda()` goes.
 
 # %% mutant="devices_predict_places"
 # A result on the current GPU
-# `b` is computed from `a`, so it is where `a` is. The current GPU has no say in it.
+# `b` is computed from `a`, so it is on the device of `a`. The current GPU plays no part in that.
 prediction = ["cuda:2", "cuda:2", "cpu", "cuda:2", "cuda:0"]
 
 # %% mutant="devices_predict_places"
-# The number decides
-# In `c`, the CPU number goes along to the GPU of the vector, and `.cuda()` meant GPU 2.
+# The scalar decides
+# In `c`, the CPU scalar is moved automatically to the GPU of the vector, and `.cuda()` meant GPU 2.
 prediction = ["cuda:1", "cpu", "cpu", "cpu", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # cuda is cuda:0
-# In the block of `c`, `.cuda()` means the current GPU, and that is 2.
+# In the block of `c`, `.cuda()` means the current GPU, which is 2 there.
 prediction = ["cuda:1", "cuda:0", "cpu", "cuda:0", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # A copy that follows its source
-# `copy_` writes into the memory of the tensor on its left, and that is on the CPU.
+# `copy_` writes into the memory of the tensor on its left, which is on the CPU.
 prediction = ["cuda:1", "cuda:2", "cuda:1", "cuda:2", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # The current GPU as the default device
-# `ones(2)` without a device is on the CPU: `cuda.device(2)` only changes what `cuda` means. `copy_` doesn't move it.
+# `ones(2)` without a device is on the CPU, because `cuda.device(2)` only changes what `cuda` means, and `copy_`
+# doesn't move it.
 prediction = ["cuda:1", "cuda:2", "cuda:2", "cuda:2", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # The context decides about e
-# `ones_like(c)` takes the device from `c`. The context fills in a missing `device=` of `ones` or `tensor`.
+# `ones_like(c)` takes the device from `c`, while the context only fills in a missing `device=` of functions such as
+# `ones` or `tensor`.
 prediction = ["cuda:1", "cuda:2", "cpu", "cuda:0", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # Already on a GPU
-# `f = a.cuda()` is `a.to("cuda")`, and outside the block the current GPU is 0. So it copies from GPU 1 to GPU 0.
+# `f = a.cuda()` is `a.to("cuda")`, and outside the block the current GPU is 0, so the call copies from GPU 1 to GPU
+# 0.
 prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 
 # %% [markdown] exercise="devices_one_device" kind="core" points="1 1 2" part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
-# ### Exercise 2 · The layer
+# ### Exercise 2 · The device layer of the dispatcher
 # `one_device` sees each call that has a tensor on a GPU: `op` is the operation, `args` are its arguments.
 # It brings the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
 # `tensors_in(args)` lists the tensors among the arguments and in lists and tuples among them, and `CPU` is
@@ -108,12 +113,11 @@ def one_device():
 
 
 def may_be_brought():
-    """Whether a call of `op` with `args` takes its tensor `x` along to the others' GPU.
+    """True if a call of `op` with `args` moves its tensor `x` to the GPU of the others automatically.
 
-    Only CPU tensors are taken along. An operation on elements (`on_elements(op)`) takes those without
-    dimensions: they count as numbers. The operations named `index` and `index_put` take their indices,
-    which are in the tuple `args[1]`; `index_put` also takes the value to be written, `args[2]`, if it has no
-    dimensions.
+    Only CPU tensors are moved. An elementwise operation (`on_elements(op)`) moves 0-d tensors, which count as
+    scalars. The operations named `index` and `index_put` move their indices, which are in the tuple `args[1]`;
+    `index_put` also moves the value to be written, `args[2]`, if it is a 0-d tensor.
     """
 
 
@@ -178,26 +182,26 @@ values["the number after all this"] = (str(scalar.device), scalar.item())
 check.show(values, text="The device and the elements of each result, or the error.")
 
 # %% [markdown] hint="devices_one_device"
-# Begin with `common_device`. First find the device to be named first: that of the first tensor that isn't on the CPU.
-# Then look for a tensor on another device.
+# Begin with `common_device`. The device that the message names first is that of the first tensor that isn't on the
+# CPU. Then look for a tensor on another device.
 
 # %% [markdown] hint="devices_one_device"
-# `may_be_brought` is False for a tensor that isn't on the CPU. After that there are two cases, and which one it is
-# depends on `op.name`.
+# `may_be_brought` is False for a tensor that isn't on the CPU. For a CPU tensor there are two cases, and `op.name`
+# decides which one applies.
 
 # %% [markdown] hint="devices_one_device"
-# `one_device` has two ways out at the top: `op.name in ACROSS`, and a set of devices with fewer than two members.
-# Below, make a list of the tensors that may not be brought, ask `common_device` for their device, and bring all
-# arguments there.
+# `one_device` returns early in two cases: if `op.name in ACROSS`, and if the set of devices has fewer than two
+# members. Otherwise make a list of the tensors that may not be moved, ask `common_device` for their device, and move
+# all arguments there.
 
 # %% [markdown] hint="devices_one_device"
 # The last line is `return below(op, tuple(bring(each, where) for each in args))`.
 
 
 # %% mutant="devices_one_device"
-# Numbers go both ways
-# A GPU tensor without dimensions was brought along. Only CPU tensors may be: the CPU doesn't know a GPU's number, and
-# fetching it makes the program wait.
+# Moves scalars in both directions
+# A 0-d GPU tensor was moved. Only CPU tensors may be, because the CPU doesn't have a GPU's number, and fetching it
+# would make the program wait.
 def may_be_brought(op, args, x):
     if op.name in ("index", "index_put"):
         return x.device == CPU and any(x is each for each in tensors_in(args[1]))
@@ -206,7 +210,7 @@ def may_be_brought(op, args, x):
 
 # %% mutant="devices_one_device"
 # A length of 1 is enough
-# A tensor of length 1 has a dimension, so it isn't a number. Ask for `ndim`, not for `numel`.
+# A tensor of length 1 has a dimension, so it doesn't count as a scalar. Test `ndim` and not `numel`.
 def may_be_brought(op, args, x):
     if x.device != CPU:
         return False
@@ -217,14 +221,14 @@ def may_be_brought(op, args, x):
 
 # %% mutant="devices_one_device"
 # Forgets the indices
-# The indices in square brackets may be on the CPU, whatever their shape.
+# Index tensors may be on the CPU, whatever their shape.
 def may_be_brought(op, args, x):
     return x.device == CPU and x.ndim == 0 and on_elements(op)
 
 
 # %% mutant="devices_one_device"
 # Brings the first index only
-# There may be an index for each dimension: `args[1]` is a tuple of them.
+# There may be an index for each dimension, because `args[1]` is a tuple of them.
 def may_be_brought(op, args, x):
     if x.device != CPU:
         return False
@@ -236,8 +240,8 @@ def may_be_brought(op, args, x):
 
 
 # %% mutant="devices_one_device"
-# A number goes along with any operation
-# Only an operation on elements takes numbers along. `gather` doesn't, so ask `on_elements(op)`.
+# Moves a scalar for any operation
+# Only an elementwise operation moves scalars automatically, and `gather` isn't one, so test `on_elements(op)`.
 def may_be_brought(op, args, x):
     if x.device != CPU:
         return False
@@ -247,8 +251,8 @@ def may_be_brought(op, args, x):
 
 
 # %% mutant="devices_one_device"
-# Takes the indexed tensor along
-# Only the indices may be on the CPU. The tensor that is indexed stays where it is, whatever its type.
+# Moves the indexed tensor
+# Only the indices may be on the CPU. The tensor that is indexed stays where it is, whatever its dtype.
 def may_be_brought(op, args, x):
     if x.device != CPU:
         return False
@@ -258,8 +262,9 @@ def may_be_brought(op, args, x):
 
 
 # %% mutant="devices_one_device"
-# All goes to the device of the first
-# If the number comes first, the vector was moved to the CPU. The device is that of the tensors that can't be brought.
+# Moves everything to the device of the first
+# If the scalar comes first, the vector is moved to the CPU. The result belongs on the device of the tensors that
+# can't be moved.
 def one_device(op, args, below):
     tensors = tensors_in(args)
     if op.name in ACROSS or len({each.device for each in tensors}) < 2:
@@ -270,7 +275,7 @@ def one_device(op, args, below):
 
 # %% mutant="devices_one_device"
 # No way across
-# `copy_` goes from one device to another: that is what it is for. The operations in `ACROSS` have to pass.
+# Moving data from one device to another is the purpose of `copy_`, so the operations in `ACROSS` have to pass.
 def one_device(op, args, below):
     tensors = tensors_in(args)
     if op.name == "to_device" or len({each.device for each in tensors}) < 2:
@@ -280,9 +285,9 @@ def one_device(op, args, below):
 
 
 # %% mutant="devices_one_device"
-# Names the devices as they come
-# PyTorch first takes the first device that isn't the CPU, and compares the others with it: `cuda:1 and cpu`, in any
-# order.
+# Names the devices in the order of the arguments
+# PyTorch first takes the first device that isn't the CPU, and then compares the others with it. The message therefore
+# says `cuda:1 and cpu` whatever the order of the arguments.
 def common_device(tensors):
     for each in tensors:
         if each.device != tensors[0].device:
@@ -295,7 +300,7 @@ def common_device(tensors):
 
 # %% mutant="devices_one_device"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def common_device(tensors):
     import minitorch
 
@@ -305,8 +310,8 @@ def common_device(tensors):
 # %% [markdown] exercise="devices_to" kind="core" points="2 1 1" part="mytorch.devices:to mytorch.devices:destination mytorch.devices:with_index"
 # ### Exercise 3 · `to`
 # Write these three functions from the last one up. `with_index` turns a name into the device that a tensor would
-# have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` sorts out what `to` was given.
-# `to` moves, converts, does both or neither. It makes no tensor that it doesn't need.
+# have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` interprets the arguments of
+# `to`. `to` itself moves, converts, does both or neither, and it creates no tensor that it doesn't need.
 
 
 # %% docstrings="devices_to"
@@ -333,10 +338,10 @@ def destination():
 
 
 def with_index():
-    """A device, its text, or a GPU's number, as a tensor has it in `x.device`.
+    """The device that `x.device` would show, from a device, a string, or the index of a GPU.
 
-    `cuda` without an index is the current GPU: `cuda.index_of(named)` is its number, and
-    `cuda.check_index` raises if there is no such GPU. Every `cpu:0` is the one CPU, `device("cpu")`.
+    `cuda` without an index is the current GPU: `cuda.index_of(named)` is its index, and `cuda.check_index` raises
+    an error if there is no such GPU. Every `cpu:0` is the one CPU, `device("cpu")`.
     """
 
 
@@ -401,24 +406,25 @@ check.show(
 )
 
 # %% [markdown] hint="devices_to"
-# Two names can mean one device: `cuda` and `cuda:2`, if GPU 2 is the current one. Compare devices only after
-# `with_index`.
+# Two names can mean one device: `cuda` and `cuda:2` do if GPU 2 is the current one. Therefore compare devices only
+# after `with_index`.
 
 # %% [markdown] hint="devices_to"
-# `destination` has four cases for `target`: a tensor, a dtype, None, anything else. Only the last two look at `type_`.
+# `destination` has four cases for `target`: a tensor, a dtype, None, and anything else. Only the last two use
+# `type_`.
 
 # %% [markdown] hint="devices_to"
-# In `to`, begin with `result = x`. Move if the device differs, convert if the dtype differs. If `result is x` in the
-# end, nothing was made: that is where `copy` matters.
+# In `to`, begin with `result = x`, move it if the device differs, and convert it if the dtype differs. If `result is
+# x` in the end, no new tensor was made, and only then does `copy` matter.
 
 # %% [markdown] hint="devices_to"
-# The first line: `where, type_ = destination(x, device if target is None else target, dtype)`. The last: `return
-# clone(x) if result is x and copy else result`.
+# The first line is `where, type_ = destination(x, device if target is None else target, dtype)`, and the last one is
+# `return clone(x) if result is x and copy else result`.
 
 
 # %% mutant="devices_to"
 # Always copies
-# If the tensor is there already and has the type, `to` returns the tensor itself.
+# If the tensor is already on the device and has the dtype, `to` returns the tensor itself.
 def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
     where, type_ = destination(x, device if target is None else target, dtype)
     result = to_device(x, where) if x.device != where else clone(x)
@@ -427,7 +433,7 @@ def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=Non
 
 # %% mutant="devices_to"
 # Copies twice
-# Moving or converting has made a new tensor already. `copy=True` wants one, not two.
+# Moving or converting has made a new tensor already, and `copy=True` asks for one and not two.
 def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
     where, type_ = destination(x, device if target is None else target, dtype)
     result = clone(x) if copy else x
@@ -438,7 +444,7 @@ def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=Non
 
 # %% mutant="devices_to"
 # Forgets copy
-# `copy=True` wants a new tensor, also if nothing changes.
+# `copy=True` asks for a new tensor even if nothing changes.
 def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
     where, type_ = destination(x, device if target is None else target, dtype)
     result = x if x.device == where else to_device(x, where)
@@ -447,7 +453,7 @@ def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=Non
 
 # %% mutant="devices_to"
 # Looks at the device of the other tensor only
-# `x.to(other)` means the dtype of `other`, too.
+# `x.to(other)` means the dtype of `other`, too, and not only its device.
 def destination(x, target, type_):
     if isinstance(target, Tensor):
         return target.device, x.dtype
@@ -458,7 +464,7 @@ def destination(x, target, type_):
 
 # %% mutant="devices_to"
 # Treats GPU 0 as None
-# The number 0 counts as false. Ask `target is None`, or `x.to(0)` stays where it is.
+# The number 0 is falsy, so `x.to(0)` stays where it is. Test `target is None` instead.
 def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dtype]:
     if isinstance(target, Tensor):
         return target.device, target.dtype
@@ -469,7 +475,7 @@ def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dt
 
 # %% mutant="devices_to"
 # Keeps the name without an index
-# `cuda` isn't equal to `cuda:2`, so a tensor on the current GPU was copied to where it is.
+# `cuda` isn't equal to `cuda:2`, so a tensor on the current GPU was copied to the device that it is on already.
 def with_index(where):
     named = device(where)
     return named if named.type == "cuda" else CPU
@@ -477,7 +483,7 @@ def with_index(where):
 
 # %% mutant="devices_to"
 # cuda is cuda:0
-# `cuda` without an index is the current GPU, and somebody may have chosen another one.
+# `cuda` without an index is the current GPU, and that need not be GPU 0.
 def with_index(where):
     named = device(where)
     return device("cuda", cuda.check_index(named.index or 0)) if named.type == "cuda" else CPU
@@ -485,7 +491,8 @@ def with_index(where):
 
 # %% mutant="devices_to"
 # Doesn't ask whether there is such a GPU
-# `cuda.check_index` raises if there is no such GPU. Without it, `with_index("cuda:4")` names a GPU that isn't there.
+# `cuda.check_index` raises an error if there is no such GPU. Without it, `with_index("cuda:4")` names a GPU that
+# doesn't exist.
 def with_index(where):
     named = device(where)
     return device("cuda", cuda.index_of(named)) if named.type == "cuda" else CPU
@@ -493,7 +500,7 @@ def with_index(where):
 
 # %% mutant="devices_to"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def destination(x, target, type_):
     import minitorch
 
@@ -503,9 +510,9 @@ def destination(x, target, type_):
 
 # %% [markdown] exercise="devices_visible" kind="core" points=2 part="mytorch.cuda:visible_devices"
 # ### Exercise 4 · `CUDA_VISIBLE_DEVICES`
-# A machine has `count` GPUs. Which of them does a program see, and in which order? `visible_devices("2,0", 3)` is `[2,
-# 0]`, and `visible_devices(None, 3)` is `[0, 1, 2]`. The docstring has the rules for the rest. Their order matters:
-# `visible_devices("0,7,0", 3)` is `[]`.
+# A machine has `count` GPUs. Which of them does a program see, and in which order? `visible_devices("2,0", 3)` is
+# `[2, 0]`, and `visible_devices(None, 3)` is `[0, 1, 2]`. The docstring gives the remaining rules, and their order
+# matters: `visible_devices("0,7,0", 3)` is `[]`.
 
 
 # %% docstrings="devices_visible"
@@ -540,20 +547,21 @@ check.show(
 )
 
 # %% [markdown] hint="devices_visible"
-# None and the empty text are two cases: one shows all GPUs, the other none.
+# None and the empty string are two different cases: one shows all GPUs, and the other shows none.
 
 # %% [markdown] hint="devices_visible"
-# Read numbers from the left and stop at the first entry that isn't one. Here a number is an entry for which
-# `entry.strip().isdecimal()` is True. (PyTorch is less strict: it reads `2gpu` as 2.)
+# Read numbers from the left and stop at the first entry that isn't one. Here an entry counts as a number if
+# `entry.strip().isdecimal()` is True. (PyTorch is less strict and reads `2gpu` as 2.)
 
 # %% [markdown] hint="devices_visible"
-# Three steps in this order: the numbers up to the first entry that isn't one; nothing at all if a number is there
-# twice; then only those up to the first that isn't below `count`. `itertools.takewhile` does two of the steps.
+# There are three steps, in this order: take the numbers up to the first entry that isn't one; return nothing at all
+# if a number occurs twice; then keep only the numbers before the first that isn't below `count`.
+# `itertools.takewhile` does two of the steps.
 
 
 # %% mutant="devices_visible"
-# Passes over what doesn't fit
-# A wrong entry ends the list. Whoever writes `0,7,1` on a machine with two GPUs gets one.
+# Skips entries that don't fit
+# A wrong entry ends the list, so `0,7,1` on a machine with two GPUs gives just one.
 def visible_devices(text, count):
     if text is None:
         return list(range(count))
@@ -563,8 +571,8 @@ def visible_devices(text, count):
 
 
 # %% mutant="devices_visible"
-# An empty text is no text
-# The variable set to nothing hides all GPUs. That is how a program is kept on the CPU.
+# Treats an empty string as unset
+# An empty variable hides all GPUs, which is how people keep a program on the CPU.
 def visible_devices(text, count):
     if not text:
         return list(range(count))
@@ -574,7 +582,7 @@ def visible_devices(text, count):
 
 # %% mutant="devices_visible"
 # In the machine's order
-# The list gives the order, too: with `2,0`, the program's GPU 0 is the machine's GPU 2.
+# The list also sets the order: with `2,0`, the program's GPU 0 is the machine's GPU 2.
 def visible_devices(text, count):
     if text is None:
         return list(range(count))
@@ -584,8 +592,8 @@ def visible_devices(text, count):
 
 
 # %% mutant="devices_visible"
-# Twice is once
-# If a number is there twice, nothing is visible.
+# Counts a repeated number once
+# If a number occurs twice, nothing is visible.
 def visible_devices(text, count):
     if text is None:
         return list(range(count))
@@ -594,8 +602,8 @@ def visible_devices(text, count):
 
 
 # %% mutant="devices_visible"
-# Compares texts
-# `2` and ` 2` are two texts and one number. Make numbers first, then look whether one is there twice.
+# Compares strings
+# `2` and ` 2` are two strings but one number. Convert to numbers first, and then check whether one occurs twice.
 def visible_devices(text: str | None, count: int) -> list[int]:
     if text is None:
         return list(range(count))
@@ -606,9 +614,9 @@ def visible_devices(text: str | None, count: int) -> list[int]:
 
 
 # %% mutant="devices_visible"
-# Looks for the GPUs first
-# A number that is there twice hides all GPUs, also after an index that doesn't exist. Look for it before you end the
-# list there.
+# Ends the list at a missing GPU first
+# A number that occurs twice hides all GPUs, even if it occurs again after an index that doesn't exist. Check for it
+# before you end the list there.
 def visible_devices(text, count):
     if text is None:
         return list(range(count))
@@ -618,13 +626,14 @@ def visible_devices(text, count):
 
 
 # %% [markdown] exercise="devices_move_batch" kind="build" points=2
-# ### Exercise 5 · A batch moves
-# Loaders return batches of many forms: a dictionary of tensors and texts, a list of pairs, a named tuple. Write
-# `move(batch, where)`: the same form with all tensors on the device `where`. Dictionaries, lists, tuples and named
-# tuples may hold each other. What isn't a tensor stays as it is, and a tensor that is there already isn't copied.
+# ### Exercise 5 · Move a batch
+# Loaders return batches of many forms: a dictionary of tensors and strings, a list of pairs, a named tuple. Write
+# `move(batch, where)`, which returns the same form with all tensors on the device `where`. Dictionaries, lists,
+# tuples and named tuples may be nested. Whatever isn't a tensor stays as it is, and a tensor that is on the device
+# already isn't copied.
 #
-# `move({"x": tensor, "ids": ["a", "b"]}, "cuda:1")` is a dictionary with the keys `x` and `ids`. A tensor has a method
-# `to`; a named tuple is a tuple with an attribute `_fields`, and is made by `type(batch)(*values)`.
+# `move({"x": tensor, "ids": ["a", "b"]}, "cuda:1")` is a dictionary with the keys `x` and `ids`. A tensor has a
+# method `to`. A named tuple is a tuple with an attribute `_fields`, and it is created by `type(batch)(*values)`.
 
 
 # %% solution="devices_move_batch"
@@ -652,7 +661,7 @@ x, there = mytorch.arange(int(rng.integers(2, 6))), mytorch.arange(2, device=pla
 
 
 def form(each):
-    """A batch as text, with the device in the place of each tensor."""
+    """A batch as a string, with the device in the place of each tensor."""
     if isinstance(each, dict):
         return "{" + ", ".join(f"{key!r}: {form(value)}" for key, value in each.items()) + "}"
     if isinstance(each, (list, tuple)):
@@ -678,19 +687,20 @@ values["the batch itself"] = form(batches["all in one"])
 check.show(values, text="The form of each batch after the move, with the device and elements of each tensor.")
 
 # %% [markdown] hint="devices_move_batch"
-# Handle a tensor and a text first. For the others the function calls itself.
+# Handle a tensor and a string first. For containers the function calls itself.
 
 # %% [markdown] hint="devices_move_batch"
-# Build a new container of the same type; the batch that came in must stay as it was. A dictionary keeps its keys.
+# Build a new container of the same type, because the batch that came in must not change. A dictionary keeps its keys.
 
 # %% [markdown] hint="devices_move_batch"
-# A named tuple is also a tuple. So ask for `_fields` first: its type takes values one by one, `tuple` takes an
+# A named tuple is also a tuple, so test `_fields` first: its type takes the values one by one, while `tuple` takes an
 # iterable.
 
 
 # %% mutant="devices_move_batch"
 # Everything becomes a list
-# A tuple came back as a list. A training loop that unpacks a pair may not mind; one that asks for `sample.image` does.
+# A tuple came back as a list. A training loop that unpacks a pair may not notice, but one that reads `sample.image`
+# fails.
 def move(batch, where):
     if hasattr(batch, "to"):
         return batch.to(where)
@@ -703,7 +713,7 @@ def move(batch, where):
 
 # %% mutant="devices_move_batch"
 # Named tuples break
-# The type of a named tuple takes its values one by one, not as one iterable.
+# The type of a named tuple takes its values one by one and not as a single iterable.
 def move(batch, where):
     if hasattr(batch, "to"):
         return batch.to(where)
@@ -716,7 +726,7 @@ def move(batch, where):
 
 # %% mutant="devices_move_batch"
 # One level only
-# A container in a container wasn't looked into.
+# The function didn't look into a container inside a container.
 def move(batch, where):
     def tensor(each):
         return each.to(where) if hasattr(each, "to") else each
@@ -730,7 +740,8 @@ def move(batch, where):
 
 # %% mutant="devices_move_batch"
 # Changes the batch that it was given
-# The lists and dictionaries of the caller now hold GPU tensors. Whoever kept the batch keeps its GPU memory alive.
+# The lists and dictionaries of the caller now contain GPU tensors, so whoever kept the batch keeps its GPU memory
+# allocated.
 def move(batch, where):
     if hasattr(batch, "to"):
         return batch.to(where)
@@ -745,18 +756,19 @@ def move(batch, where):
 
 # %% [markdown] exercise="devices_repair_positions" kind="repair" points=3
 # ### Exercise 6 · It works on my GPU
-# A model adds to each token (a row) a number that depends on its place. It has been trained for weeks on one GPU. Then
-# its two halves are put on `cuda:0` and `cuda:1`, and the second half raises:
+# A model adds to each token (a row) a number that depends on its position. It has been trained for weeks on one GPU.
+# Then its two halves are put on `cuda:0` and `cuda:1`, and the second half raises an error:
 #
 # ```text
 # RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
 # ```
 #
-# On a machine without a GPU it doesn't run at all. Somebody put `mytorch.cuda.set_device(1)` in front. Then the first
-# half raised.
+# On a machine without a GPU it doesn't run at all. Somebody inserted `mytorch.cuda.set_device(1)` before the model,
+# and then the first half raised the error.
 #
-# Repair `add_positions`, so that it works wherever `x` is. The result is on the device of `x` and has its dtype. No
-# setting is changed, and the numbers are made where they are needed: nothing is copied from one device to another.
+# Repair `add_positions` so that it works wherever `x` is. The result is on the device of `x` and has its dtype. The
+# function changes no setting, and it creates the numbers where they are needed, so that nothing is copied from one
+# device to another.
 
 
 # %% solution="devices_repair_positions"
@@ -812,18 +824,18 @@ values["without GPUs"] = error or add_positions(x).tolist()
 check.show(values, text="Device, dtype and elements of the results, where copies went, and the current GPU.")
 
 # %% [markdown] hint="devices_repair_positions"
-# Which tensors meet in the last line, and what decided where each of them is?
+# Which tensors does the last line combine, and what decided on which device each of them is?
 
 # %% [markdown] hint="devices_repair_positions"
-# `.cuda()` asks for the current GPU. The function never looks at the device of `x`.
+# `.cuda()` means the current GPU, and the function never looks at the device of `x`.
 
 # %% [markdown] hint="devices_repair_positions"
-# `arange` takes `device=`, and `x.device` says where to make the tensor.
+# `arange` has an argument `device=`, and `x.device` is the device on which the tensor is needed.
 
 
 # %% mutant="devices_repair_positions"
 # The first GPU, by name
-# Now the current GPU doesn't matter, but `x` still does: it may be on another GPU, or on the CPU.
+# Now the current GPU doesn't matter, but `x` may still be on another GPU, or on the CPU.
 def add_positions(x):
     import mytorch
 
@@ -835,7 +847,7 @@ def add_positions(x):
 
 # %% mutant="devices_repair_positions"
 # All on the CPU
-# The error is gone, but `x` travels to the CPU and back in each forward pass, and the GPU waits.
+# The error is gone, but each forward pass copies `x` to the CPU and back, and the GPU waits.
 def add_positions(x):
     import mytorch
 
@@ -847,7 +859,7 @@ def add_positions(x):
 
 # %% mutant="devices_repair_positions"
 # Makes them on the CPU
-# The numbers are made on the CPU, and each call copies them to the GPU. `arange` takes `device=`.
+# The numbers are created on the CPU, so each call copies them to the GPU. `arange` has an argument `device=`.
 def add_positions(x):
     import mytorch
 
@@ -859,7 +871,7 @@ def add_positions(x):
 
 # %% mutant="devices_repair_positions"
 # Casts at the end
-# The fractions are float32 here, so a float64 `x` gets only seven of their digits.
+# The fractions are float32 here, so a float64 `x` gets only about seven of their digits.
 def add_positions(x):
     import mytorch
 
@@ -871,7 +883,7 @@ def add_positions(x):
 
 # %% mutant="devices_repair_positions"
 # Forgets the dtype
-# Without `dtype=x.dtype` the positions are float32 after the division, and a float16 `x` comes back as float32.
+# Without `dtype=x.dtype` the positions are float32 after the division, so a float16 `x` comes back as float32.
 def add_positions(x):
     import mytorch
 
@@ -882,7 +894,7 @@ def add_positions(x):
 
 # %% mutant="devices_repair_positions"
 # Makes the GPU of x the current one
-# The current GPU is a setting of the whole program. Code that comes later now puts its tensors elsewhere.
+# The current GPU is a setting of the whole program, so code that runs later now creates its tensors on another GPU.
 def add_positions(x):
     import mytorch
 
@@ -898,14 +910,14 @@ def add_positions(x):
 
 # %% [markdown] exercise="devices_measure_allocator" kind="measure" points=2
 # ### Exercise 7 · How does this allocator round?
-# Asking the driver for memory is slow. So PyTorch's allocator asks for a large *segment* and cuts *blocks* from it, one
-# for each tensor. The size of a block is rounded up to a multiple of the smallest block. You can't see the blocks:
-# `nvidia-smi` only shows what was reserved.
+# Asking the driver for memory is slow. PyTorch's caching allocator therefore asks for a large *segment* and cuts
+# *blocks* from it, one for each tensor. The size of a block is rounded up to a multiple of the smallest block. You
+# can't see the blocks, because `nvidia-smi` only shows what was reserved.
 #
-# Here is a model of such a GPU. `gpu = new_gpu()` is a fresh one. `gpu.allocate(size)` takes a block for `size` bytes,
-# and `gpu.reserved` is the number of bytes that it has from the driver. A block that doesn't fit into the rest of a
-# segment goes into a new one. A segment is a whole number of smallest blocks, and all segments are alike. Find the
-# bytes of the smallest block and of a segment by experiment.
+# Here is a model of such a GPU. `gpu = new_gpu()` is a fresh one, `gpu.allocate(size)` takes a block for `size`
+# bytes, and `gpu.reserved` is the number of bytes that it got from the driver. A block that doesn't fit into the rest
+# of a segment goes into a new one. A segment is a whole number of smallest blocks, and all segments have the same
+# size. Find the bytes of the smallest block and of a segment by experiment.
 
 
 # %% setup=true
@@ -952,18 +964,19 @@ for _ in range(4):
 check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=True)
 
 # %% [markdown] hint="devices_measure_allocator"
-# What does the driver have to give for the very first byte?
+# How much does the driver have to provide for the very first byte?
 
 # %% [markdown] hint="devices_measure_allocator"
-# How many tensors of one byte fit into the first segment? Each of them takes a smallest block.
+# How many tensors of one byte fit into the first segment? Each of them takes one smallest block.
 
 # %% [markdown] hint="devices_measure_allocator"
-# Allocate single bytes until `gpu.reserved` grows. The one that made it grow no longer fitted. Then divide.
+# Allocate single bytes until `gpu.reserved` grows. The byte that made it grow no longer fitted into the first
+# segment. Then divide.
 
 
 # %% mutant="devices_measure_allocator"
-# Counts the one that didn't fit
-# The block that made `reserved` grow is in the second segment. The first has one block fewer.
+# Counts the block that didn't fit
+# The block that made `reserved` grow is in the second segment, so the first has one block fewer.
 def measure(new_gpu):
     gpu = new_gpu()
     gpu.allocate(1)
@@ -975,8 +988,8 @@ def measure(new_gpu):
 
 
 # %% mutant="devices_measure_allocator"
-# Takes it for a power of two
-# Nobody said that the block is a power of two. Count the blocks of a segment instead of trying sizes.
+# Assumes a power of two
+# The size of a block need not be a power of two. Count the blocks of a segment instead of trying sizes.
 def measure(new_gpu):
     gpu = new_gpu()
     gpu.allocate(1)
@@ -990,7 +1003,7 @@ def measure(new_gpu):
 
 # %% mutant="devices_measure_allocator"
 # Too large a probe
-# A tensor of 1000 bytes may take several of the smallest blocks. Only the smallest request is sure to take one.
+# A tensor of 1000 bytes may take several of the smallest blocks. Only the smallest request is certain to take one.
 def measure(new_gpu):
     gpu = new_gpu()
     size = 1000
@@ -1003,8 +1016,8 @@ def measure(new_gpu):
 
 
 # %% mutant="devices_measure_allocator"
-# What was asked for, in place of what was taken
-# This adds up the bytes of the requests. Each of them was rounded up to a block.
+# Adds up the requests
+# This adds up the bytes that were requested, although each request was rounded up to a block.
 def measure(new_gpu):
     gpu = new_gpu()
     gpu.allocate(1)
@@ -1016,16 +1029,17 @@ def measure(new_gpu):
 
 
 # %% [markdown]
-# In PyTorch the smallest block is 512 bytes, and requests of up to 1 MiB share segments of 2 MiB. So a thousand tensors
-# of one number take 512,000 bytes, not 4,000.
+# In PyTorch the smallest block is 512 bytes, and requests of up to 1 MiB share segments of 2 MiB. A thousand tensors
+# of one float32 therefore take 512,000 bytes and not 4,000.
 
 
 # %% [markdown] exercise="devices_current" kind="core" points="1 1 1" part="mytorch.cuda:index_of mytorch.cuda:check_index mytorch.cuda:current_device | mytorch.cuda:set_device | mytorch.cuda:init mytorch.cuda:memory_allocated"
 # ### Exercise 8 · The current GPU
-# `device("cuda")` doesn't name a particular GPU; it means the current one. Looking that up, or checking a number, starts
-# CUDA. Asking how much memory is in use doesn't: before the first tensor it must not cost a second of start-up.
-# `State.gpus` has `count()`, `current()`, `set_current(index)` and `memory(index)`, a dict whose "allocated" counts bytes.
-# It is None on a machine without GPUs. `State.initialized` says whether a GPU has been used.
+# `device("cuda")` doesn't name a particular GPU but means the current one. Looking that up, or checking an index,
+# initializes CUDA. Asking how much memory is in use doesn't, because before the first tensor it must not cost a
+# second of start-up. `State.gpus` has `count()`, `current()`, `set_current(index)` and `memory(index)`, a dict whose
+# "allocated" counts bytes; it is None on a machine without GPUs. `State.initialized` says whether a GPU has been
+# used.
 
 
 # %% docstrings="devices_current"
@@ -1053,9 +1067,9 @@ def current_device():
 
 
 def set_device():
-    """Make another GPU the current one: a number, or a device with an index.
+    """Make another GPU the current one, given by its index or by a device with an index.
 
-    It is checked before anything else, since `State.gpus` is None on a machine without GPUs.
+    The argument is checked before anything else, because `State.gpus` is None on a machine without GPUs.
     """
 
 
@@ -1126,15 +1140,15 @@ check.show(
 )
 
 # %% [markdown] hint="devices_current"
-# `index_of` asks `current_device()` in two places: for None, and for a device without an index. A text becomes a device by
-# `device_type(where)`.
+# `index_of` needs `current_device()` in two cases: for None, and for a device without an index. `device_type(where)`
+# makes a device of a string.
 
 # %% [markdown] hint="devices_current"
-# `current_device` and `check_index` begin with `init()`. `set_device` is `check_index(index_of(where))`, then
+# `current_device` and `check_index` begin with `init()`. `set_device` is `check_index(index_of(where))`, followed by
 # `State.gpus.set_current(index)`.
 
 # %% [markdown] hint="devices_current"
-# `memory_allocated`: return 0 before anything else if `not State.initialized`. Otherwise
+# `memory_allocated` returns 0 before anything else if `not State.initialized`. Otherwise it returns
 # `State.gpus.memory(check_index(index_of(where)))["allocated"]`.
 
 
@@ -1154,7 +1168,7 @@ def index_of(where):
 
 # %% mutant="devices_current"
 # Counts from the end
-# A GPU's number isn't an index into a list: −1 names no GPU.
+# The index of a GPU isn't an index into a list, so −1 names no GPU.
 def check_index(index):
     init()
     if not -device_count() <= index < device_count():
@@ -1163,8 +1177,8 @@ def check_index(index):
 
 
 # %% mutant="devices_current"
-# Sets what isn't there
-# The number has to be checked before it becomes the current one.
+# Sets a GPU that doesn't exist
+# The index has to be checked before its GPU becomes the current one.
 def set_device(where):
     State.gpus.set_current(min(index_of(where), device_count() - 1))
 
@@ -1179,7 +1193,7 @@ def set_device(where):
 
 # %% mutant="devices_current"
 # Takes any number
-# 0.5 names no GPU. `operator.index` takes whole numbers and refuses the others.
+# 0.5 names no GPU. `operator.index` accepts whole numbers and refuses everything else.
 def index_of(where):
     if where is None:
         return current_device()
@@ -1193,13 +1207,14 @@ def index_of(where):
 
 # %% mutant="devices_current"
 # Starts CUDA to ask for memory
-# Before the first tensor the answer is 0, and it must cost nothing: a program that only asks stays without CUDA.
+# Before the first tensor the answer is 0, and it must cost nothing, because a program that only asks should not
+# initialize CUDA.
 def memory_allocated(where=None):
     return int(State.gpus.memory(check_index(index_of(where)))["allocated"])
 
 
 # %% mutant="devices_current"
-# Starts without a GPU
-# Where there is no GPU, a call that needs one says so.
+# Initializes without a GPU
+# On a machine without GPUs, a call that needs one has to raise an error.
 def init():
     State.initialized = True
