@@ -149,7 +149,7 @@ from minitorch.random import (
     Generator, default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
 from minitorch.settings import (
-    are_deterministic_algorithms_enabled, compile, get_deterministic_debug_mode, get_float32_matmul_precision,
+    are_deterministic_algorithms_enabled, get_deterministic_debug_mode, get_float32_matmul_precision,
     get_device_module, get_num_interop_threads, get_num_threads, is_deterministic_algorithms_warn_only_enabled,
     is_inference, is_storage, is_tensor, set_deterministic_debug_mode, set_float32_matmul_precision,
     set_num_interop_threads, set_num_threads, typename, use_deterministic_algorithms,
@@ -166,7 +166,8 @@ from minitorch.tensor_types import (
 from minitorch.version import __version__
 from minitorch.warn_once import is_warn_always_enabled, set_warn_always
 
-if TYPE_CHECKING:  # what loads with the layers
+if TYPE_CHECKING:  # what loads with the layers, or when it is first asked for
+    compile: Any  # of minitorch._dynamo.compiling, which needs nn
     from minitorch.ops.nn.adaptive_pooling import adaptive_avg_pool1d
     from minitorch.ops.nn.convolution import (
         conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
@@ -188,18 +189,20 @@ for _name, _method in METHODS.items():
 
 
 _SUBMODULES = (
-    "accelerator", "amp", "backends", "cpu", "cuda", "distributed", "distributions", "func", "futures", "fx", "hub",
-    "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization", "special",
-    "testing", "utils", "version", "viz",
+    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "func", "futures",
+    "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization",
+    "special", "testing", "utils", "version", "viz",
 )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     # Submodules load when first used, which keeps `import minitorch` light.
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name in ("_dynamo", "_inductor"):
         return importlib.import_module(f"minitorch.{name}")
     if name in ("load", "save"):
         return getattr(importlib.import_module("minitorch.serialization"), name)
+    if name == "compile":
+        return getattr(importlib.import_module("minitorch._dynamo.compiling"), name)
     if "autocast" in name:
         return getattr(importlib.import_module("minitorch.amp.switches" if "_" in name else "minitorch.amp"), name)
     if not name.startswith("_"):  # torch.conv2d and others come with the layers

@@ -185,17 +185,3 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     _precision = precision
-
-
-def compile(model: Any = None, **options: Any) -> Any:
-    """Returns `model`, a module or function, as it is, and says once that nothing is compiled. Also a decorator."""
-    global _said
-    if model is None:
-        return lambda function: compile(function, **options)
-    if not _said:
-        warnings.warn("minitorch.compile compiles nothing: it returns the module or function itself", stacklevel=2)
-        _said = True
-    return model
-
-
-_said = False

@@ -218,16 +218,6 @@ def test_new_memory_is_filled_unless_the_switch_says_no() -> None:
     assert not minitorch.settings.fills_uninitialized_memory()
 
 
-def test_compile_returns_the_function_itself_and_says_so_once() -> None:
-    def function() -> None: ...
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert minitorch.compile(function) is function
-        assert minitorch.compile()(function) is function
-    assert len(caught) <= 1
-
-
 NAMESPACES = {
     "torch": "",
     "Tensor": "Tensor",

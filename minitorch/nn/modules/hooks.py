@@ -115,6 +115,7 @@ class ModuleHooks:
     _backward_hooks: Hooks
     _backward_pre_hooks: Hooks
     _is_full_backward_hook: bool | None
+    _compiled_call_impl: Callable[..., Any] | None = None  # see `Module.compile`
     _state_dict_hooks: Hooks
     _state_dict_pre_hooks: Hooks
     _load_state_dict_pre_hooks: Hooks
@@ -211,12 +212,12 @@ class ModuleHooks:
             or backward_pre_hooks
             or forward_hooks
             or forward_pre_hooks
-            or node_backward_hooks
+            or (node_backward_hooks or self._compiled_call_impl)
         ):
             return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        return (self._compiled_call_impl or self._call_with_hooks)(*args, **kwargs)
 
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
         result = None
         called: set[int] = set()
         try:

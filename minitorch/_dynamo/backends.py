@@ -1,0 +1,41 @@
+"""What makes a function of a captured graph: by name, or the user's own function.
+
+Source: https://docs.pytorch.org/docs/stable/torch.compiler_custom_backends.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitorch._dynamo.exc import TorchDynamoException
+
+Backend = Callable[[Any, list[Any]], Callable[..., Any]]
+
+
+class InvalidBackend(TorchDynamoException):
+    """There is no backend of this name."""
+
+
+def eager(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
+    """Runs the graph's operations one by one, with dispatch and autograd."""
+    return gm.forward
+
+
+BACKENDS: dict[str, Backend] = {"eager": eager, "aot_eager": eager, "inductor": eager}
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The names of the backends that `compile` takes."""
+    return sorted(name for name in BACKENDS if name == "inductor" or not exclude_tags)
+
+
+def found(backend: str | Backend) -> Backend:
+    """A backend by name, or the function itself. Raises InvalidBackend for a name that there isn't."""
+    if not isinstance(backend, str):
+        return backend
+    if backend not in BACKENDS:
+        raise InvalidBackend(
+            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends."
+        )
+    return BACKENDS[backend]

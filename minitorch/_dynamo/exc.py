@@ -1,0 +1,35 @@
+"""The errors of capture.
+
+Source: torch/_dynamo/exc.py
+"""
+
+from __future__ import annotations
+
+
+class TorchDynamoException(RuntimeError):  # noqa: N818 - PyTorch's name
+    """What all errors of the compiler are."""
+
+
+class Unsupported(TorchDynamoException):
+    """The function does what a graph can't hold, and was compiled with `fullgraph=True`."""
+
+
+class FailOnRecompileLimitHit(TorchDynamoException):
+    """A function compiled with `fullgraph=True` has reached `config.recompile_limit`."""
+
+
+class Break(Exception):  # noqa: N818 - no error: capture ends
+    """Capture ends here: the function runs eagerly.
+
+    Args:
+        reason: why, as `explain` says it.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.where = ""
+
+
+class NeedsStatic(Exception):  # noqa: N818 - no error: capture begins again
+    """Python read of a size what only one value of it makes true: no dimension may be a symbol."""
