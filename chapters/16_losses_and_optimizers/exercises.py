@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Losses and optimizers
-# Eight exercises, 21 points, about 90 minutes. Four of them add to your library: once you have solved them, networks
-# train with your loss and your optimizers. They run inside files of `mytorch`: what a task or a docstring mentions is
-# there; import anything else in the cell.
+# There are eight exercises with 21 points, which take about 90 minutes. Four of them add to your library, and once
+# you have solved them, networks train with your losses and your optimizers. These four run inside files of `mytorch`,
+# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minitorch.nn import functional as F
 
 # %% [markdown] exercise="optim_predict_furthest" kind="predict" points=1
 # ### Exercise 1 · Which weight moves furthest?
-# Each weight starts at 0, and `step` is called once for each gradient in the list.
+# Each weight starts at 0, and `step` is called once for each gradient in its list.
 #
 # | | optimizer | gradients |
 # |---|---|---|
@@ -31,7 +31,7 @@ from minitorch.nn import functional as F
 # | d | `SGD([w], lr=0.1, momentum=0.9)` | 1, 0, 0 |
 # | e | `Adam([w], lr=0.1)` | 1, 0, 0 |
 #
-# Which is furthest from 0 in the end? Set `prediction` to its letter, a string. Pen and paper are allowed.
+# Which weight is furthest from 0 at the end? Set `prediction` to its letter, a string. You may use pen and paper.
 
 # %% solution="optim_predict_furthest"
 ### BEGIN SOLUTION
@@ -42,59 +42,62 @@ prediction = "a"
 check.show({"the furthest": str(prediction).strip().lower()}, secret=True)
 
 # %% [markdown] hint="optim_predict_furthest"
-# The velocity of SGD is $b = 0.9\,b + g$, and the step $0.1\,b$. Write down the velocities of a and d.
+# SGD's velocity is $b = 0.9\,b + g$, and its step is $0.1\,b$. Write down the velocities of a and d.
 
 # %% [markdown] hint="optim_predict_furthest"
-# Adam's first step is `lr` long, whatever the gradient. Later steps aren't longer here.
+# Adam's first step has length `lr`, whatever the gradient is, and its later steps aren't longer in these rows.
 
 # %% [markdown] hint="optim_predict_furthest"
-# a: velocities 1 and 1.9. d: velocities 1, 0.9 and 0.81. b: one step of 0.1. e: 0.1, and two shorter ones.
+# In a the velocities are 1 and 1.9, and in d they are 1, 0.9 and 0.81. Row b takes a single step of 0.1, while e
+# takes one of 0.1 and two shorter ones.
 
 # %% mutant="optim_predict_furthest"
 # The largest gradient
-# Adam divides by the size of the gradient: its first step is 0.1 long, for a gradient of 500 too.
+# Adam divides by the size of the gradient, so its first step has length 0.1 even for a gradient of 500.
 prediction = "b"
 
 # %% mutant="optim_predict_furthest"
-# The one that turns back
-# The second gradient of c points the other way: it ends less than one step, 0.1, from where it started.
+# The one that reverses
+# The second gradient of c points the other way, so c ends less than one step, 0.1, from where it started.
 prediction = "c"
 
 # %% mutant="optim_predict_furthest"
 # It coasts the longest
-# d coasts on its velocity: 0.1 + 0.09 + 0.081 = 0.271. In a the second gradient is added: 0.1 + 0.19 = 0.29.
+# d coasts on its velocity: 0.1 + 0.09 + 0.081 = 0.271. In a, the second gradient is added to the velocity: 0.1 +
+# 0.19 = 0.29.
 prediction = "d"
 
 # %% mutant="optim_predict_furthest"
-# Adam coasts too
-# The mean keeps e moving, but its three steps are about 0.1, 0.067 and 0.052: 0.219 in all. a comes to 0.29.
+# Adam coasts as well
+# The running mean keeps e moving, but its three steps are about 0.1, 0.067 and 0.052, which makes 0.219 in all. a
+# gets to 0.29.
 prediction = "e"
 
 
 # %% [markdown] exercise="loss_nll_and_binary" kind="core" points="2 2" part="mytorch.nn.loss:nll_loss mytorch.nn.loss:binary_cross_entropy_with_logits"
 # ### Exercise 2 · Two losses
-# `nll_loss` picks the log-probability of the right class and does the bookkeeping: weights, ignored targets, reductions.
-# `cross_entropy` calls it, and so does `models/gpt.py`, with its padding.
+# `nll_loss` picks the log-probability of the correct class and takes care of the weights, the ignored targets and the
+# reductions. `cross_entropy` calls it, and so does `models/gpt.py`, whose padding is ignored.
 #
-# The binary loss has one logit $x$ and a target $y$ between 0 and 1. It has to stay finite for logits of ±1000, and its
-# gradient is $\sigma(x) - y$, at 0 too. Derive the loss from $-\log \sigma(x) = \log(e^0 + e^{-x})$, a log-sum-exp of two.
-# What is $-\log(1 - \sigma(x))$?
+# The binary loss has one logit $x$ and a target $y$ between 0 and 1. It has to stay finite for logits of ±1000, and
+# its gradient is $\sigma(x) - y$, at 0 as well. Derive the loss from $-\log \sigma(x) = \log(e^0 + e^{-x})$, a
+# log-sum-exp of two terms. What is $-\log(1 - \sigma(x))$?
 #
-# The file has no `where`, but tensors have `gather`, `masked_fill`, `clamp(min=0)`, `exp()` and `log()`.
+# The file defines neither `where` nor `ones_like`, but tensors have `gather`, `masked_fill`, `clamp(min=0)`, `exp()`
+# and `log()`.
 
 
 # %% docstrings="loss_nll_and_binary"
 def nll_loss():
-    """Minus the log-probability of the right class, times the weight of that class.
+    """Minus the log-probability of the correct class, times the weight of that class.
 
-    `input` holds log-probabilities (N, C), or (N, C, ...) with more dimensions: the classes stand in
-    dimension 1, or 0 if there is only one. `target` holds the numbers of the right classes, (N, ...), and
-    `weight` (C,) a factor for each class. Where the target is `ignore_index`, the loss is 0, also where
-    the input is -inf there, and no gradient flows.
+    `input` holds log-probabilities (N, C), or (N, C, ...) with more dimensions: the classes are dimension 1,
+    or dimension 0 if there is only one. `target` holds the indices of the correct classes, (N, ...), and
+    `weight` (C,) a factor for each class. Where the target is `ignore_index`, the loss is 0, even if the
+    input is -inf there, and no gradient flows.
 
-    The mean is over the weights: the sum of the losses, divided by the sum of the weights of the targets
-    that count.
-    If none counts, it is nan. `reduced(losses, reduction)` does the other two reductions.
+    The mean is weighted: the sum of the losses, divided by the sum of the weights of the targets that count.
+    If no target counts, it is nan. `reduced(losses, reduction)` does the other two reductions.
     `check_classes(input, target, weight, ignore_index)` raises the errors.
     """
 
@@ -102,10 +105,9 @@ def nll_loss():
 def binary_cross_entropy_with_logits():
     """-y · log σ(x) - (1 - y) · log(1 - σ(x)), for logits x (`input`) and probabilities y (`target`).
 
-    σ is the sigmoid, and -log σ(x) = log(1 + exp(-x)) = log(exp(0) + exp(-x)). For large x, σ(x) is
-    rounded to 0 or 1, so its logarithm is not taken, and exp is given no number above 0: loss and gradient
-    are finite for finite logits.
-    `reduced(losses, reduction)` gives the result.
+    σ is the sigmoid, and -log σ(x) = log(1 + exp(-x)) = log(exp(0) + exp(-x)). For large |x|, σ(x) is rounded
+    to 0 or 1, so compute neither its logarithm nor exp of a positive number: loss and gradient are finite for
+    finite logits. `reduced(losses, reduction)` gives the result.
 
     Raises:
         ValueError: "Target size (torch.Size([3])) must be the same as input size (torch.Size([2, 3]))".
@@ -145,10 +147,10 @@ check.show(
         "with weights, none": outcome("cross_entropy", logits, targets, weight=weight, reduction="none"),
         "with weights, sum": outcome("cross_entropy", logits, targets, weight=weight, reduction="sum"),
         "class 2 ignored": outcome("nll_loss", logits[labels >= 0], targets[targets >= 0], ignore_index=2),
-        "-inf where it is ignored": outcome("nll_loss", impossible, targets),
+        "-inf where the target is ignored": outcome("nll_loss", impossible, targets),
         "positions": outcome("cross_entropy", sequence, tokens, reduction="none"),
         "one example": outcome("cross_entropy", logits[0], mytorch.tensor(1)),
-        "nothing counts": functional.nll_loss(mytorch.zeros(2, 3), mytorch.tensor([-100, -100])),
+        "no target counts": functional.nll_loss(mytorch.zeros(2, 3), mytorch.tensor([-100, -100])),
         "no such class": check.error(functional.nll_loss, mytorch.zeros(2, 3), mytorch.tensor([0, 3])),
         "binary logits": far,
         "binary targets": right,
@@ -160,29 +162,32 @@ check.show(
         ),
     },
     rtol=1e-4,
-    text="Losses, each with the gradient of its input.",
+    text="The losses, each with the gradient of its input.",
 )
 
 # %% [markdown] hint="loss_nll_and_binary"
-# `gather` picks one number from each row: its index needs as many dimensions as the input, so `unsqueeze` the classes in
-# the class dimension and `squeeze` the result. −100 is no place: put 0 there first (`masked_fill`) and remember where.
+# `gather` picks one element from each row, and its index needs as many dimensions as the input. So `unsqueeze` the
+# classes in the class dimension and `squeeze` the result. −100 isn't a valid index: replace it by 0 first
+# (`masked_fill`), and remember where it was.
 
 # %% [markdown] hint="loss_nll_and_binary"
-# Make a tensor of the targets' weights: 0 where ignored, else 1 or `weight[classes]`. The losses are times these; the
-# mean is the sum of the losses over the sum of the weights. 0 · (−inf) is nan, so `masked_fill` the ignored losses.
+# Make a tensor of the targets' weights, which is 0 where the target is ignored and otherwise 1 or `weight[classes]`.
+# Multiply the losses by it; the mean is the sum of the losses divided by the sum of the weights. Since 0 · (−inf) is
+# nan, use `masked_fill` for the ignored losses.
 
 # %% [markdown] hint="loss_nll_and_binary"
-# The class dimension is `min(1, input.ndim - 1)`. For one example reshape the target to `()`. Convert booleans with
-# `(~ignored).to(input.dtype)`.
+# The class dimension is `min(1, input.ndim - 1)`. For a single example, reshape the target to `()`. You can convert
+# booleans with `(~ignored).to(input.dtype)`.
 
 # %% [markdown] hint="loss_nll_and_binary"
-# $-\log(1 - \sigma(x)) = x + \log(e^0 + e^{-x})$, so the binary loss is $x - xy + \log(e^0 + e^{-x})$. The larger of the two
-# exponents is $m = \max(0, -x)$, and the logarithm is $m + \log(e^{-m} + e^{-x - m})$.
+# Because $-\log(1 - \sigma(x)) = x + \log(e^0 + e^{-x})$, the binary loss is $x - xy + \log(e^0 + e^{-x})$. The
+# larger of the two exponents is $m = \max(0, -x)$, and the logarithm is $m + \log(e^{-m} + e^{-x - m})$.
 
 
 # %% mutant="loss_nll_and_binary"
 # Divides by the number of rows
-# The mean of a weighted loss divides by the sum of the weights that took part, and ignored targets have no part in it.
+# The mean of a weighted loss divides by the sum of the weights that took part, and ignored targets take no part in
+# it.
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     check_classes(input, target, weight, ignore_index)
     target = target.reshape(()) if input.ndim == 1 else target
@@ -196,8 +201,8 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 
 # %% mutant="loss_nll_and_binary"
-# Forgets the weights in the divisor
-# The sum of the losses is weighted, so the mean has to be over the sum of the weights, not over how many targets count.
+# Forgets the weights in the denominator
+# The sum of the losses is weighted, so divide it by the sum of the weights, not by the number of targets that count.
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     check_classes(input, target, weight, ignore_index)
     target = target.reshape(()) if input.ndim == 1 else target
@@ -212,8 +217,8 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 
 # %% mutant="loss_nll_and_binary"
-# Multiplies what is ignored by 0
-# Where an ignored row holds -inf, 0 times infinity is nan, and it spoils the whole mean. Use `masked_fill` there.
+# Multiplies ignored losses by 0
+# Where an ignored row contains -inf, 0 times infinity is nan, which spoils the whole mean. Use `masked_fill` there.
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     check_classes(input, target, weight, ignore_index)
     target = target.reshape(()) if input.ndim == 1 else target
@@ -227,7 +232,7 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 # %% mutant="loss_nll_and_binary"
 # Takes the last dimension for the classes
-# For a batch of logits both are the same; for positions (N, C, L) the classes are dimension 1.
+# For a batch of logits both are the same, but for positions (N, C, L) the classes are dimension 1.
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     check_classes(input, target, weight, ignore_index)
     target = target.reshape(()) if input.ndim == 1 else target
@@ -246,7 +251,8 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 # %% mutant="loss_nll_and_binary"
 # Logarithms of sigmoids
-# The sigmoid of 1000 is rounded to 1, and the logarithm of 1 minus it is -inf. The two have to be one formula.
+# The sigmoid of 1000 is rounded to 1, and the logarithm of 1 minus it is -inf. Combine sigmoid and logarithm into one
+# formula.
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -255,8 +261,19 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
 
 
 # %% mutant="loss_nll_and_binary"
+# Clamps the sigmoid
+# With the sigmoid clamped at 1e-7, every loss stays below 17, and the gradient is 0 where the clamp acts. Combine
+# sigmoid and logarithm into one formula.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    p = input.sigmoid().clamp(1e-7, 1 - 1e-7)
+    return reduced(-(target * p.log() + (1 - target) * (1 - p).log()), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
 # Half of the trick
-# log(1 + exp(-x)) overflows for x = -1000: exp must be given minus the absolute value.
+# log(1 + exp(-x)) overflows for x = -1000, so pass exp minus the absolute value.
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -265,7 +282,7 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
 
 # %% mutant="loss_nll_and_binary"
 # Compares only the first size
-# A column of targets beside a matrix of logits would be broadcast, and each target would count several times.
+# A column of targets would be broadcast along a matrix of logits, and each target would count several times.
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     if len(target) != len(input):
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -275,7 +292,7 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
 
 # %% mutant="loss_nll_and_binary"
 # Clamps the logits
-# Finite, but wrong: the loss of a logit of 1000 with target 0 is 1000, and its gradient is 1, not 0.
+# The result is finite but incorrect: the loss of a logit of 1000 with target 0 is 1000, and its gradient is 1, not 0.
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -285,8 +302,9 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
 
 
 # %% mutant="loss_nll_and_binary"
-# A corner at 0
-# The loss is right everywhere. But max(x, 0) and |x| have corners at 0 whose slopes don't cancel: the gradient there is wrong.
+# A kink at 0
+# The loss is correct everywhere. But max(x, 0) and |x| have kinks at 0 whose derivatives don't cancel, so the
+# gradient there is incorrect.
 def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -295,7 +313,7 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
 
 # %% mutant="loss_nll_and_binary"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     from minitorch.nn import functional
 
@@ -304,20 +322,19 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 # %% [markdown] exercise="optim_sgd" kind="core" points=3 part="mytorch.optim.sgd:sgd"
 # ### Exercise 3 · SGD
-# Move one parameter by one step. `Optimizer.step` calls it under `no_grad`, for each parameter that has a gradient.
-# `x -= ...` and `b *= ...` write in place, which is what you want for `x` and for the velocity. `g` is the parameter's
-# `.grad`: leave it as it is.
+# Update one parameter by one step. `Optimizer.step` calls the function under `no_grad` for each parameter that has a
+# gradient. `x -= ...` and `b *= ...` write in place, which is what you want for `x` and for the velocity. `g` is the
+# parameter's `.grad`, which must stay unchanged.
 
 
 # %% docstrings="optim_sgd"
 def sgd():
-    """Move a parameter `x` with the gradient `g` in place, by one step.
+    """Updates a parameter `x` with the gradient `g` in place, by one step.
 
-    `group` has the options "lr", "momentum", "dampening", "weight_decay" and "nesterov".
-    Weight decay adds weight_decay · x to the gradient. With a momentum other than 0 the velocity is kept
-    in state["momentum_buffer"]: the first is the gradient itself, a copy of it; dampening begins with the
-    second.
-    Nesterov moves along g + momentum · b, with the new b. `g` is not changed.
+    `group` has the options "lr", "momentum", "dampening", "weight_decay" and "nesterov". Weight decay adds
+    weight_decay · x to the gradient. With a momentum other than 0 the velocity is kept in
+    state["momentum_buffer"]. The first velocity is a copy of the gradient itself, and dampening begins with
+    the second. With Nesterov momentum the step is along g + momentum · b, with the new b. `g` is not changed.
     """
 
 
@@ -350,23 +367,25 @@ for name, options in settings.items():
     untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
     same = [x.data_ptr() == memory, len(velocities) < 2, untouched]
     shown[f"{name}: x and velocity in place, gradients untouched"] = same
-check.show(shown, rtol=1e-4, text="The parameter after each of four steps, and what is remembered of it.")
+check.show(shown, rtol=1e-4, text="The parameter after each of four steps, and its state.")
 
 # %% [markdown] hint="optim_sgd"
-# The order is: weight decay, then the velocity, then the step. Only the last line writes to `x`.
+# The order is weight decay, then the velocity, then the step. Only the last line writes to `x`.
 
 # %% [markdown] hint="optim_sgd"
-# `g = g + decay * x` makes a new tensor; `g += ...` would change `.grad`. For the same reason the first velocity is a
-# *copy* of the gradient: `g.clone()`.
+# `g = g + decay * x` makes a new tensor, whereas `g += ...` would change `.grad`. For the same reason the first
+# velocity is a *copy* of the gradient: `g.clone()`.
 
 # %% [markdown] hint="optim_sgd"
-# With momentum: if `state.get("momentum_buffer")` is None, it becomes `g.clone()`; else `b *= momentum` and
-# `b += (1 - dampening) * g`. Then `g = g + momentum * b` for Nesterov, otherwise `g = b`. At last `x -= lr * g`.
+# With momentum: if `state.get("momentum_buffer")` is None, set it to `g.clone()`; otherwise compute `b *= momentum`
+# and `b += (1 - dampening) * g`. Then `g = g + momentum * b` for Nesterov momentum, or `g = b` without it. The last
+# line is `x -= lr * g`.
 
 
 # %% mutant="optim_sgd"
 # The first velocity is the gradient itself
-# Without a copy, the velocity and .grad are one tensor: whoever clears or adds to .grad in place changes the velocity.
+# Without a copy, the velocity and .grad are one tensor, so clearing .grad or adding to it in place changes the
+# velocity.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -384,7 +403,7 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # Dampens the first velocity
-# The first velocity is the whole gradient; dampening begins with the second.
+# The first velocity is the whole gradient, and dampening begins with the second.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -401,7 +420,8 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # A running mean
-# PyTorch's velocity has no factor 1 - momentum: on a constant slope it grows to 1 / (1 - momentum) times the gradient.
+# PyTorch's velocity has no factor 1 - momentum: under a constant gradient it grows to 1 / (1 - momentum) times that
+# gradient.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -419,7 +439,8 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # Adds weight decay to the gradient in place
-# g is the parameter's .grad: with += the decay stays in it, and whoever reads or accumulates the gradient finds it there.
+# g is the parameter's .grad. With += the decay stays in it, and everything that reads or accumulates the gradient
+# finds it there.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -437,7 +458,8 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # Decays outside the velocity
-# Here the decay is taken off x directly. In SGD it belongs to the gradient, so that it goes through the velocity.
+# Here the decay is subtracted from x directly. In SGD it belongs to the gradient, so that it also enters the
+# velocity.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -455,7 +477,7 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # A new velocity in each step
-# The numbers are right, but each step makes a new tensor: whoever holds the old one doesn't see it change.
+# The values are correct, but each step makes a new tensor, so whatever holds the old one no longer sees the updates.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -470,7 +492,7 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # Nesterov with the old velocity
-# Nesterov looks ahead along the new velocity: it has to be updated first.
+# Nesterov momentum looks ahead along the new velocity, so the velocity has to be updated first.
 def sgd(x, g, state, group):
     momentum = group["momentum"]
     if group["weight_decay"]:
@@ -489,7 +511,7 @@ def sgd(x, g, state, group):
 
 # %% mutant="optim_sgd"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def sgd(x, g, state, group):
     import minitorch
 
@@ -500,21 +522,21 @@ def sgd(x, g, state, group):
 
 # %% [markdown] exercise="optim_adam" kind="core" points=3 part="mytorch.optim.adam:adam"
 # ### Exercise 4 · Adam and AdamW
-# Now write the same for Adam. Update `exp_avg` and `exp_avg_sq` in place, as you did the velocity. `zeros` and
-# `zeros_like` are there, and so is `float32`: the step count is a tensor of that type without dimensions, as in
-# PyTorch, so that it is saved like the rest. `.item()` makes a Python number of it.
+# Now write the same for Adam. Update `exp_avg` and `exp_avg_sq` in place, as you did with the velocity. `zeros`,
+# `zeros_like` and `float32` are defined in the file. As in PyTorch, the step count is a 0-d tensor of dtype
+# `float32`, so that it is saved like the rest of the state; `.item()` makes a Python number of it.
 
 
 # %% docstrings="optim_adam"
 def adam():
-    """Move a parameter `x` with the gradient `g` in place, by one step.
+    """Updates a parameter `x` with the gradient `g` in place, by one step.
 
-    `group` has the options "lr", "betas" (β₁, β₂), "eps", "weight_decay" and "decoupled_weight_decay".
-    m ← β₁ m + (1 - β₁) g and v ← β₂ v + (1 - β₂) g² start at zero. After t steps m̂ = m / (1 - β₁ᵗ), v̂
-    likewise, and x ← x - lr · m̂ / (√v̂ + eps). `state` has "exp_avg" (m), "exp_avg_sq" (v), and "step"
-    (t), a float32 tensor without dimensions. At the first call it is empty.
+    `group` has the options "lr", "betas" (β₁, β₂), "eps", "weight_decay" and "decoupled_weight_decay". m ← β₁
+    m + (1 - β₁) g and v ← β₂ v + (1 - β₂) g² start at zero. After t steps m̂ = m / (1 - β₁ᵗ), v̂ likewise,
+    and x ← x - lr · m̂ / (√v̂ + eps). `state` has "exp_avg" (m), "exp_avg_sq" (v), and "step" (t), a 0-d
+    float32 tensor. It is empty at the first call.
 
-    Weight decay adds weight_decay · x to the gradient; where "decoupled_weight_decay" is set, x is first
+    Weight decay adds weight_decay · x to the gradient. If "decoupled_weight_decay" is set, x is first
     multiplied by 1 - lr · weight_decay instead. `g` is not changed.
     """
 
@@ -551,21 +573,21 @@ for name, (kind, options) in settings.items():
 check.show(shown, rtol=1e-4, atol=1e-9, text="The parameter after each of four steps, and its state.")
 
 # %% [markdown] hint="optim_adam"
-# At the first call `state` is empty: put `step`, `exp_avg` and `exp_avg_sq` into it, all of them zeros. Then decay, count,
-# update both means in place, and write to `x` last.
+# At the first call `state` is empty, so put `step`, `exp_avg` and `exp_avg_sq` into it, all of them zeros. Then apply
+# the decay, count the step, update both means in place, and write to `x` last.
 
 # %% [markdown] hint="optim_adam"
-# `m *= beta1` and `m += (1 - beta1) * g` write in place, so the tensors in `state` change along. The corrected means are
-# new tensors: dividing `m` itself in place would spoil it for the next step.
+# `m *= beta1` and `m += (1 - beta1) * g` write in place, so the tensors in `state` change with them. The corrected
+# means are new tensors, because dividing `m` itself in place would spoil it for the next step.
 
 # %% [markdown] hint="optim_adam"
-# `t = state["step"].item()` after adding 1; $\hat m$ is `m / (1 - beta1**t)`; the divisor is
-# `(v / (1 - beta2**t)).sqrt() + group["eps"]`. For AdamW `x *= 1 - lr * decay` comes first, and `g` stays as it is.
+# `t = state["step"].item()` after adding 1, and $\hat m$ is `m / (1 - beta1**t)`. The denominator is `(v / (1 -
+# beta2**t)).sqrt() + group["eps"]`. For AdamW `x *= 1 - lr * decay` comes first, and `g` stays as it is.
 
 
 # %% mutant="optim_adam"
 # Corrects the means in place
-# The stored means have to stay uncorrected: here each step divides them once more, and they grow.
+# The stored means must stay uncorrected. Here each step divides them once more, so they grow.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -587,7 +609,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # No bias correction
-# Both means start at 0 and are too small at first, v far more than m: the first step is three times too long.
+# Both means start at 0 and are too small at first, v far more so than m, so the first step is three times too long.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -607,7 +629,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # Counts too late
-# In the first step t is 1: count before the corrections.
+# In the first step t is 1, so increment the count before the corrections.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -628,7 +650,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # eps under the root
-# eps is added to the root of v, not to v: under the root it matters for much larger gradients.
+# eps is added to the root of v, not to v itself. Under the root, it already matters for much larger gradients.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -648,8 +670,30 @@ def adam(x, g, state, group):
 
 
 # %% mutant="optim_adam"
+# The square of eps under the root
+# eps is added after the root: √v̂ + eps. √(v̂ + eps²) is smaller than that, most of all where √v̂ is about as large as eps.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / (v / (1 - beta2**t) + group["eps"] ** 2).sqrt()
+
+
+# %% mutant="optim_adam"
 # eps before the correction
-# Here eps is divided by the correction too, so it is largest in the first steps. Correct v, take the root, then add eps.
+# Here eps is divided by the correction as well, so its effect is largest in the first steps. Correct v, take the
+# root, then add eps.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -670,7 +714,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # AdamW's decay in the gradient
-# With decoupled_weight_decay the decay must not go through the means: x is multiplied by 1 - lr * weight_decay instead.
+# With decoupled_weight_decay the decay must not enter the means. Instead, x is multiplied by 1 - lr * weight_decay.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -689,7 +733,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # Decays after the step
-# AdamW multiplies x by 1 - lr * weight_decay before the step: here the step is shrunk as well.
+# AdamW multiplies x by 1 - lr * weight_decay before the step, whereas here the factor also shrinks the step.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -710,7 +754,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # Decays without the learning rate
-# The factor is 1 - lr * weight_decay: the learning rate, and with it a schedule, scales the decay, too.
+# The factor is 1 - lr * weight_decay, so the learning rate, and with it a schedule, scales the decay as well.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -731,7 +775,8 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # New means in each step
-# The numbers are right, but each step makes new tensors: whoever holds the state, such as a saved dict, sees old means.
+# The values are correct, but each step makes new tensors, so whatever holds the state, such as a saved dict, keeps
+# old means.
 def adam(x, g, state, group):
     if not state:
         state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
@@ -749,7 +794,7 @@ def adam(x, g, state, group):
 
 # %% mutant="optim_adam"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def adam(x, g, state, group):
     import minitorch
 
@@ -759,19 +804,20 @@ def adam(x, g, state, group):
 
 
 # %% [markdown] exercise="loss_info_nce" kind="build" points=2
-# ### Exercise 5 · Find your partner
-# Two networks each turn n things into vectors, for example n pictures and their n captions. Row i of `x` and row i of `y`,
-# both (n, d), belong together. For row i of `x`, the other rows of `y` are the negatives. InfoNCE ([van den Oord et al.,
-# 2018](https://arxiv.org/abs/1807.03748)) turns this into classification: which row of `y` is the partner of row i of `x`?
-# In CLIP's version ([Radford et al., 2021](https://arxiv.org/abs/2103.00020)) the score of row j is the cosine of the angle
-# between row i of `x` and row j of `y`, divided by the temperature τ, and the correct class is i:
+# ### Exercise 5 · Contrastive learning: find your partner
+# Two networks each map n items to vectors, for example n pictures and their n captions. Row i of `x` and row i of
+# `y`, both (n, d), belong together, while the other rows of `y` are the negatives for row i of `x`. InfoNCE ([van den
+# Oord et al., 2018](https://arxiv.org/abs/1807.03748)) turns this into classification: which row of `y` is the
+# partner of row i of `x`? In CLIP's version ([Radford et al., 2021](https://arxiv.org/abs/2103.00020)), the logit of
+# row j is the cosine of the angle between row i of `x` and row j of `y`, divided by the temperature τ, and the
+# correct class is i:
 #
 # $$L_{x \to y} = -\frac{1}{n} \sum_i \log \frac{e^{\cos(x_i, y_i)/\tau}}{\sum_j e^{\cos(x_i, y_j)/\tau}}$$
 #
-# CLIP asks the question in both directions: its loss is the mean of $L_{x \to y}$ and $L_{y \to x}$ (the same with `x` and
-# `y` swapped). Write `info_nce(x, y, temperature)`, which returns this mean as a scalar tensor of the dtype of `x`. The
-# loss and its gradients must stay finite at temperatures as small as 0.005. The temperature may be a tensor that requires
-# grad: CLIP trains its temperature, as log 1/τ.
+# CLIP asks the question in both directions, so its loss is the mean of $L_{x \to y}$ and $L_{y \to x}$ (the same with
+# `x` and `y` swapped). Write `info_nce(x, y, temperature)`, which returns this mean as a scalar tensor of the dtype
+# of `x`. The loss and its gradients must stay finite at temperatures as small as 0.005. The temperature may be a
+# tensor that requires grad, because CLIP trains its temperature (as log 1/τ).
 
 
 # %% solution="loss_info_nce"
@@ -821,21 +867,23 @@ check.show(
 )
 
 # %% [markdown] hint="loss_info_nce"
-# Row i is a question with n possible answers. Which loss of this chapter takes a row of scores and the number of the right
-# class?
+# Row i is a question with n possible answers. Which loss of this chapter takes a row of logits and the index of the
+# correct class?
 
 # %% [markdown] hint="loss_info_nce"
-# All cosines come from one matrix product: `F.normalize` scales each row to length 1, and `a @ b.T` holds the dot product
-# of each row of `a` with each row of `b`.
+# A single matrix multiplication gives all cosines: `F.normalize` scales each row to length 1, and `a @ b.T` holds the
+# dot product of each row of `a` with each row of `b`.
 
 # %% [markdown] hint="loss_info_nce"
-# The fraction is entry i of the softmax of row i. Minus its logarithm, averaged over the rows, is `F.cross_entropy` of the
-# scores with the classes `torch.arange(n)`. From `y` to `x` you read the same scores column by column: transpose them.
+# The fraction is element i of the softmax of row i. Minus its logarithm, averaged over the rows, is `F.cross_entropy`
+# of the logits with the classes `torch.arange(n)`. From `y` to `x` you read the same logits column by column, so
+# transpose them.
 
 
 # %% mutant="loss_info_nce"
-# Asks in one direction only
-# The rows of the scores compare each x with all y. The other half asks each y for its x: a softmax down each column.
+# Uses one direction only
+# The rows of logits compare each x with all y. The other half compares each y with all x, which is a softmax down
+# each column.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     return F.cross_entropy(scores, torch.arange(len(x)))
@@ -843,8 +891,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Adds both directions
-# The loss is the mean of both directions, so a batch whose rows are all alike costs log n, the same as a
-# random guess.
+# The loss is the mean of both directions, so a batch in which all rows are alike costs log n, the same as a random
+# guess.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     partners = torch.arange(len(x))
@@ -853,8 +901,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Leaves the lengths in
-# A cosine doesn't depend on the lengths of the vectors. With plain dot products, long vectors dominate the scores, whatever
-# their direction.
+# A cosine doesn't depend on the lengths of the vectors. With plain dot products, long vectors dominate the logits,
+# whatever their direction.
 def info_nce(x, y, temperature):
     scores = x @ y.T / temperature
     partners = torch.arange(len(x))
@@ -863,7 +911,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Normalizes the columns
-# Each row is one thing and gets length 1: that is `dim=1`. `dim=0` mixes different things.
+# Each row is one item and gets length 1, which is `dim=1`. `dim=0` mixes different items.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=0) @ F.normalize(y, dim=0).T / temperature
     partners = torch.arange(len(x))
@@ -872,7 +920,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Multiplies by the temperature
-# Scores are divided by the temperature. A low temperature makes differences large, and the softmax sharp.
+# The logits are divided by the temperature. A low temperature magnifies differences and makes the softmax sharper.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T * temperature
     partners = torch.arange(len(x))
@@ -880,9 +928,9 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Takes the partner out of the sum
-# The sum in the denominator runs over all rows, including the partner. Only then is it a softmax, and the loss never
-# negative.
+# Removes the partner from the sum
+# The sum in the denominator runs over all rows, including the partner. Only then is it a softmax, and the loss is
+# never negative.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     others = scores.masked_fill(torch.eye(len(x)).bool(), float("-inf"))
@@ -891,7 +939,7 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Pulls partners together, and pushes nobody away
+# Pulls partners together without negatives
 # Without negatives, mapping everything to the same vector is already a perfect answer.
 def info_nce(x, y, temperature):
     return -(F.normalize(x, dim=1) * F.normalize(y, dim=1)).sum(1).mean() / temperature
@@ -899,7 +947,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # One softmax over all pairs
-# Each row is a question of its own: which of the n is my partner? A softmax over all n² pairs asks another question.
+# Each row is a separate question: which of the n is my partner? A softmax over all n² pairs asks a different one.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     return -scores.flatten().log_softmax(0).reshape(scores.shape).diagonal().mean()
@@ -907,7 +955,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Exponentiates before taking the logarithm
-# e²⁰⁰ is inf in float32, and inf / inf is nan. `cross_entropy` subtracts the largest score of each row first.
+# e²⁰⁰ is inf in float32, and inf / inf is nan. `cross_entropy` subtracts the largest logit of each row first.
 def info_nce(x, y, temperature):
     scores = (F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature).exp()
     found = scores.diagonal()
@@ -916,8 +964,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Takes the logarithm of a softmax
-# A softmax of scores that are 400 apart contains 0, and log 0 is −inf. `log_softmax` and `cross_entropy` never form the
-# quotient.
+# A softmax of logits that are 400 apart contains 0, and log 0 is −inf. `log_softmax` and `cross_entropy` never
+# compute the quotient.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     return -(scores.softmax(1).diagonal().log().mean() + scores.softmax(0).diagonal().log().mean()) / 2
@@ -925,7 +973,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Subtracts one maximum for all rows
-# A row whose scores are all far below the largest of the batch becomes a row of zeros. Each row has a maximum of its own.
+# A row whose logits are all far below the largest of the batch becomes a row of zeros. Subtract each row's own
+# maximum.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     largest = scores.max()
@@ -935,9 +984,9 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Keeps the temperature above 0.01
-# CLIP limits the factor by which it multiplies, but that is a decision of its training. Here the loss of each temperature
-# is asked for.
+# Clamps the temperature at 0.01
+# CLIP limits the factor by which it multiplies, but that is a decision about its training. The task asks for the loss
+# at any temperature.
 def info_nce(x, y, temperature):
     if isinstance(temperature, torch.Tensor):
         temperature = temperature.clamp(min=0.01)
@@ -947,8 +996,8 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Turns the temperature into a plain number
-# `float()` cuts it out of the graph, so a trained temperature never gets a gradient. Divide by the tensor.
+# Converts the temperature to a Python number
+# `float()` removes it from the graph, so a trained temperature never gets a gradient. Divide by the tensor itself.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / float(temperature)
     partners = torch.arange(len(x))
@@ -957,7 +1006,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Computes in float32
-# The loss has the dtype of `x`: for float64 rows the whole computation is in float64. `float()` rounds them before it begins.
+# The loss has the dtype of `x`, so for float64 rows the whole computation is in float64. `float()` rounds them
+# beforehand.
 def info_nce(x, y, temperature):
     scores = F.normalize(x.float(), dim=1) @ F.normalize(y.float(), dim=1).T / temperature
     partners = torch.arange(len(x))
@@ -965,8 +1015,8 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Takes y as given
-# Both networks learn. With `y` detached, only the network behind `x` gets gradients.
+# Detaches y
+# Both networks learn. With `y` detached, only the network that produces `x` gets gradients.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y.detach(), dim=1).T / temperature
     partners = torch.arange(len(x))
@@ -974,21 +1024,22 @@ def info_nce(x, y, temperature):
 
 
 # %% [markdown] exercise="loss_repair_chunks" kind="repair" points=3
-# ### Exercise 6 · The same batch, another step
-# A batch is too large for the memory, so `train_step` takes it in chunks, one after the other: `chunks` is a list of
-# (inputs, targets), and targets of −1 are padding. Its users report:
+# ### Exercise 6 · The same batch, a different step
+# A batch is too large for the memory, so `train_step` processes it in chunks, one after the other: `chunks` is a list
+# of (inputs, targets), where targets of −1 are padding. Its users report three things:
 #
-# - With chunks of one length and without padding, the step is that of the whole batch.
-# - With padding it isn't, though nobody gets an error. Runs with much padding end up clearly worse.
-# - Some runs end in `nan` in the middle of an epoch. The inputs are clean.
+# - With chunks of one length and without padding, the step is the same as for the whole batch.
+# - With padding it isn't, although there is no error. Runs with much padding end up clearly worse.
+# - Some runs end in `nan` in the middle of an epoch, although the inputs are clean.
 #
-# Repair it: one step, the same as with the whole batch at once, and the same loss. Don't put the chunks together; the
-# memory allows only one at a time in the model, and beside it the graph of at most one earlier chunk.
+# Fix the function so that it takes the same step as with the whole batch at once, and returns the same loss. Don't
+# concatenate the chunks: the memory has room for a single chunk at a time in the model, plus the graph
+# of at most one earlier chunk.
 
 
 # %% solution="loss_repair_chunks"
 def train_step(model, optimizer, chunks) -> float:
-    """One step of the optimizer on all chunks. Returns the loss of the whole batch."""
+    """Takes one step of the optimizer on all chunks, and returns the loss of the whole batch."""
     ### BEGIN SOLUTION
     count = sum((targets != -1).sum().item() for _, targets in chunks)
     optimizer.zero_grad()
@@ -1022,7 +1073,7 @@ model.register_forward_pre_hook(lambda module, inputs: seen.append(len(inputs[0]
 
 
 def note(module, inputs, output):
-    """Count the graphs of earlier chunks that something still holds."""
+    """Counts the graphs of earlier chunks that are still alive."""
     gc.collect()
     held.append(sum(node() is not None for node in graphs))
     graphs.append(weakref.ref(output.grad_fn))
@@ -1042,7 +1093,7 @@ batches = {
     "even chunks": [chunk(3, 0), chunk(3, 0)],
     "padding": [chunk(6, 0), chunk(6, 5)],
     "another length": [chunk(8, 2), chunk(2, 0), chunk(5, 3)],
-    "nothing but padding": [chunk(4, 1), chunk(2, 2), chunk(3, 1)],
+    "a chunk of padding alone": [chunk(4, 1), chunk(2, 2), chunk(3, 1)],
 }
 values = {}
 for name, chunks in batches.items():
@@ -1062,21 +1113,21 @@ for name, chunks in batches.items():
 check.show(values, rtol=1e-4, atol=1e-5, text="One step on each of four batches, by the same model.")
 
 # %% [markdown] hint="loss_repair_chunks"
-# Take two chunks, one without padding and one with five of six targets padded. Compute the loss of each, then that of both
-# together, by hand from the single losses (`reduction="none"`).
+# Take two chunks, one without padding and one in which five of six targets are padding. Compute the loss of each by
+# hand, from the single losses (`reduction="none"`), and then the loss of both together.
 
 # %% [markdown] hint="loss_repair_chunks"
-# How many targets does each chunk's mean divide by? How much does one real target count in a chunk with much padding? What
-# does a chunk give that has nothing but padding?
+# By how many targets does each chunk's mean divide? How much does one real target count in a chunk with much padding,
+# and what is the mean of a chunk that consists of padding alone?
 
 # %% [markdown] hint="loss_repair_chunks"
-# A mean of means is the mean only if the groups are equally large. Count the targets that aren't −1 in all chunks first;
-# then each chunk contributes `reduction="sum"`, divided by that count.
+# A mean of means equals the overall mean only if the groups are equally large. First count the targets that aren't −1
+# in all chunks. Then each chunk contributes its loss with `reduction="sum"`, divided by that count.
 
 
 # %% mutant="loss_repair_chunks"
 # One backward pass for all chunks
-# The values are right, but the graphs of all chunks are in memory at once. Call `backward` after each chunk.
+# The values are correct, but the graphs of all chunks are in memory at once. Call `backward` after each chunk.
 def train_step(model, optimizer, chunks):
     optimizer.zero_grad()
     losses = [F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") for inputs, targets in chunks]
@@ -1088,7 +1139,7 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Adds up losses with their graphs
-# The values are right, but the sum is a tensor that holds the graph of each chunk. Add `loss.item()`.
+# The values are correct, but the sum is a tensor that holds the graph of each chunk. Add `loss.item()` instead.
 def train_step(model, optimizer, chunks):
     count = sum(int((targets != -1).sum()) for _, targets in chunks)
     optimizer.zero_grad()
@@ -1103,7 +1154,7 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Weights the chunks by their rows
-# Padding is counted as if it were data: a mean leaves it out, so the weights have to leave it out, too.
+# Here padding is counted like data. A mean ignores it, so the weights must ignore it as well.
 def train_step(model, optimizer, chunks):
     rows = sum(len(targets) for _, targets in chunks)
     optimizer.zero_grad()
@@ -1118,8 +1169,8 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Weights the means by their rows
-# The mean of a chunk is over its real targets, so it has to be weighted by their number, not by that of all its rows. And
-# the mean of no targets is nan, whatever it is multiplied by.
+# A chunk's mean is over its real targets, so weight it by their number, not by the number of all its rows. And the
+# mean of no targets is nan, whatever it is multiplied by.
 def train_step(model, optimizer, chunks):
     rows = sum(len(targets) for _, targets in chunks)
     optimizer.zero_grad()
@@ -1134,7 +1185,8 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Weights the means by their rows, and skips padding
-# No more nan, but the mean of a chunk is over its real targets: weight it by their number, not by that of all its rows.
+# There is no nan any more, but a chunk's mean is over its real targets, so weight it by their number, not by the
+# number of all its rows.
 def train_step(model, optimizer, chunks):
     chunks = [chunk for chunk in chunks if (chunk[1] != -1).any()]
     rows = sum(len(targets) for _, targets in chunks)
@@ -1150,7 +1202,7 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Sums the means
-# Without any division the step gets longer with the number of chunks, and a mean of nothing is still nan.
+# Without any division the step grows with the number of chunks, and the mean of no targets is still nan.
 def train_step(model, optimizer, chunks):
     optimizer.zero_grad()
     total = 0.0
@@ -1164,7 +1216,8 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Skips chunks of padding
-# No more nan, but it is still a mean of means: a target counts more the more padding is beside it.
+# There is no nan any more, but this is still a mean of means: the more padding a chunk has, the more each of its
+# targets counts.
 def train_step(model, optimizer, chunks):
     chunks = [chunk for chunk in chunks if (chunk[1] != -1).any()]
     optimizer.zero_grad()
@@ -1178,8 +1231,8 @@ def train_step(model, optimizer, chunks):
 
 
 # %% mutant="loss_repair_chunks"
-# Puts the chunks together
-# The step is right, but the whole batch is in the model at once, which is what the memory didn't allow.
+# Concatenates the chunks
+# The step is correct, but the whole batch is in the model at once, for which there wasn't enough memory.
 def train_step(model, optimizer, chunks):
     optimizer.zero_grad()
     inputs, targets = (torch.cat(each) for each in zip(*chunks, strict=True))
@@ -1191,7 +1244,8 @@ def train_step(model, optimizer, chunks):
 
 # %% mutant="loss_repair_chunks"
 # Divides by the chunk's own count
-# That is the mean of each chunk again. The divisor has to be the count over all chunks, known before the first backward.
+# That is again the mean of each chunk. The divisor has to be the count over all chunks, which must be known before
+# the first backward pass.
 def train_step(model, optimizer, chunks):
     optimizer.zero_grad()
     total = 0.0
@@ -1206,15 +1260,16 @@ def train_step(model, optimizer, chunks):
 
 # %% [markdown] exercise="optim_measure_momentum" kind="measure" points=2
 # ### Exercise 7 · What is momentum worth?
-# `travel(condition, lr, momentum, limit)`, in the folded cell below, runs SGD in a valley whose steepest curvature is 1
-# and whose flattest is 1 / `condition`. It returns the distances to the minimum, before the first step and after each
-# of `limit` steps.
+# `travel(condition, lr, momentum, limit)`, in the folded cell below, runs SGD in a valley whose largest curvature is
+# 1 and whose smallest is 1 / `condition`. It returns the distances to the minimum before the first step and after
+# each of `limit` steps.
 #
-# A run **has arrived** after step $n$ if the distance is below 0.01 of the first one after step $n$ and at all later
-# times. With momentum a run may pass the minimum and leave again. Find the smallest $n$ over all the rates in `RATES`.
-# If no run arrives within `limit` steps, it is `limit`.
+# A run **has arrived** after step $n$ if the distance is below 0.01 of the initial one after step $n$ and at all
+# later times. (With momentum, a run may pass the minimum and leave it again.) Find the smallest $n$ over all the
+# rates in `RATES`, or return `limit` if no run arrives within `limit` steps.
 #
-# Then read the numbers: how do they grow when the valley gets 4 times as narrow, without momentum, and with the best one?
+# Then look at the results: how does the number of steps grow when the valley becomes 4 times as narrow, without
+# momentum and with the best one?
 
 
 # %% setup=true
@@ -1222,7 +1277,7 @@ RATES = [round(0.1 * k, 1) for k in range(1, 39)]
 
 
 def travel(condition: float, lr: float, momentum: float, limit: int = 400) -> list[float]:
-    """The distance to the minimum before the first and after each of `limit` steps."""
+    """The distance to the minimum before the first step and after each of `limit` steps."""
     curvature = np.array([1.0, 1.0 / condition])
     place, velocity, distances = np.array([1.0, 1.0]), np.zeros(2), []
     for _ in range(limit + 1):
@@ -1234,7 +1289,7 @@ def travel(condition: float, lr: float, momentum: float, limit: int = 400) -> li
 
 # %% solution="optim_measure_momentum"
 def fewest_steps(condition: float, momentum: float, limit: int = 400) -> int:
-    """The smallest number of steps after which some rate has arrived."""
+    """The smallest number of steps after which a run with one of the rates has arrived."""
     ### BEGIN SOLUTION
     found = []
     for lr in RATES:
@@ -1253,23 +1308,25 @@ for factor in (1, 4):
     values |= {f"{factor} times as narrow, momentum {each}": number for each, number in steps.items()}
     values[f"{factor} times as narrow, the best momentum"] = min(steps.values())
 values["too narrow"] = fewest_steps(1e5, 0.0, 50)
-check.show(values, text="The fewest steps, by momentum.")
+check.show(values, text="The smallest number of steps, by momentum.")
 
 # %% [markdown] hint="optim_measure_momentum"
-# Look at one run first: for which step numbers is the distance *not* below 0.01 of the first? What does the last of these
-# tell you?
+# Look at a single run first. After which steps is the distance *not* below 0.01 of the initial one, and what does the
+# last of these steps tell you?
 
 # %% [markdown] hint="optim_measure_momentum"
-# The run has arrived one step after the last time that it was too far. A run that diverges is too far at the very end.
+# The run has arrived one step after the last time that it was too far away. A run that diverges is still too far away
+# at the very end.
 
 # %% [markdown] hint="optim_measure_momentum"
-# `far = [step for step, d in enumerate(distances) if not d < 0.01 * distances[0]]`; the run has arrived after step
-# `far[-1] + 1`. Take the minimum over all rates, and `limit` if that is smaller.
+# With `far = [step for step, d in enumerate(distances) if not d < 0.01 * distances[0]]`, the run has arrived after
+# step `far[-1] + 1`. Take the minimum over all rates, and `limit` if that is smaller.
 
 
 # %% mutant="optim_measure_momentum"
 # The first time below
-# With momentum a run passes near the minimum and leaves again. It has arrived when it is near and stays near.
+# With momentum a run passes close to the minimum and leaves it again. It has arrived when it is close and stays
+# close.
 def fewest_steps(condition, momentum, limit=400):
     found = [limit]
     for lr in RATES:
@@ -1281,7 +1338,8 @@ def fewest_steps(condition, momentum, limit=400):
 
 # %% mutant="optim_measure_momentum"
 # One rate for all
-# The best rate depends on the momentum and on the valley. With one rate for all, you compare rates, not momenta.
+# The best rate depends on the momentum and on the valley. If you use one rate for all, you compare rates, not
+# momenta.
 def fewest_steps(condition, momentum, limit=400):
     distances = travel(condition, 1.0, momentum, limit)
     far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
@@ -1290,7 +1348,8 @@ def fewest_steps(condition, momentum, limit=400):
 
 # %% mutant="optim_measure_momentum"
 # The largest rate
-# The largest rate isn't the fastest: just below the limit a run swings, and it takes long until it calms down.
+# The largest rate isn't the fastest: just below the stability limit a run oscillates, and the oscillation takes long
+# to die down.
 def fewest_steps(condition, momentum, limit=400):
     found = limit
     for lr in RATES:
@@ -1303,7 +1362,7 @@ def fewest_steps(condition, momentum, limit=400):
 
 # %% mutant="optim_measure_momentum"
 # Forgets the limit
-# The runs have `limit` steps: pass it on to `travel`.
+# The runs have `limit` steps, so pass `limit` on to `travel`.
 def fewest_steps(condition, momentum, limit=400):
     found = []
     for lr in RATES:
@@ -1315,7 +1374,7 @@ def fewest_steps(condition, momentum, limit=400):
 
 # %% mutant="optim_measure_momentum"
 # One step short
-# This is the last step at which the run was still too far; it has arrived one step later.
+# This is the last step after which the run was still too far away, and it arrived one step later.
 def fewest_steps(condition, momentum, limit=400):
     found = []
     for lr in RATES:
@@ -1326,17 +1385,18 @@ def fewest_steps(condition, momentum, limit=400):
 
 
 # %% [markdown] exercise="optim_groups_and_state" kind="core" points="1 2" part="mytorch.optim.optimizer:Optimizer.add_param_group mytorch.optim.optimizer:Optimizer.zero_grad | mytorch.optim.optimizer:Optimizer.state_dict mytorch.optim.optimizer:Optimizer.load_state_dict"
-# ### Exercise 8 · Groups, and a training that goes on
-# `self.param_groups` is a list of dicts: "params" lists parameters, the other entries are their options. `self.state` has a dict
-# for each parameter. Both are saved, and a training that is resumed with them goes on as if it had never stopped. The saved form
-# holds no parameters, since those of the next program are other objects; it holds numbers in their place.
+# ### Exercise 8 · Parameter groups, and a training run that is resumed
+# `self.param_groups` is a list of dicts, in which "params" lists parameters and the other entries are their options.
+# `self.state` has a dict for each parameter. Both are saved, so that a training run that is resumed with them
+# continues as if it had never stopped. The saved form contains indices instead of parameters, because the parameters
+# of the next program are other objects.
 
 
 # %% docstrings="optim_groups_and_state"
 def add_param_group():
-    """Add a group: a dict whose "params" is a tensor, or several; options that it doesn't state are `self.defaults`.
+    """Adds a group: a dict whose "params" is one tensor or several; missing options come from `self.defaults`.
 
-    What is given stays as it is: the group is a new dict, and its "params" a list.
+    The given dict isn't changed: the group is a new dict, and its "params" is a list.
 
     Raises:
         TypeError: "optimizer can only optimize Tensors, but one of the params is int".
@@ -1346,27 +1406,26 @@ def add_param_group():
 
 
 def zero_grad():
-    """Forget the gradients: `.grad` becomes None, or zeros in its memory where `set_to_none` is false.
+    """Resets the gradients: `.grad` becomes None, or zeros in its own memory if `set_to_none` is false.
 
-    A gradient that has a history gets none (`detach`). None stays None.
+    A gradient with a history is detached from it (`detach`). None stays None.
     """
 
 
 def state_dict():
-    """What a resumed training needs: {"state": ..., "param_groups": ...}, with numbers in place of the parameters.
+    """What a resumed run needs: {"state": ..., "param_groups": ...}, with indices instead of the parameters.
 
-    The parameters are numbered through all groups, from 0. A parameter of which nothing is remembered
-    has no entry in "state". Nothing in "state" is copied: later steps show in it. The groups are new
-    dicts.
+    The parameters are numbered through all groups, starting at 0. A parameter without any state has no entry
+    in "state". The tensors in "state" aren't copied, so later steps change them. The groups are new dicts.
     """
 
 
 def load_state_dict():
-    """Take over what `state_dict` gave: the options, and for each parameter what was remembered of it.
+    """Restores what `state_dict` returned: options and states of the parameters. Earlier state is discarded.
 
-    Numbers mean places: parameter 3 is the fourth of all groups. Tensors get the type and device of
-    their parameter (`value.to(x.dtype).to(x.device)`), but for "step". The given dict is not changed,
-    then or by later steps, but its tensors may be: those that fit are used as they are.
+    Indices are positions, so parameter 3 is the fourth of all groups. Tensors other than "step" get the dtype
+    and device of their parameter (`value.to(x.dtype).to(x.device)`). The given dict isn't changed, then or by
+    later steps, but its tensors may be, because those that already fit are used as they are.
 
     Raises:
         ValueError: "loaded state dict has a different number of parameter groups", or "loaded state dict
@@ -1406,7 +1465,7 @@ def told(make):
 
 
 def added(*groups):
-    """The groups of an SGD that begins with the first group and gets the others."""
+    """The groups of an SGD that is created with the first group and gets the others later."""
     optimizer = optim.SGD([groups[0]], lr=0.1, momentum=momentum)
     for each in groups[1:]:
         optimizer.add_param_group(each)
@@ -1427,7 +1486,7 @@ def saved(kind, **options):
 
 
 def resumed(kind, convert=None, **options):
-    """The parameters after five steps in one go, and with a stop after the second one."""
+    """The parameters after five steps without a stop, and with a stop after the second one."""
     whole, parts = leaves(), leaves()
     steps(getattr(optim, kind)(whole, **options), whole, 2)
     first = getattr(optim, kind)(parts, **options)
@@ -1459,7 +1518,7 @@ def zeroed():
 
 
 def loaded(*shapes):
-    """What loading the state of three parameters in one group does to groups of other sizes."""
+    """What happens when the state of three parameters in one group is loaded into groups of other sizes."""
     source = optim.SGD(leaves(), lr=0.1).state_dict()
     groups = [{"params": [mytorch.zeros(2, requires_grad=True) for _ in range(count)]} for count in shapes]
     return optim.SGD(groups, lr=0.1).load_state_dict(source)
@@ -1470,8 +1529,8 @@ check.show(
     {
         "groups": told(lambda: added({"params": a}, {"params": (b, c), "lr": 0.5, "name": "slow"})),
         "a generator": told(lambda: added({"params": (each for each in [a, b])})[0]),
-        "no tensor": told(lambda: added({"params": [a, 3]})),
-        "no leaf": told(lambda: added({"params": a}, {"params": b * 2})),
+        "not a tensor": told(lambda: added({"params": [a, 3]})),
+        "not a leaf": told(lambda: added({"params": a}, {"params": b * 2})),
         "in two groups": told(lambda: added({"params": [a, b]}, {"params": [c, b]})),
         "zeros, then none": told(zeroed),
         "saved, SGD": told(lambda: saved("SGD", momentum=momentum)),
@@ -1485,25 +1544,26 @@ check.show(
     },
     rtol=1e-4,
     atol=1e-6,
-    text="Groups, saved forms, and trainings that were resumed.",
+    text="Groups, saved forms, and training runs that were resumed.",
 )
 
 # %% [markdown] hint="optim_groups_and_state"
-# `add_param_group`: `self.defaults | param_group | {"params": parameters}` is a new dict. Which parameters are known is a question
-# of identity (`id`): `in` would compare tensors element by element.
+# In `add_param_group`, `self.defaults | param_group | {"params": parameters}` is a new dict. Whether a parameter is
+# already in a group is a question of identity (`id`), because `in` would compare tensors element by element.
 
 # %% [markdown] hint="optim_groups_and_state"
-# `state_dict`: list all parameters of all groups, and number them: `{id(x): number for number, x in enumerate(parameters)}`.
-# `self.state` makes an entry when it is asked for one that it lacks, so ask by `self.state.get(x)`.
+# In `state_dict`, list all parameters of all groups and number them: `{id(x): number for number, x in
+# enumerate(parameters)}`. `self.state[x]` creates a missing entry, so use `self.state.get(x)`.
 
 # %% [markdown] hint="optim_groups_and_state"
-# `load_state_dict`: check lengths, begin with `self.state = defaultdict(dict)`, then for each pair of a saved and an own group:
-# `own.update(…)` with all entries but "params", and `zip(new["params"], own["params"])` gives pairs of a number and a parameter.
+# `load_state_dict` checks the lengths and begins with `self.state = defaultdict(dict)`. Then, for each pair of a
+# saved and an own group, `own.update(…)` takes all entries except "params", and `zip(new["params"], own["params"])`
+# gives pairs of an index and a parameter.
 
 
 # %% mutant="optim_groups_and_state"
-# Writes into what was given
-# The caller's dict has the defaults in it now. Make a new one.
+# Writes into the given dict
+# Now the caller's dict has the defaults in it. Make a new one.
 def add_param_group(self, param_group):
     given = param_group["params"]
     parameters = [given] if isinstance(given, Tensor) else list(given)
@@ -1524,7 +1584,7 @@ def add_param_group(self, param_group):
 
 # %% mutant="optim_groups_and_state"
 # The defaults win
-# What a group states itself comes before the defaults.
+# Options that a group states override the defaults.
 def add_param_group(self, param_group):
     given = param_group["params"]
     parameters = [given] if isinstance(given, Tensor) else list(given)
@@ -1542,7 +1602,7 @@ def add_param_group(self, param_group):
 
 # %% mutant="optim_groups_and_state"
 # Only the first group
-# All groups have gradients.
+# `zero_grad` resets the gradients of all groups, not only of the first.
 def zero_grad(self, set_to_none=True):
     for x in self.param_groups[0]["params"]:
         if set_to_none:
@@ -1552,8 +1612,9 @@ def zero_grad(self, set_to_none=True):
 
 
 # %% mutant="optim_groups_and_state"
-# Counts anew in each group
-# The numbers go through all groups, or parameter 0 of the second group would get the memory of the first one's.
+# Starts again at 0 in each group
+# The numbering continues through all groups. Otherwise parameter 0 of the second group would get the state of the
+# first group's.
 def state_dict(self):
     groups = [group | {"params": list(range(len(group["params"])))} for group in self.param_groups]
     state = {
@@ -1566,8 +1627,8 @@ def state_dict(self):
 
 
 # %% mutant="optim_groups_and_state"
-# An entry for everybody
-# Asking `self.state[x]` makes an entry, and a parameter of which nothing is remembered has none.
+# An entry for every parameter
+# Reading `self.state[x]` creates an entry, but a parameter without any state must not have one.
 def state_dict(self):
     parameters = [x for group in self.param_groups for x in group["params"]]
     numbers = {id(x): number for number, x in enumerate(parameters)}
@@ -1577,7 +1638,8 @@ def state_dict(self):
 
 # %% mutant="optim_groups_and_state"
 # Uses the saved dicts themselves
-# The next step writes into the dict that the caller still has: here, its learning rate and its numbers.
+# Now the optimizer writes into the dict that the caller still holds, here into its learning rate and its parameter
+# indices.
 def load_state_dict(self, state_dict):
     saved = state_dict["param_groups"]
     if len(saved) != len(self.param_groups):
@@ -1598,7 +1660,7 @@ def load_state_dict(self, state_dict):
 
 # %% mutant="optim_groups_and_state"
 # Keeps its own options
-# A schedule may have lowered the learning rate. The saved options come back, too.
+# A schedule may have lowered the learning rate, so the saved options are restored as well.
 def load_state_dict(self, state_dict):
     saved = state_dict["param_groups"]
     if len(saved) != len(self.param_groups):
@@ -1616,8 +1678,8 @@ def load_state_dict(self, state_dict):
 
 
 # %% mutant="optim_groups_and_state"
-# Converts the step, too
-# The number of steps is no moment: it stays float32 on the CPU, whatever the parameters are.
+# Converts the step as well
+# The step count isn't a moment: it stays float32 on the CPU, whatever the parameters are.
 def load_state_dict(self, state_dict):
     saved = state_dict["param_groups"]
     if len(saved) != len(self.param_groups):
