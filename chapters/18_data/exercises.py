@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Data
-# Seven exercises, 18 points, about 85 minutes. Three of them add to your library: once you have solved them, it shuffles,
-# collates and prefetches with your code. They run inside files of `mytorch`: what a task or a docstring mentions is there;
-# import anything else in the cell.
+# There are seven exercises with 18 points, which take about 85 minutes. Three of them add to your library, and once
+# you have solved them, it shuffles, collates and prefetches with your code. These three run inside files of
+# `mytorch`, where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -27,8 +27,8 @@ from minitorch.utils import data
 from minitorch.utils.data._utils import worker as worker_module
 
 # %% [markdown] exercise="data_predict_shares" kind="predict" points=1
-# ### Exercise 1 · Who gets what?
-# Two processes train on eleven samples. This is process 1:
+# ### Exercise 1 · Which samples does each process get?
+# Two processes train on eleven samples, and this is process 1:
 #
 # ```python
 # a = DistributedSampler(range(11), num_replicas=2, rank=1, shuffle=False)
@@ -38,9 +38,9 @@ from minitorch.utils.data._utils import worker as worker_module
 # loader_3 = DataLoader(range(11), batch_size=4, sampler=a, drop_last=True)
 # ```
 #
-# For each loader, give three numbers: how many batches there are, how long the last one is, and how many of the eleven samples
-# the two processes see together in an epoch. (Process 0 has the same loaders, with `rank=0`.) Set `prediction` to a list of three
-# lists.
+# Give three numbers for each loader: how many batches it has, how long the last batch is, and how many of the eleven
+# samples the two processes see together in an epoch. (Process 0 has the same loaders, with `rank=0`.) Set
+# `prediction` to a list of three lists.
 
 # %% solution="data_predict_shares"
 ### BEGIN SOLUTION
@@ -55,72 +55,78 @@ for number, answer in enumerate([*prediction][:3], 1):
 check.show(shown, secret=True)
 
 # %% [markdown] hint="data_predict_shares"
-# Write down the indices of both processes first: 0, 2, 4, … and 1, 3, 5, …
+# First write down the indices of both processes, 0, 2, 4, … and 1, 3, 5, …
 
 # %% [markdown] hint="data_predict_shares"
-# All processes get equally many. The sampler adds indices from the beginning, or with its `drop_last` leaves out the end.
+# All processes get equally many indices. The sampler repeats indices from the beginning, or, with its own
+# `drop_last`, it drops the end.
 
 # %% [markdown] hint="data_predict_shares"
-# Sampler `a` gives six indices to each process (process 1: 1, 3, 5, 7, 9, 0), sampler `b` five. The loader's own `drop_last` leaves
-# out batches of fewer than four, in each process.
+# Sampler `a` gives six indices to each process (process 1 gets 1, 3, 5, 7, 9, 0), and sampler `b` gives five. The
+# loader's own `drop_last` drops a batch with fewer than four samples, in each process.
 
 # %% mutant="data_predict_shares"
 # Unequal shares
-# Process 1 gets six indices too: the sampler starts again with index 0, so that no process waits for another.
+# Process 1 gets six indices as well, because the sampler starts again with index 0 so that no process waits for
+# another.
 prediction = [[2, 1, 11], [2, 1, 10], [1, 4, 8]]
 
 # %% mutant="data_predict_shares"
 # The sampler drops batches
-# The sampler knows nothing of batches. Its `drop_last` leaves out one index, so that both processes have five.
+# The sampler doesn't deal in batches. Its `drop_last` drops one index, so that both processes have five.
 prediction = [[2, 2, 11], [1, 4, 8], [1, 4, 8]]
 
 # %% mutant="data_predict_shares"
-# What the loader drops is seen by the other process
-# Both processes drop their last batch, with two indices each. One of these is the repeated 0, so three samples are never seen.
+# The other process sees what the loader drops
+# Both processes drop their last batch, which has two indices each. One of these is the repeated 0, so three samples
+# are never seen.
 prediction = [[2, 2, 11], [2, 1, 10], [1, 4, 11]]
 
 
 # %% [markdown] exercise="data_samplers" kind="core" points="1 1 1" part="mytorch.utils.data.sampler:RandomSampler.__iter__ mytorch.utils.data.sampler:batched mytorch.utils.data.distributed:DistributedSampler.share"
 # ### Exercise 2 · Samplers
-# A sampler decides what the loader visits. The same seed has to give PyTorch's order, so it matters which
-# numbers you draw, and from which generator.
+# A sampler decides which samples the loader visits. The same seed has to give PyTorch's order, so it matters which
+# random numbers you draw, and from which generator.
 
 
 # %% docstrings="data_samplers"
 def __iter__():
-    """Give the indices of one pass, one by one.
+    """Yields the indices of one pass, one by one.
 
-    If `self.generator` is None, the pass makes a generator of its own, `Generator(draw_seed(None))`, when it begins.
-    Let n be the length of `self.data_source`.
+    If `self.generator` is None, the pass creates its own generator, `Generator(draw_seed(None))`, when it
+    begins. Let n be the length of `self.data_source`.
 
     Without `self.replacement`: whole permutations, `randperm(n, generator=...)`, one after the other, until
-    `self.num_samples` indices have been given. Like PyTorch, draw one permutation more at the end, and give as much
-    of it as is still missing; that is nothing if `self.num_samples` is a multiple of n.
+    `self.num_samples` indices have been yielded. Like PyTorch, draw one more permutation at the end, and
+    yield as many of its indices as are still missing, which are none if `self.num_samples` is a multiple of
+    n.
 
-    With `self.replacement`: `randint(n, (32,), generator=...)` again and again. If fewer than 32 are still missing,
-    the last call draws only that many.
+    With `self.replacement`: `randint(n, (32,), generator=...)` again and again. If fewer than 32 indices are
+    still missing, the last call draws only that many.
 
-    `tolist()` makes Python's integers of a tensor.
+    `tolist()` converts a tensor to Python integers.
     """
 
 
 def batched():
-    """Give the indices in lists of `batch_size`, in order.
+    """Yields the indices in lists of `batch_size`, in order.
 
-    The last list may be shorter; with `drop_last` such a list is left out. Nothing is taken from `indices` before
-    it is needed for the list that is asked for. `islice(iterator, n)` takes at most n values from an iterator.
+    The last list may be shorter; with `drop_last` such a list is dropped. Nothing is taken from `indices`
+    before it is needed for the list that is requested. `islice(iterator, n)` takes at most n values from an
+    iterator.
     """
 
 
 def share():
     """The list of this process's indices in this epoch.
 
-    The order is that of the dataset, or with `self.shuffle` a permutation that is the same in each process:
+    The order is that of the dataset or, with `self.shuffle`, a permutation that is the same in each process:
     `randperm(n, generator=Generator(self.seed + self.epoch))`. Process `self.rank` takes every
-    `self.num_replicas`-th index of it, the first at place `self.rank`.
+    `self.num_replicas`-th index of it, beginning at position `self.rank`.
 
-    `len(self)` is how many each process gets. With `self.drop_last` the end of the order is left out; otherwise the
-    order is repeated from its beginning until there are enough, several times if need be.
+    `len(self)` is the number of indices that each process gets. With `self.drop_last` the end of the order is
+    dropped; otherwise the order is repeated from its beginning until there are enough indices, several times
+    if necessary.
     """
 
 
@@ -131,7 +137,7 @@ tools = mytorch.utils.data
 
 
 def passes(own, *arguments, **options):
-    """Two passes of a sampler, and what is left of the generators' streams."""
+    """Two passes of a sampler, and what the generators draw next."""
     mytorch.manual_seed(seed)
     source = mytorch.Generator().manual_seed(seed + 1) if own else None
     sampler = tools.RandomSampler(range(count), *arguments, generator=source, **options)
@@ -169,8 +175,8 @@ check.show(
         "with replacement, with a generator": passes(True, True, num_samples=70),
         "batches of 4": [*tools.BatchSampler(range(count + 4), 4, False)],
         "batches of 4, the rest dropped": [*tools.BatchSampler(range(count + 4), 4, True)],
-        "8 in batches of 4": [[*tools.BatchSampler(range(8), 4, drop)] for drop in (False, True)],
-        "nothing in batches": [*tools.BatchSampler([], 4, False)],
+        "8 samples in batches of 4": [[*tools.BatchSampler(range(8), 4, drop)] for drop in (False, True)],
+        "no samples, in batches": [*tools.BatchSampler([], 4, False)],
         "taken for the first batch": [first, list(taken)],
         "shares, in order": shares(count, 3, shuffle=False),
         "shares, shuffled": shares(count + 1, 3),
@@ -178,24 +184,27 @@ check.show(
         "shares, the end dropped": shares(count + 1, 3, drop_last=True),
         "more processes than samples": shares(2, 5, shuffle=False),
     },
-    text="Orders of samplers, batches of indices, and the shares of several processes.",
+    text="The orders of samplers, batches of indices, and the shares of several processes.",
 )
 
 # %% [markdown] hint="data_samplers"
-# `yield from a_list` gives its values one by one. In `batched`, call `iter` once; `islice` then goes on where it stopped.
+# `yield from a_list` yields its values one by one. In `batched`, call `iter` once, and `islice` then continues where
+# it stopped.
 
 # %% [markdown] hint="data_samplers"
-# For `RandomSampler`, let `start` run over `range(0, self.num_samples + 1, n)`: each time a permutation is drawn, and
-# `[: self.num_samples - start]` of it is given. For `batched`, `while batch := list(islice(rest, batch_size)):`.
+# For `RandomSampler`, let `start` run over `range(0, self.num_samples + 1, n)`. Each time, draw a permutation and
+# yield its `[: self.num_samples - start]`. For `batched`, use `while batch := list(islice(rest, batch_size)):`.
 
 # %% [markdown] hint="data_samplers"
-# For `share`: `total = len(self) * self.num_replicas`; repeat the order as often as `total` needs; then
-# `repeated[self.rank : total : self.num_replicas]` does the rest, dropped or not.
+# For `share`, `total = len(self) * self.num_replicas` is the number of indices for all processes together. Repeat the
+# order as often as `total` requires; then `repeated[self.rank : total : self.num_replicas]` does the rest, with and
+# without dropping.
 
 
 # %% mutant="data_samplers"
 # Draws from the default generator
-# Without a generator of its own, the pass makes one from a single drawn seed. Here it takes its whole order from the default stream.
+# If the sampler has no generator, the pass makes one from a single drawn seed, whereas here it takes the whole order
+# from the default stream.
 def __iter__(self):
     count = len(self.data_source)
     if self.replacement:
@@ -208,8 +217,8 @@ def __iter__(self):
 
 # %% mutant="data_samplers"
 # One permutation too few
-# The indices are right. But PyTorch draws one more permutation when `num_samples` is a multiple of n, and whoever shares the generator
-# gets other numbers.
+# The indices are correct, but PyTorch draws one more permutation when `num_samples` is a multiple of n, so anything
+# else that uses the generator gets different numbers.
 def __iter__(self):
     generator = self.generator or Generator(draw_seed(None))
     count = len(self.data_source)
@@ -222,8 +231,8 @@ def __iter__(self):
 
 
 # %% mutant="data_samplers"
-# One permutation is all
-# With more samples than the dataset has, the pass goes on with another permutation.
+# A single permutation
+# If more samples are requested than the dataset has, the pass continues with another permutation.
 def __iter__(self):
     generator = self.generator or Generator(draw_seed(None))
     count = len(self.data_source)
@@ -236,7 +245,7 @@ def __iter__(self):
 
 # %% mutant="data_samplers"
 # Draws 32 even if fewer are missing
-# The indices are right, but the generator's stream has moved on too far.
+# The indices are correct, but the generator's stream has advanced too far.
 def __iter__(self):
     generator = self.generator or Generator(draw_seed(None))
     count = len(self.data_source)
@@ -250,7 +259,7 @@ def __iter__(self):
 
 # %% mutant="data_samplers"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def __iter__(self):
     from minitorch.utils.data import RandomSampler
 
@@ -258,8 +267,8 @@ def __iter__(self):
 
 
 # %% mutant="data_samplers"
-# Keeps the short one
-# `drop_last` leaves out a last list that is shorter.
+# Keeps the short list
+# `drop_last` drops a last list that is shorter than the others.
 def batched(indices, batch_size, drop_last):
     rest = iter(indices)
     while batch := list(islice(rest, batch_size)):
@@ -267,8 +276,8 @@ def batched(indices, batch_size, drop_last):
 
 
 # %% mutant="data_samplers"
-# Drops the last one, whatever its length
-# A last list that is full stays, also with `drop_last`.
+# Drops the last list, whatever its length
+# A last list that is full is kept, with `drop_last` as well.
 def batched(indices, batch_size, drop_last):
     everything = list(indices)
     lists = [everything[start : start + batch_size] for start in range(0, len(everything), batch_size)]
@@ -277,7 +286,8 @@ def batched(indices, batch_size, drop_last):
 
 # %% mutant="data_samplers"
 # Takes everything first
-# A stream may be endless, and a prefetcher asks for one batch at a time. Take only what the list needs that is asked for.
+# A stream may be endless, and a prefetcher requests one batch at a time. Take only the values that the requested list
+# needs.
 def batched(indices, batch_size, drop_last):
     everything = list(indices)
     for start in range(0, len(everything), batch_size):
@@ -287,8 +297,8 @@ def batched(indices, batch_size, drop_last):
 
 
 # %% mutant="data_samplers"
-# Blocks of neighbours
-# PyTorch gives each process every n-th index, not a block of neighbours.
+# Contiguous blocks
+# PyTorch gives each process every n-th index, not a contiguous block.
 def share(self):
     count = len(self.dataset)
     order = list(range(count))
@@ -300,7 +310,7 @@ def share(self):
 
 # %% mutant="data_samplers"
 # The same order in each epoch
-# The epoch is part of the seed. Otherwise `set_epoch` changes nothing.
+# The epoch is part of the seed. Otherwise `set_epoch` has no effect.
 def share(self):
     count = len(self.dataset)
     order = list(range(count))
@@ -312,8 +322,8 @@ def share(self):
 
 
 # %% mutant="data_samplers"
-# Each process shuffles by itself
-# With the rank in the seed the orders differ, so some samples go to two processes and some to none.
+# Shuffles differently in each process
+# With the rank in the seed the orders differ, so some samples go to two processes and others to none.
 def share(self):
     count = len(self.dataset)
     order = list(range(count))
@@ -326,7 +336,7 @@ def share(self):
 
 # %% mutant="data_samplers"
 # Unequal shares
-# All processes get `len(self)` indices. A process with fewer would leave the others waiting.
+# All processes get `len(self)` indices. If a process had fewer, it would leave the others waiting.
 def share(self):
     count = len(self.dataset)
     order = list(range(count))
@@ -339,7 +349,7 @@ def share(self):
 
 # %% mutant="data_samplers"
 # Repeats the order once
-# With more processes than samples, once isn't enough.
+# If there are more processes than samples, repeating the order once isn't enough.
 def share(self):
     count = len(self.dataset)
     order = list(range(count))
@@ -351,18 +361,20 @@ def share(self):
 
 # %% [markdown] exercise="data_collate" kind="core" points="2 1" part="mytorch.utils.data.collate:default_collate mytorch.utils.data.collate:collate_leaves"
 # ### Exercise 3 · From samples to a batch
-# A batch has the structure of a sample: a dict of a tuple of a tensor and a string becomes a dict of a list of a tensor and some strings.
-# Write the function that goes down the structure, and the one for what is at its end.
+# A batch has the structure of a sample: if the samples are dicts with a tuple of a tensor and a string, the batch is
+# a dict with a list of a tensor and some strings. Write the function that descends this structure, and the function
+# that collates the values at its leaves.
 
 
 # %% docstrings="data_collate"
 def default_collate():
-    """A batch with the structure of its samples, which are all like the first one.
+    """A batch with the structure of its samples, which all resemble the first one.
 
-    - A `Mapping`: a dict with the first sample's keys. The values of one key are collated.
-    - A `Sequence`, but no `str` or `bytes`: a list in which the first parts, the second parts, ... are collated, each
-      given as a tuple. A named tuple, which has the attribute `_fields`, becomes a named tuple of the same type.
-    - All else is for `collate_leaves(batch)`.
+    - A `Mapping` gives a dict with the first sample's keys. The values of each key are collated.
+    - A `Sequence` other than `str` or `bytes` gives a list in which the first parts, the second parts, ...
+      are collated, each passed as a tuple. A named tuple, which has the attribute `_fields`, gives a named
+      tuple of the same type.
+    - Everything else is passed to `collate_leaves(batch)`.
 
     Raises:
         RuntimeError: "each element in list of batch should be of equal size", for sequences of several lengths.
@@ -373,13 +385,14 @@ def collate_leaves():
     """A batch of values that have no parts.
 
     - Strings and bytes: the batch as it is.
-    - Tensors: stacked. NumPy arrays: made tensors by `as_tensor` and stacked, but for arrays of strings or objects
-      (`dtype.kind` is in "SUO").
-    - Numbers (int, float, bool, `np.number`, `np.bool_`): one tensor; if the first is a Python float, of float64.
+    - Tensors: stacked. NumPy arrays: converted by `as_tensor` and stacked, except arrays of strings or
+      objects (whose `dtype.kind` is in "SUO").
+    - Numbers (int, float, bool, `np.number`, `np.bool_`): one tensor, of dtype float64 if the first is a
+      Python float.
 
     Raises:
-        TypeError: "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}" with
-            the type of the first value, or the dtype of an array that isn't allowed.
+            TypeError: "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists;
+        found {}" with the type of the first value, or the dtype of an array that isn't accepted.
     """
 
 
@@ -393,7 +406,7 @@ kinds = [str(each) for each in generator.choice(["dict", "tuple", "list"], 4)]
 
 
 def nested(kinds, leaf):
-    """A sample in which these structures hold one another."""
+    """A sample in which these structures are nested."""
     if not kinds:
         return leaf
     inner = nested(kinds[1:], leaf)
@@ -409,7 +422,7 @@ check.show(
     {
         "values": values,
         "tensors": shown(tensors),
-        "tensors without dimensions": shown([each[0] for each in tensors]),
+        "0-d tensors": shown([each[0] for each in tensors]),
         "arrays": shown([np.array(row, np.float32) for row in values]),
         "integers": shown(values[0]),
         "floats": shown([each / 2 for each in values[0]]),
@@ -423,11 +436,11 @@ check.show(
         "lists": shown([row[:2] for row in values]),
         "ranges": shown([range(2), range(2, 4)]),
         "dicts": shown([{"a": row[0], "b": row[1] / 2} for row in values]),
-        "mappings that are no dicts": shown([MappingProxyType({"a": each}) for each in values[0]]),
-        "a key that only the second has": shown([{"a": 1}, {"a": 2, "b": 3}]),
+        "mappings other than dicts": shown([MappingProxyType({"a": each}) for each in values[0]]),
+        "a key that only the second sample has": shown([{"a": 1}, {"a": 2, "b": 3}]),
         "named tuples": shown([Point(row[0], "x") for row in values]),
         "dicts of tuples of dicts": shown([{"a": ({"b": row[0]}, row[1:])} for row in values]),
-        f"{', '.join(kinds)}, one in the other": shown([nested(kinds, each) for each in tensors]),
+        f"{', '.join(kinds)}, nested": shown([nested(kinds, each) for each in tensors]),
         "strings in tuples": shown([("a", ("b", "c")), ("d", ("e", "f"))]),
         "lists of two lengths": check.error(collate, [values[0], values[1][:2]]),
         "three lists, the second is shorter": check.error(collate, [values[0], values[1][:2], values[0]]),
@@ -443,19 +456,22 @@ check.show(
 )
 
 # %% [markdown] hint="data_collate"
-# Look at `batch[0]` alone to decide. A string is a `Sequence` too, of strings, of strings, …
+# Look at `batch[0]` alone to decide what the samples are. Note that a string is a `Sequence` too, of strings that are
+# sequences of strings, and so on.
 
 # %% [markdown] hint="data_collate"
-# `zip(*batch)` turns two samples of three parts into three tuples of two values. For a dict: `[each[key] for each in batch]`.
+# `zip(*batch)` turns two samples of three parts into three tuples of two values. For a dict, use `[each[key] for each
+# in batch]`.
 
 # %% [markdown] hint="data_collate"
-# In `collate_leaves`, `np.float64` is a Python float as well. `tensor(batch, dtype=float64 if isinstance(first, float) else None)` is
-# right for all numbers. A named tuple is made with `type(first)(*parts)`.
+# In `collate_leaves`, `np.float64` is a Python float as well, so `tensor(batch, dtype=float64 if isinstance(first,
+# float) else None)` is correct for all numbers. You can create a named tuple with `type(first)(*parts)`.
 
 
 # %% mutant="data_collate"
-# Strings come apart
-# A string is a sequence of strings, which are sequences of strings: this goes on until Python stops it.
+# Descends into strings
+# A string is a sequence of strings, which are sequences of strings themselves, so the recursion goes on until Python
+# stops it.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, Mapping):
@@ -469,8 +485,8 @@ def default_collate(batch):
 
 
 # %% mutant="data_collate"
-# Cuts to the shortest
-# `zip` stops at the shortest sample and says nothing. Sequences of several lengths must raise.
+# Truncates to the shortest
+# `zip` stops at the shortest sample without an error, whereas sequences of different lengths must raise one.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, Mapping):
@@ -498,7 +514,7 @@ def default_collate(batch):
 
 # %% mutant="data_collate"
 # Tuples stay tuples
-# PyTorch gives a list for a tuple, and a named tuple for a named tuple.
+# PyTorch returns a list for a tuple, and a named tuple only for a named tuple.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, Mapping):
@@ -513,7 +529,7 @@ def default_collate(batch):
 
 # %% mutant="data_collate"
 # Named tuples become lists
-# Who wrote `batch.x` expects to go on writing it: a named tuple stays one.
+# Code that uses `batch.x` expects to go on using it, so a named tuple stays a named tuple.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, Mapping):
@@ -527,7 +543,7 @@ def default_collate(batch):
 
 # %% mutant="data_collate"
 # One level deep
-# The parts of a sample may have parts of their own: call `default_collate` for them, not `collate_leaves`.
+# The parts of a sample may have parts of their own, so call `default_collate` for them, not `collate_leaves`.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, Mapping):
@@ -542,7 +558,7 @@ def default_collate(batch):
 
 # %% mutant="data_collate"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def default_collate(batch):
     from minitorch.utils import data
 
@@ -550,8 +566,8 @@ def default_collate(batch):
 
 
 # %% mutant="data_collate"
-# Floats of the default type
-# That would be convenient, but PyTorch makes float64 of Python's floats.
+# Floats of the default dtype
+# That would be convenient, but PyTorch converts Python floats to float64.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, (str, bytes)):
@@ -569,8 +585,8 @@ def collate_leaves(batch):
 
 
 # %% mutant="data_collate"
-# Leaves what it doesn't know
-# A batch of `None` in the training loop fails much later, with an error that names something else. Refuse it here.
+# Passes unknown types through
+# A batch of `None` fails much later in the training loop, with an error about something else. Reject it here.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, Tensor):
@@ -583,8 +599,8 @@ def collate_leaves(batch):
 
 
 # %% mutant="data_collate"
-# Joins tensors end to end
-# A batch has a new first dimension: `stack`, not `cat`.
+# Concatenates tensors
+# A batch has a new first dimension, so use `stack`, not `cat`.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, (str, bytes)):
@@ -602,8 +618,8 @@ def collate_leaves(batch):
 
 
 # %% mutant="data_collate"
-# Lists, tuples and dicts alone
-# A range is a `Sequence` as well, and a read-only mapping is a `Mapping`. Ask for these two.
+# Handles lists, tuples and dicts only
+# A range is a `Sequence` as well, and a read-only mapping is a `Mapping`. Test for these two abstract classes.
 def default_collate(batch):
     first = batch[0]
     if isinstance(first, dict):
@@ -617,8 +633,8 @@ def default_collate(batch):
 
 
 # %% mutant="data_collate"
-# Looks for a float anywhere
-# The first value decides: only if it is a Python float, the tensor is of float64.
+# Looks for a float in any position
+# The first value decides: only if it is a Python float is the tensor float64.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, (str, bytes)):
@@ -637,7 +653,7 @@ def collate_leaves(batch):
 
 # %% mutant="data_collate"
 # Forgets NumPy's booleans
-# `np.bool_` isn't an `np.number`, and not a Python `bool` either. Name it.
+# `np.bool_` is neither an `np.number` nor a Python `bool`, so it has to be listed separately.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, (str, bytes)):
@@ -655,8 +671,9 @@ def collate_leaves(batch):
 
 
 # %% mutant="data_collate"
-# Takes arrays of objects
-# Such an array holds references to Python objects. It can't become a tensor, and the error should say what was found.
+# Accepts arrays of objects
+# Such an array holds references to Python objects. It can't become a tensor, and the error should name the dtype that
+# was found.
 def collate_leaves(batch):
     first = batch[0]
     if isinstance(first, (str, bytes)):
@@ -675,50 +692,51 @@ def collate_leaves(batch):
 
 # %% [markdown] exercise="data_prefetch" kind="core" points="1 1 1" part="mytorch.utils.data.prefetch:work mytorch.utils.data.prefetch:Prefetcher._ask mytorch.utils.data.prefetch:Prefetcher.__next__"
 # ### Exercise 4 · Loading ahead
-# The lesson shows the rest of the `Prefetcher`. Its threads run `work`; `_ask` hands out one more task; `__next__` gives the
-# batches in order, whatever the order in which they arrive.
+# The lesson shows the rest of the `Prefetcher`. Its threads run `work`, `_ask` hands out one more task, and
+# `__next__` returns the batches in order, whatever the order in which they arrive.
 
 
 # %% docstrings="data_prefetch"
 def work():
-    """What a thread does until it finds `STOP` in `tasks`.
+    """The loop that a thread runs until it takes `STOP` from `tasks`.
 
     A task is a pair (number, chosen). Put (number, fetch(chosen), None) into `results`. If `fetch` raises an
-    `Exception`, put (number, None, error) in its place, and go on with the next task. A queue has `get()`, which
-    waits, and `put(value)`.
+    `Exception`, put (number, None, error) instead, and continue with the next task. A queue has `get()`,
+    which waits for a value, and `put(value)`.
     """
 
 
 def _ask():
-    """Take the next value from `self.batches`, if there is one, and put (number, value) into `self.tasks`.
+    """Takes the next value from `self.batches`, if there is one, and puts (number, value) into `self.tasks`.
 
     The number is `self.asked`, which counts the tasks so far.
     """
 
 
 def __next__():
-    """The batch with the number `self.given`, which counts the batches given so far.
+    """The batch with the number `self.given`, which counts the batches returned so far.
 
-    `self._receive()` waits for one result and keeps it: `self.arrived[number]` is the pair (batch, error). Whatever
-    is given leaves `arrived`, and another task is asked for, before the error, if there is one, is raised.
+    `self._receive()` waits for one result and stores it: `self.arrived[number]` is the pair (batch, error).
+    Remove the result from `arrived` and hand out another task before you return the batch or raise its error.
 
-    If all that was asked for has been given, call `self.close()` and raise StopIteration.
+    If every task that was handed out has been returned, call `self.close()` and raise StopIteration.
     """
 
 
 # %% check="data_prefetch"
 generator = check.rng()
 count, slow = 9, int(generator.integers(0, 3))
-broken = 4  # when its error comes, some tasks have not been asked for
+broken = 4  # when its error arrives, some tasks have not been handed out yet
 numbers = [int(each) for each in generator.integers(11, 99, count)]
 
 
 class BrokenError(Exception):
-    """What the broken sample raises."""
+    """The error that the broken sample raises."""
 
 
 class Samples(list):
-    """With `waits`, sample `slow` comes after sample 3, for which another thread is needed; sample `broken` raises."""
+    """With `waits`, sample `slow` is ready only after sample 3, which another thread must load; sample
+    `broken` raises."""
 
     def __init__(self, waits):
         super().__init__(range(count))
@@ -735,7 +753,7 @@ class Samples(list):
 
 
 def patiently(call):
-    """What a call gives, or a remark if it takes longer than five seconds; after that, nothing more is called."""
+    """The result of a call, or a remark if it takes longer than five seconds, after which nothing else is called."""
     if "still waiting" in shown.values():
         return "not tried"
     found = ["still waiting"]
@@ -762,7 +780,7 @@ def one(iterator):
 
 
 def load(workers, factor):
-    """What each next() gives, how many tasks have been asked for then, and how many threads live on."""
+    """What each next() returns, how many tasks have been handed out by then, and how many threads stay alive."""
     tasks = iter([[index] for index in range(count)])
     options = {"num_workers": workers, "prefetch_factor": factor}
     iterator = iter(mytorch.utils.data.DataLoader(Samples(waits=workers > 1), batch_sampler=tasks, **options))
@@ -789,22 +807,25 @@ shown["what isn't a list of indices"] = patiently(
     lambda: list(prefetch.Prefetcher(lambda chosen: chosen, [0, 3, "", 5], 2, 1))
 )
 shown["seven samples, by two"] = patiently(held)
-check.show(shown, text="What each next() gives, and how many tasks had been asked for by then.")
+check.show(shown, text="What each next() returns, and how many tasks had been handed out by then.")
 
 # %% [markdown] hint="data_prefetch"
-# `next(self.batches, STOP)` can't tell a missing value from a value; `for chosen in self.batches: ...; return` can.
+# `next(self.batches, STOP)` can't distinguish a missing value from a value, whereas `for chosen in self.batches: ...;
+# return` can.
 
 # %% [markdown] hint="data_prefetch"
-# In `work`: `while (task := tasks.get()) is not STOP`, with a `try` inside the loop, so that an error doesn't end it.
+# `work` is a loop, `while (task := tasks.get()) is not STOP`, with a `try` inside it, so that an error doesn't end
+# the loop.
 
 # %% [markdown] hint="data_prefetch"
-# In `__next__`: stop if `self.given == self.asked`; `self._receive()` while `self.given not in self.arrived`; `pop` it; count; ask; then raise
-# or return.
+# `__next__` stops if `self.given == self.asked`. Otherwise it calls `self._receive()` while `self.given not in
+# self.arrived`, pops the result, counts it, hands out another task, and only then raises the error or returns the
+# batch.
 
 
 # %% mutant="data_prefetch"
 # An error ends the thread
-# The thread is gone, and the caller learns only that a worker ended. Catch the exception and send it on.
+# The thread has ended, and the caller learns only that a worker ended. Catch the exception and pass it on.
 def work(fetch, tasks, results):
     while (task := tasks.get()) is not STOP:
         number, chosen = task
@@ -813,7 +834,7 @@ def work(fetch, tasks, results):
 
 # %% mutant="data_prefetch"
 # Swallows the error
-# Nobody learns what was wrong, and the caller waits for this batch forever. Send the error in its place.
+# The error is lost, and the caller waits for this batch forever. Put the error into the results instead.
 def work(fetch, tasks, results):
     while (task := tasks.get()) is not STOP:
         number, chosen = task
@@ -825,7 +846,7 @@ def work(fetch, tasks, results):
 
 # %% mutant="data_prefetch"
 # Gives up after an error
-# One broken sample must not end the thread: the tasks after it would wait forever.
+# One broken sample must not end the thread, because the tasks after it would never be done.
 def work(fetch, tasks, results):
     while (task := tasks.get()) is not STOP:
         number, chosen = task
@@ -837,8 +858,8 @@ def work(fetch, tasks, results):
 
 
 # %% mutant="data_prefetch"
-# Asks for everything
-# A queue without a limit loads the whole dataset into memory. One call hands out one task.
+# Hands out all tasks
+# An unlimited queue loads the whole dataset into memory. One call hands out one task.
 def _ask(self):
     for chosen in self.batches:
         self.tasks.put((self.asked, chosen))
@@ -847,7 +868,7 @@ def _ask(self):
 
 # %% mutant="data_prefetch"
 # Numbers from one
-# The first batch that is given has the number 0.
+# The first batch that is returned has the number 0.
 def _ask(self):
     for chosen in self.batches:
         self.asked += 1
@@ -856,8 +877,8 @@ def _ask(self):
 
 
 # %% mutant="data_prefetch"
-# Asks for nothing as well
-# At the end there is no next value, and nothing to ask for. A task without a value only makes an error.
+# Hands out a task without a value
+# At the end there is no next value and so no task to hand out. A task without a value only produces an error.
 def _ask(self):
     self.tasks.put((self.asked, next(self.batches, None)))
     self.asked += 1
@@ -865,7 +886,8 @@ def _ask(self):
 
 # %% mutant="data_prefetch"
 # In order of arrival
-# Whatever comes first is given first, so the order depends on the threads. Wait for the number whose turn it is.
+# The first result to arrive is returned first, so the order depends on the threads. Wait for the number whose turn it
+# is.
 def __next__(self):
     if self.given == self.asked:
         self.close()
@@ -881,8 +903,8 @@ def __next__(self):
 
 
 # %% mutant="data_prefetch"
-# Doesn't ask again
-# After the first tasks nothing follows: the pass ends too early.
+# Doesn't hand out another task
+# No tasks follow the first ones, so the pass ends too early.
 def __next__(self):
     if self.given == self.asked:
         self.close()
@@ -897,8 +919,8 @@ def __next__(self):
 
 
 # %% mutant="data_prefetch"
-# Raises before it asks
-# From then on one batch fewer is ahead. Ask first, then raise.
+# Raises before it hands out a task
+# After an error, one batch fewer is loaded ahead. Hand out the next task first, and then raise.
 def __next__(self):
     if self.given == self.asked:
         self.close()
@@ -915,7 +937,7 @@ def __next__(self):
 
 # %% mutant="data_prefetch"
 # Leaves the threads running
-# At the end of the pass the threads wait for tasks that never come. `close` ends them.
+# At the end of the pass the threads wait for tasks that never arrive. `close` ends them.
 def __next__(self):
     if self.given == self.asked:
         raise StopIteration
@@ -931,7 +953,7 @@ def __next__(self):
 
 # %% mutant="data_prefetch"
 # Keeps every batch
-# What has been given must leave `arrived`, or the whole dataset stays in memory.
+# A result must leave `arrived` when it is returned. Otherwise the whole dataset stays in memory.
 def __next__(self):
     if self.given == self.asked:
         self.close()
@@ -948,13 +970,16 @@ def __next__(self):
 
 # %% [markdown] exercise="data_pack" kind="build" points=3
 # ### Exercise 5 · Pack sequences
-# `pack(documents, length)` puts lists of tokens into rows of `length` places. In the order given, each document goes into the first
-# row that has room for all of it, behind what is there; if none has, it opens a new row. Return three tensors:
+# `pack(documents, length)` puts lists of tokens into rows of `length` positions. In the given order, each document
+# goes into the first row that has room for all of it, after the tokens that are already there. If no row has room, it
+# opens a new one. Return three tensors:
 #
-# - `tokens`, int64, (rows, length), with 0 in the free places;
-# - `positions`, int64, (rows, length): a token's place in its own document, from 0. The free places at the end of a row count from 0 too;
-# - `mask`, bool, (rows, length, length): `mask[r, i, j]` is True if place `i` may attend to place `j`: both belong to the same document, and
-#   `j` isn't after `i`. The free places of a row are a document of their own, so that no place has nothing to attend to.
+# - `tokens`, int64, (rows, length), with 0 in the free positions;
+# - `positions`, int64, (rows, length): a token's position in its own document, counted from 0. The free positions at
+#   the end of a row are counted from 0 as well;
+# - `mask`, bool, (rows, length, length): `mask[r, i, j]` is True if position `i` may attend to position `j`, that is,
+#   if both belong to the same document and `j` isn't after `i`. The free positions of a row form a document of their
+#   own, so that every position has something to attend to.
 #
 # No document is empty or longer than a row.
 
@@ -1002,7 +1027,7 @@ packed = attend(tokens, positions, mask)
 last = documents[-1]
 alone = attend(torch.tensor([last]), torch.arange(len(last))[None], torch.ones(1, len(last), len(last)).tril().bool())
 exact = pack([[7] * length, [8] * length], length)
-# In both, the third document fits into both rows. It fills the second up, or leaves less room in the first.
+# # In both, the third document fits into both rows: it fills up the second, or leaves less room in the first.
 choices = [
     pack([[number + 1] * size for number, size in enumerate(each)], length)[0] for each in ([5, 6, 2], [6, 5, 2])
 ]
@@ -1013,30 +1038,32 @@ check.show(
         "positions": positions,
         "mask": mask.int(),
         "dtypes": [tokens.dtype, positions.dtype, mask.dtype],
-        "places that attend to nothing": int((~mask.any(-1)).sum()),
+        "positions that attend to nothing": int((~mask.any(-1)).sum()),
         "5, 6 and 2 tokens, then 6, 5 and 2": choices,
         "rows filled exactly": [exact[0], exact[1], exact[2].sum((1, 2))],
         "one short document": [each.int() for each in pack([[5]], 3)],
         "attention in the packed rows": packed,
         "the last document alone": alone,
     },
-    text=f"Rows of {length} places, and what attention makes of them.",
+    text=f"Rows of {length} positions, and the attention over them.",
 )
 
 # %% [markdown] hint="data_pack"
-# First decide the rows, as lists of documents. `for … else` runs its `else` if no row had room.
+# First decide which documents go into which row, as lists of documents. A `for … else` loop runs its `else` if no row
+# had room.
 
 # %% [markdown] hint="data_pack"
-# Add the free places of a row as one more document of zeros. Then tokens, positions and masks need no special case.
+# Add a row's free positions as one more document of zeros. Then tokens, positions and masks need no special case.
 
 # %% [markdown] hint="data_pack"
-# Give each place the number of its document. `owner[:, :, None] == owner[:, None, :]` says which places belong together, and
-# `.tril()` keeps those that aren't after.
+# Label each position with the number of its document. `owner[:, :, None] == owner[:, None, :]` says which positions
+# belong together, and `.tril()` keeps those that don't come later.
 
 
 # %% mutant="data_pack"
-# Positions run on
-# A document's first token is at position 0 wherever it is in the row; otherwise it looks like the continuation of its neighbour.
+# Positions continue across documents
+# A document's first token is at position 0, wherever it is in the row. Otherwise it looks like the continuation of
+# the document before it.
 def pack(documents, length):
     rows = []
     for document in documents:
@@ -1054,8 +1081,8 @@ def pack(documents, length):
 
 
 # %% mutant="data_pack"
-# A causal mask alone
-# The second document of a row sees the first one. The mask has to end where a document ends.
+# Only a causal mask
+# The second document of a row attends to the first one, but the mask has to end where a document ends.
 def pack(documents, length):
     rows = []
     for document in documents:
@@ -1072,8 +1099,8 @@ def pack(documents, length):
 
 
 # %% mutant="data_pack"
-# Sees the future
-# A token may attend to its own document, but not to what comes after it.
+# Attends to the future
+# A token may attend to its own document, but not to the tokens that come after it.
 def pack(documents, length):
     rows = []
     for document in documents:
@@ -1091,8 +1118,8 @@ def pack(documents, length):
 
 
 # %% mutant="data_pack"
-# Looks only at the last row
-# A short document may fit into an earlier row. The first row that has room takes it.
+# Considers only the last row
+# A short document may fit into an earlier row. It goes into the first row that has room.
 def pack(documents, length):
     rows = []
     for document in documents:
@@ -1108,8 +1135,8 @@ def pack(documents, length):
 
 
 # %% mutant="data_pack"
-# Free places attend to nothing
-# Softmax over a row without a True is nan, and it spreads. Free places may attend to one another.
+# Free positions attend to nothing
+# Softmax over a row without a True is nan, which spreads. Free positions may attend to one another.
 def pack(documents, length):
     rows = []
     for document in documents:
@@ -1129,8 +1156,8 @@ def pack(documents, length):
 
 # %% [markdown] exercise="data_repair_augmentation" kind="repair" points=3
 # ### Exercise 6 · The augmentation that repeats itself
-# `Shifted` moves each image sideways by a random number of pixels. A colleague trains with two workers and finds that the
-# model overfits as if there were no augmentation. Here are the shifts in three epochs, batch by batch:
+# `Shifted` moves each image sideways by a random number of pixels. A colleague who trains with two workers finds that
+# the model overfits as if there were no augmentation. These are the shifts in three epochs, batch by batch:
 #
 # ```text
 # epoch 0   worker 0: 351 137 12    worker 1: 351 137 12
@@ -1138,17 +1165,18 @@ def pack(documents, length):
 # epoch 2   worker 0: 351 137 12    worker 1: 351 137 12
 # ```
 #
-# Repair the class. Shifts must differ between samples, workers and epochs, also without workers, and also if somebody looked at a
-# sample before training. The same `torch.manual_seed` before training must still give the same run again, and another
-# seed another run. `run` in the setup does what a `DataLoader` does.
+# Fix the class. The shifts must differ between samples, workers and epochs, also without workers, and also if a
+# sample was accessed before training. The same `torch.manual_seed` before training must still reproduce a run, and
+# another seed must give a different one. `run` in the setup does what a `DataLoader` does.
 
 
 # %% setup=true
 def run(dataset, workers, epochs, seed):
     """The shifts that a DataLoader's workers draw: a list for each epoch, with a list for each worker.
 
-    In each epoch, the main process draws a base seed; a worker gets a copy of the dataset, and has `random`, `np.random` and `torch`
-    seeded with base seed + number. `get_worker_info()` tells it who it is. Without workers the main process loads.
+    In each epoch, the main process draws a base seed. A worker gets a copy of the dataset, and `random`,
+    `np.random` and `torch` are seeded with base seed + number in it. `get_worker_info()` tells which worker
+    it is. Without workers the main process loads the samples.
     """
     torch.manual_seed(seed)
     drawn = []
@@ -1175,7 +1203,7 @@ def run(dataset, workers, epochs, seed):
 
 # %% solution="data_repair_augmentation"
 class Shifted(data.Dataset):
-    """Samples of which only the shift is shown: a random integer from 0 to 999,999,999."""
+    """A dataset whose samples are only the shifts: random integers from 0 to 999,999,999."""
 
     ### BEGIN SOLUTION
     def __init__(self, count):
@@ -1226,27 +1254,32 @@ check.show(
         "without workers, different shifts": len(set(flat(alone))),
         "without workers, different epochs": different(flat([epoch]) for epoch in alone),
         "shifts that the same seed repeats": sum(a == b for a, b in zip(flat(first), flat(again), strict=True)),
-        "without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_again), strict=True)),
+        "the same, without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_again), strict=True)),
         "shifts that another seed repeats": sum(a == b for a, b in zip(flat(first), flat(other), strict=True)),
-        "the same without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_other), strict=True)),
-        "different shifts, after a look at sample 0": len(set(flat(later))),
+        "the same, with another seed and without workers": sum(
+            a == b for a, b in zip(flat(alone), flat(alone_other), strict=True)
+        ),
+        "different shifts, after an access to sample 0": len(set(flat(later))),
     },
-    text="Shifts of all samples in all epochs, with workers and without.",
+    text="The shifts of all samples in all epochs, with workers and without.",
 )
 
 # %% [markdown] hint="data_repair_augmentation"
-# What does a worker get when it starts, and what happens to that when the epoch ends?
+# What does a worker receive when it starts, and what happens to it when the epoch ends?
 
 # %% [markdown] hint="data_repair_augmentation"
-# The generator is copied with the dataset, in the state that it had in the main process, where nobody ever draws from it.
+# The generator is copied with the dataset, in the state that it has in the main process, where nothing is ever drawn
+# from it.
 
 # %% [markdown] hint="data_repair_augmentation"
-# Draw from a generator that each worker has seeded for itself: torch's. `torch.randint(0, 10**9, ())` is enough.
+# Draw from a generator that is seeded separately in each worker, which is torch's own: `torch.randint(0, 10**9, ())`
+# is enough.
 
 
 # %% mutant="data_repair_augmentation"
 # Seeds by worker
-# The workers differ, but each begins again with the same seed in each epoch. `get_worker_info().seed` changes from epoch to epoch.
+# The workers differ, but each starts with the same seed in every epoch, whereas `get_worker_info().seed` changes from
+# epoch to epoch.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count, self.generator = count, None
@@ -1263,7 +1296,8 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # Seeds once, in the first call
-# Whoever looks at a sample before training makes the generator, and each worker gets a copy of it, in the same state.
+# If a sample is accessed before training, that access creates the generator, and each worker gets a copy of it in the
+# same state.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count, self.generator = count, None
@@ -1280,7 +1314,7 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # Seeds from the clock
-# Everything differs, from run to run as well: the same seed no longer gives the same run.
+# Everything differs, but from run to run as well, so the same seed no longer reproduces a run.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count = count
@@ -1294,7 +1328,7 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # NumPy's own generator
-# In workers it is seeded. Without workers nobody seeds it: `torch.manual_seed` seeds torch's generator alone.
+# In workers it is seeded, but without workers it isn't: `torch.manual_seed` seeds only torch's generator.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count = count
@@ -1308,7 +1342,7 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # A new generator for each sample
-# Each sample of a worker gets the first number of the same stream. Make the generator once in a worker.
+# Each sample of a worker gets the first number of the same stream. Create the generator once in each worker.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count = count
@@ -1322,7 +1356,7 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # A stream for each sample
-# With the index as seed, the samples differ, and each has the same shift in each epoch and each run.
+# With the index as the seed, the samples differ, but each of them has the same shift in every epoch and every run.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count = count
@@ -1336,7 +1370,7 @@ class Shifted(data.Dataset):
 
 # %% mutant="data_repair_augmentation"
 # Counts in the dataset
-# The counter of a worker's copy never comes back, so each worker and each epoch begins at 0 again.
+# A counter in a worker's copy never returns to the main process, so each worker starts at 0 in every epoch.
 class Shifted(data.Dataset):
     def __init__(self, count):
         self.count, self.drawn, self.seed = count, 0, torch.initial_seed()
@@ -1351,17 +1385,18 @@ class Shifted(data.Dataset):
 
 # %% [markdown] exercise="data_measure_workers" kind="measure" points=2
 # ### Exercise 7 · How many workers?
-# `epoch(workers)` returns how long an epoch of 200 batches takes on a machine that you don't know, in ms.
-# `epoch(workers, reuse=True)` loads one batch and trains on it 200 times. You can ask for 0 to 16 workers.
+# `epoch(workers)` returns how long an epoch of 200 batches takes, in ms, on a machine that you don't know.
+# `epoch(workers, reuse=True)` loads one batch and trains on it 200 times. You can request 0 to 16 workers.
 #
-# Find by experiment and return: how long it takes to *load* a batch without workers, how long a *step* takes, the smallest number of
-# workers with which an epoch takes at most 2 % longer than with 16, and which share of the time the GPU is busy then. One of the
-# machines has a slow disk: compare your numbers with load time divided by step time.
+# Find four values by experiment, and return them: how long it takes to *load* a batch without workers, how long a
+# *step* takes, the smallest number of workers with which an epoch takes at most 2 % longer than with 16, and which
+# fraction of the time the GPU is then busy. One of the machines has a slow disk, so compare your results with load
+# time divided by step time.
 
 
 # %% setup=true
 def machine(load, step, lanes=99, startup=0.0):
-    """A function epoch(workers, reuse=False). The disk serves at most `lanes` workers at once."""
+    """A function epoch(workers, reuse=False). The disk serves at most `lanes` workers at the same time."""
 
     def epoch(workers, reuse=False):
         if reuse:
@@ -1397,7 +1432,7 @@ def measure(epoch) -> tuple[float, float, int, float]:
 
 
 def patient(step):
-    """A machine that each further worker makes a little faster."""
+    """A machine that becomes a little faster with each additional worker."""
 
     def epoch(workers, reuse=False):
         if reuse or workers == 0:
@@ -1422,21 +1457,24 @@ for name, epoch in machines.items():
     for part, value in zip(("load", "step", "workers", "share"), found, strict=True):
         shown[f"{name}: {part}"] = round(float(value), 4) if part != "workers" else int(value)
     shown[f"{name}: load / step"] = found[0] / found[1]
-check.show(shown, rtol=0.01, text="Times in ms, workers, and the share of the time in which the GPU is busy.")
+check.show(shown, rtol=0.01, text="Times in ms, workers, and the fraction of the time in which the GPU is busy.")
 
 # %% [markdown] hint="data_measure_workers"
-# Without workers, an epoch is 200 loads and 200 steps. With `reuse` it is one load and 200 steps. Two equations, two unknowns.
+# Without workers, an epoch takes 200 loads and 200 steps. With `reuse` it takes one load and 200 steps. That gives
+# two equations with two unknowns.
 
 # %% [markdown] hint="data_measure_workers"
-# For the workers, no formula will do: try 0, 1, 2, … and compare with `1.02 * epoch(16)`.
+# No formula gives the number of workers, so try 0, 1, 2, … and compare each time with `1.02 * epoch(16)`.
 
 # %% [markdown] hint="data_measure_workers"
-# `step = (epoch(0, reuse=True) - epoch(0) / 200) / 199`, then `load = epoch(0) / 200 - step`. The GPU is busy for `200 * step`.
+# `step = (epoch(0, reuse=True) - epoch(0) / 200) / 199`, and then `load = epoch(0) / 200 - step`. In an epoch, the
+# GPU is busy for `200 * step`.
 
 
 # %% mutant="data_measure_workers"
 # The formula
-# Load time divided by step time is right while nothing else limits. A slow disk serves two workers, and the others wait.
+# Load time divided by step time is correct as long as nothing else is the bottleneck. A slow disk serves only two
+# workers, and the others wait.
 def measure(epoch):
     loop, reused = epoch(0), epoch(0, reuse=True)
     step = (reused - loop / 200) / 199
@@ -1447,7 +1485,7 @@ def measure(epoch):
 
 # %% mutant="data_measure_workers"
 # Until the GPU is busy
-# With a slow disk the GPU is never busy, whatever the number of workers. Stop when more of them bring nothing.
+# With a slow disk the GPU is never fully busy, whatever the number of workers. Stop when more workers no longer help.
 def measure(epoch):
     loop, reused = epoch(0), epoch(0, reuse=True)
     step = (reused - loop / 200) / 199
@@ -1457,8 +1495,8 @@ def measure(epoch):
 
 
 # %% mutant="data_measure_workers"
-# Loading and step in one
-# An epoch without workers contains both. Subtract the step.
+# Loading and step together
+# An epoch without workers contains both, so subtract the time of the step.
 def measure(epoch):
     load, step = epoch(0) / 200, epoch(0, reuse=True) / 200
     best = epoch(16)
@@ -1468,7 +1506,8 @@ def measure(epoch):
 
 # %% mutant="data_measure_workers"
 # The fastest
-# Ever more workers save a little time at the start of the epoch. Ask for the smallest number that is nearly as good.
+# More workers always save a little time at the start of the epoch. The question is for the smallest number that is
+# nearly as good.
 def measure(epoch):
     loop, reused = epoch(0), epoch(0, reuse=True)
     step = (reused - loop / 200) / 199
