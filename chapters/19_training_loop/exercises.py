@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · The training loop
-# Eight exercises, 20 points, about 90 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
-# interruption. They run inside a file of `mytorch`: what a task or a docstring mentions is there.
+# There are eight exercises with 20 points, which take about 90 minutes. Two of them write the trainer of your
+# library: its step, and how it resumes after an interruption. These two run inside a file of `mytorch`, where all
+# names that a task or a docstring mentions are defined.
 
 # %% setup=true
 from __future__ import annotations
@@ -37,15 +38,15 @@ def digits_batches(generator, *sizes):
 
 
 class Graphs:
-    """A forward hook that counts the graphs of earlier passes that something still holds."""
+    """A forward hook that counts the graphs of earlier passes that are still alive."""
 
     def __init__(self):
         self.seen, self.most = [], 0
-        gc.freeze()  # a collection need not look at what is loaded already
+        gc.freeze()  # a collection need not visit the objects that exist already
 
     def __call__(self, module, inputs, output):
         if any(node() is not None for node in self.seen):
-            gc.collect()  # what only a cycle holds doesn't count
+            gc.collect()  # objects that only a reference cycle holds don't count
         self.seen = [node for node in self.seen if node() is not None]
         self.most = max(self.most, len(self.seen))
         if output.grad_fn is not None:
@@ -63,10 +64,10 @@ def digits_model(dropout=0.0):
 # Write three functions that say what to expect before any training runs.
 #
 # - `untrained_loss(classes)`: the cross-entropy of a classifier that gives every class the same probability.
-# - `parameter_count(sizes)`: the number of parameters of an MLP with these layer sizes, biases included.
+# - `parameter_count(sizes)`: the number of parameters of an MLP with these layer sizes, biases included. For example,
 #   `parameter_count([2, 3, 1])` is 13.
-# - `steps_per_epoch(images, batch_size, drop_last)`: how often `optimizer.step()` runs in an epoch. With `drop_last` an
-#   incomplete last batch is left out.
+# - `steps_per_epoch(images, batch_size, drop_last)`: how often `optimizer.step()` runs in an epoch, where `drop_last`
+#   drops an incomplete last batch.
 
 
 # %% solution="training_predict_numbers"
@@ -99,7 +100,7 @@ check.show(
         f"loss with {classes} classes": untrained_loss(classes),
         f"parameters of {sizes}": parameter_count(sizes),
         f"steps for {images} images in batches of {batch_size}": steps_per_epoch(images, batch_size, False),
-        "the same with drop_last": steps_per_epoch(images, batch_size, True),
+        "the same, with drop_last": steps_per_epoch(images, batch_size, True),
         f"steps for {6 * batch_size} images, all batches full": steps_per_epoch(6 * batch_size, batch_size, False),
         "one image too few for a batch, with drop_last": steps_per_epoch(batch_size - 1, batch_size, True),
     },
@@ -108,21 +109,21 @@ check.show(
 )
 
 # %% [markdown] hint="training_predict_numbers"
-# Which probability does each class get, and what does cross-entropy make of the right one? For the parameters, start
-# with one layer: how many weights, how many biases?
+# Which probability does each class get, and what is the cross-entropy of the correct one? For the parameters, begin
+# with a single layer: how many weights does it have, and how many biases?
 
 # %% [markdown] hint="training_predict_numbers"
-# $-\ln \frac{1}{C}$. A layer from $n$ to $m$ has $nm$ weights and $m$ biases. 100 images in batches of 32 are 3 full
-# batches and 4 images.
+# The loss is $-\ln \frac{1}{C}$. A layer from $n$ to $m$ features has $nm$ weights and $m$ biases. 100 images in
+# batches of 32 give 3 full batches and 4 remaining images.
 
 # %% [markdown] hint="training_predict_numbers"
-# `math.log(classes)`; the sum of `(inputs + 1) * outputs` over neighbouring sizes; `images // batch_size` with
-# `drop_last`, otherwise the quotient rounded up.
+# The loss is `math.log(classes)`, and the parameters are the sum of `(inputs + 1) * outputs` over neighbouring sizes.
+# The steps are `images // batch_size` with `drop_last`, and otherwise the quotient rounded up.
 
 
 # %% mutant="training_predict_numbers"
 # Always one batch more
-# When all batches are full, none is left over, and there is no step for it.
+# If all batches are full, no images are left over, so there is no step for them.
 def untrained_loss(classes):
     return math.log(classes)
 
@@ -137,7 +138,8 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% mutant="training_predict_numbers"
 # Counts in bits
-# Your loss is a logarithm to base 2. PyTorch's cross-entropy uses the natural one: ln 10 = 2.303 for ten classes.
+# Your loss is a logarithm to base 2, whereas PyTorch's cross-entropy uses the natural logarithm: ln 10 = 2.303 for
+# ten classes.
 def untrained_loss(classes):
     return math.log2(classes)
 
@@ -152,7 +154,7 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% mutant="training_predict_numbers"
 # Forgets the biases
-# Each output of a layer has a bias too: (inputs + 1) * outputs numbers, not inputs * outputs.
+# Each output of a layer has a bias as well, so the layer has (inputs + 1) * outputs parameters, not inputs * outputs.
 def untrained_loss(classes):
     return math.log(classes)
 
@@ -167,7 +169,7 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% mutant="training_predict_numbers"
 # Always drops the last batch
-# Without drop_last, the images that don't fill a batch make a smaller one, which has a step of its own: round up.
+# Without drop_last, the images that don't fill a batch form a smaller one, which takes a step of its own. Round up.
 def untrained_loss(classes):
     return math.log(classes)
 
@@ -182,7 +184,8 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% mutant="training_predict_numbers"
 # Never drops the last batch
-# With drop_last, the images that don't fill a batch are left out: round down. Fewer images than a batch make no step.
+# With drop_last, the images that don't fill a batch are dropped, so round down. Fewer images than a full batch give
+# no step.
 def untrained_loss(classes):
     return math.log(classes)
 
@@ -197,29 +200,30 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% [markdown] exercise="training_trainer_step" kind="core" points="2 1" part="mytorch.training:Trainer.accumulate | mytorch.training:Trainer.step"
 # ### Exercise 2 · The step of a trainer
-# A `Trainer` has `model`, `optimizer`, `scheduler`, `loader`, a function `loss`, `micro_batches`, `max_norm`, and `losses`, the
-# list of what it reports. `self.loss(self.model, batch)` runs the model on one batch, and gives two things: the **sum** of the
-# losses in it, as a tensor, and how many losses were added up, an int. In a batch of sentences, that is the number of tokens that
-# count.
+# A `Trainer` has `model`, `optimizer`, `scheduler`, `loader`, a function `loss`, `micro_batches`, `max_norm`, and
+# `losses`, the list of the losses that it reports. `self.loss(self.model, batch)` runs the model on one batch and
+# returns two values: the **sum** of the losses in it, as a tensor, and how many losses were added up, as an int. For
+# a batch of sentences this is the number of tokens that count.
 #
-# A step may use several batches. Its gradient is the one that a single large batch would have given.
+# A step may use several batches, and its gradient is the one that a single large batch would have given.
 
 
 # %% docstrings="training_trainer_step"
 def accumulate():
-    """Leave in `.grad` the gradient of the mean over all losses in `batches`, and return that mean, a Python float.
+    """Leaves the gradient of the mean over all losses in `batches` in `.grad`, and returns this mean as a Python float.
 
-    Gradients that were there before don't count. Each batch goes through the model by itself, and its
-    graph is gone before the next one comes: nobody knows in advance how many losses there will be. A
-    parameter that isn't used keeps None as its gradient.
+    Earlier gradients are discarded. Each batch goes through the model separately, and its graph is freed
+    before the next one begins; the number of losses isn't known in advance. A parameter that isn't used keeps
+    None as its gradient.
     """
 
 
 def step():
-    """Make one update from these batches, in training mode, and append their mean loss to `self.losses`.
+    """Makes one update from these batches, in training mode, and appends their mean loss to `self.losses`.
 
-    All gradients together are clipped to the length `self.max_norm`, as `clip_grad_norm_(parameters, length)`
-    does, which is there. Then comes the optimizer, then the schedule.
+    The gradients of all parameters together are clipped to the norm `self.max_norm` by
+    `clip_grad_norm_(parameters, length)`, which is defined in the file. Then the optimizer steps, and then
+    the schedule.
     """
 
 
@@ -232,7 +236,7 @@ batches = [(mytorch.randn(size, 3), mytorch.arange(float(size)) >= size // 2 - 1
 
 
 def token_loss(model, batch):
-    """The sum of the squares of the outputs of those rows that count, and how many rows these are."""
+    """The sum of the squares of the outputs in the rows that count, and the number of these rows."""
     inputs, counts = batch
     events.append(f"forward of {len(inputs)}")
     loss = ((model(inputs) ** 2).sum(1) * counts).sum()
@@ -253,7 +257,7 @@ class Part(layers.Module):
 
 
 class Noted:
-    """Stands for an optimizer or a schedule: notes its steps, and the gradient that there is."""
+    """Stands in for an optimizer or a schedule: records its steps and the gradient at that moment."""
 
     def __init__(self, name, model):
         self.name, self.model = name, model
@@ -309,26 +313,28 @@ check.show(
     shown,
     rtol=1e-4,
     atol=1e-5,
-    text="Gradients of four batches of different sizes, and what a step does in which order.",
+    text="The gradients of four batches of different sizes, and the order of what a step does.",
 )
 
 # %% [markdown] hint="training_trainer_step"
-# Write `accumulate` for one batch first. Then take two batches with 12 and 4 losses. What is the gradient of the mean over 16, in
-# terms of the gradients of the two sums?
+# First write `accumulate` for one batch, and then consider two batches with 12 and 4 losses. How does the gradient of
+# the mean over all 16 follow from the gradients of the two sums?
 
 # %% [markdown] hint="training_trainer_step"
-# Gradients of sums add up by themselves, if you call `backward` for each batch. What is missing at the end is one division. For
-# `step`, the docstring has the order.
+# Gradients of sums add up without further work if you call `backward` for each batch, so only one division is missing
+# at the end, and for `step` the docstring gives the order.
 
 # %% [markdown] hint="training_trainer_step"
-# After the loop, `parameter.grad /= count` for each parameter whose gradient isn't None, with the count of all batches. Return
-# `total / count`, where `total` adds up `loss.item()`. In `step`: `self.model.train()`, append what `accumulate` gives,
-# `clip_grad_norm_(self.model.parameters(), self.max_norm)`, two steps.
+# After the loop, compute `parameter.grad /= count` for each parameter whose gradient isn't None, where count is that
+# of all batches, and return `total / count`, where `total` accumulates `loss.item()`. In `step`, call
+# `self.model.train()`, append the result of `accumulate`, call `clip_grad_norm_(self.model.parameters(),
+# self.max_norm)`, and then the two steps.
 
 
 # %% mutant="training_trainer_step"
 # Averages the means
-# Each batch counts the same, however many losses it has, so a token of a short sentence counts more than one of a long sentence.
+# Each batch counts the same, however many losses it has, so a token in a short sentence counts more than one in a
+# long sentence.
 def accumulate(self, batches):
     self.optimizer.zero_grad()
     batches, total = list(batches), 0.0
@@ -341,7 +347,8 @@ def accumulate(self, batches):
 
 # %% mutant="training_trainer_step"
 # Divides by the rows
-# The rows of a batch aren't the losses in it: some don't count. `loss` says how many were added up.
+# The rows of a batch aren't its losses, because some of them don't count. `loss` returns how many losses were added
+# up.
 def accumulate(self, batches):
     self.optimizer.zero_grad()
     total = count = 0
@@ -357,7 +364,7 @@ def accumulate(self, batches):
 
 # %% mutant="training_trainer_step"
 # Doesn't divide the gradients
-# The loss is right, and the gradient is that of the sum. A step gets longer with each token.
+# The loss is correct, but the gradient is that of the sum, so a step grows with the number of tokens.
 def accumulate(self, batches):
     self.optimizer.zero_grad()
     total = count = 0
@@ -370,7 +377,8 @@ def accumulate(self, batches):
 
 # %% mutant="training_trainer_step"
 # One backward pass at the end
-# The numbers are right, but the graphs of all batches are in memory at once. The large batch was split because it didn't fit.
+# The values are correct, but the graphs of all batches are in memory at once. The large batch was split because it
+# didn't fit.
 def accumulate(self, batches):
     self.optimizer.zero_grad()
     found = [self.loss(self.model, batch) for batch in batches]
@@ -381,7 +389,7 @@ def accumulate(self, batches):
 
 # %% mutant="training_trainer_step"
 # Clears for each batch
-# `zero_grad` inside the loop throws away what the batches before have left.
+# `zero_grad` inside the loop discards the gradients of the earlier batches.
 def accumulate(self, batches):
     total = count = 0
     for batch in batches:
@@ -396,8 +404,8 @@ def accumulate(self, batches):
 
 
 # %% mutant="training_trainer_step"
-# Keeps what was there
-# Gradients of an earlier step are added to yours: clear them first.
+# Keeps the earlier gradients
+# Gradients of an earlier step are added to yours, so clear them first.
 def accumulate(self, batches):
     total = count = 0
     for parameter in self.model.parameters():
@@ -414,9 +422,9 @@ def accumulate(self, batches):
 
 
 # %% mutant="training_trainer_step"
-# Clips each parameter by itself
-# The gradients of all parameters are one vector. Clipping each by itself changes its direction, and lets it be longer than
-# `max_norm`.
+# Clips each parameter separately
+# The gradients of all parameters form one vector. Clipping each parameter separately changes its direction, and its
+# norm may still exceed `max_norm`.
 def step(self, batches):
     self.model.train()
     self.losses.append(self.accumulate(batches))
@@ -428,7 +436,7 @@ def step(self, batches):
 
 # %% mutant="training_trainer_step"
 # Clips before there is a gradient
-# At that point the gradients are those of the last step, or None.
+# At that point the gradients are those of the preceding step, or None.
 def step(self, batches):
     self.model.train()
     clip_grad_norm_(self.model.parameters(), self.max_norm)
@@ -439,7 +447,7 @@ def step(self, batches):
 
 # %% mutant="training_trainer_step"
 # The schedule goes first
-# The optimizer then skips the first rate. PyTorch warns about that.
+# The optimizer then skips the first rate of the schedule. PyTorch warns about this order.
 def step(self, batches):
     self.model.train()
     self.losses.append(self.accumulate(batches))
@@ -450,7 +458,7 @@ def step(self, batches):
 
 # %% mutant="training_trainer_step"
 # Stays in eval mode
-# Somebody evaluated the model, and from then on its dropout does nothing. Each step sets the mode.
+# If the model was evaluated in between, its dropout no longer has any effect, so each step sets the mode.
 def step(self, batches):
     self.losses.append(self.accumulate(batches))
     clip_grad_norm_(self.model.parameters(), self.max_norm)
@@ -459,11 +467,12 @@ def step(self, batches):
 
 
 # %% [markdown] exercise="training_trainer_resume" kind="core" points="1 2" part="mytorch.training:Trainer.state_dict mytorch.training:Trainer.load_state_dict | mytorch.training:Trainer.rest_of_epoch"
-# ### Exercise 3 · A trainer that goes on where it stopped
-# A run is interrupted after any step, also in the middle of an epoch. Resumed from its state, it must take the same steps as a
-# run that was never interrupted: the same batches, the same dropout, the same losses to the last bit.
+# ### Exercise 3 · A trainer that resumes where it stopped
+# A run may be interrupted after any step, also in the middle of an epoch. Resumed from its state, it must take the
+# same steps as a run that was never interrupted, with the same batches, the same dropout, and the same losses to the
+# last bit.
 #
-# This is what calls your method, and it is there:
+# The following method calls yours, and it is provided:
 #
 # ```python
 # def fit(self, steps):
@@ -478,33 +487,34 @@ def step(self, batches):
 #             raise ValueError("the loader gives no batches")
 # ```
 #
-# The order of the data is drawn when an epoch begins. So `self.began` keeps what `get_rng_state()` gave at that moment, and
-# `set_rng_state` goes back to it. Both are there.
+# The order of the data is drawn when an epoch begins. So `self.began` stores the result of `get_rng_state()` at that
+# moment, and `set_rng_state` restores it; both functions are defined in the file.
 
 
 # %% docstrings="training_trainer_resume"
 def state_dict():
-    """A copy of all that the next steps depend on, as a dict; later steps change nothing in it.
+    """A copy of everything that the next steps depend on, as a dict; later steps don't change it.
 
     Its entries are the state dicts of "model", "optimizer" and "scheduler", the attributes "losses", "seen"
-    and "began", and "random", the present state of the random numbers. `deepcopy` is there.
+    and "began", and "random", the current state of the random number generator. `deepcopy` is defined in the
+    file.
     """
 
 
 def load_state_dict():
-    """Go on from where `state_dict` was called. The dict may be used again: steps change nothing in it.
+    """Resumes from where `state_dict` was called. The dict can be used again, because steps don't change it.
 
-    An epoch that is running here is given up: `self.epoch` is None then, so that `fit` asks for the rest of the
-    saved one.
+    An epoch that is running here is abandoned: `self.epoch` becomes None, so that `fit` calls for the rest of
+    the saved one.
     """
 
 
 def rest_of_epoch():
-    """An iterator over the batches of `self.loader` that this epoch still has.
+    """An iterator over the batches of `self.loader` that remain in this epoch.
 
-    If none has been seen, a new epoch begins, and `self.began` is set. If `self.seen` is above 0, the epoch
-    was interrupted: begin again with the random numbers of `self.began`, take the batches that were seen, and go on
-    with the random numbers that there were when you were called.
+    If no batch has been seen, a new epoch begins, and `self.began` is set. If `self.seen` is above 0, the
+    epoch was interrupted: start it again with the random state `self.began`, skip the batches that were seen,
+    and continue with the random state at the time of the call.
     """
 
 
@@ -541,7 +551,7 @@ def rounded(run):
 seen, straight, shown = [], a_trainer(), {"rows": rows, "steps": total}
 straight.fit(total)
 order = list(seen)
-shown["losses in one go"] = rounded(straight)
+shown["losses without a stop"] = rounded(straight)
 for stop in (1, 2, 5):
     seen.clear()
     stopped = a_trainer()
@@ -551,7 +561,7 @@ for stop in (1, 2, 5):
     stopped.fit(total)
     shown[f"stopped after {stop}: what is saved"] = names
     shown[f"stopped after {stop}: unchanged by later steps"] = repr(state) == kept
-    shown[f"stopped after {stop}: losses if it goes on"] = rounded(stopped)
+    shown[f"stopped after {stop}: losses if it continues"] = rounded(stopped)
     resumed = a_trainer()
     resumed.fit(3)
     for attempt in ("first", "second"):
@@ -571,30 +581,32 @@ for begun in (0, 2):
     left = [len(each) for each in alone.rest_of_epoch()]
     again = alone.began
     left_again = [len(each) for each in alone.rest_of_epoch()] if begun else []
-    shown[f"{begun} seen: the epoch's beginning is the same, and so are its batches"] = (
+    shown[f"{begun} seen: the epoch's random state is the same, and so are its batches"] = (
         mytorch.equal(again, alone.began),
         left_again,
     )
     shown[f"{begun} seen: batches left, items"] = left, list(seen)
     shown[f"{begun} seen: next number"] = mytorch.rand(1)
-check.show(shown, rtol=1e-4, atol=2e-3, text="A run in one go, and runs that stopped after 1, 2 and 5 steps.")
+check.show(shown, rtol=1e-4, atol=2e-3, text="A run without a stop, and runs that stopped after 1, 2 and 5 steps.")
 
 # %% [markdown] hint="training_trainer_resume"
-# For each of model, optimizer, schedule and random numbers, ask what the next step takes from it. Then ask which of the values
-# that you put into the dict are the run's own objects.
+# For each of model, optimizer, schedule and random numbers, determine what the next step uses of it. Then check which
+# of the values in your dict are the run's own objects.
 
 # %% [markdown] hint="training_trainer_resume"
-# `deepcopy` the whole dict in `state_dict`, and again in `load_state_dict`: an optimizer uses the tensors that it is given.
-# In `rest_of_epoch`, the order of the data is drawn at `iter(self.loader)` and at the first `next`.
+# Call `deepcopy` on the whole dict in `state_dict`, and again in `load_state_dict`, because an optimizer uses the
+# tensors that it is given. In `rest_of_epoch`, the order of the data is drawn at `iter(self.loader)` and at the first
+# `next`.
 
 # %% [markdown] hint="training_trainer_resume"
-# `now = get_rng_state()`. If nothing was seen, `self.began = now`. Then `set_rng_state(self.began)`, `batches = iter(self.loader)`,
-# `next(batches)` for each one that was seen, and, only if there were any, `set_rng_state(now)`.
+# Let `now = get_rng_state()`, and if no batch was seen, set `self.began = now`. Then call
+# `set_rng_state(self.began)`, `batches = iter(self.loader)`, and `next(batches)` for each batch that was seen. Only
+# if there were any, finish with `set_rng_state(now)`.
 
 
 # %% mutant="training_trainer_resume"
 # Saves without copying
-# A state dict shares its tensors with the run. By the time you load it, it is the state of the last step.
+# A state dict shares its tensors with the run, so by the time you load it, it holds the state of the last step.
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
@@ -611,7 +623,8 @@ def load_state_dict(self, state_dict):
 
 # %% mutant="training_trainer_resume"
 # Loads without copying
-# The first resume works on the tensors of the dict itself. A second one from the same dict begins where the first one ended.
+# The first resumed run works on the dict's own tensors, so a second one from the same dict begins where the first one
+# ended.
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
@@ -627,7 +640,7 @@ def load_state_dict(self, state_dict):
 
 
 # %% mutant="training_trainer_resume"
-# Goes on with the epoch that was running
+# Continues the epoch that was running
 # The trainer that loads may be in an epoch of its own, with other batches. Set `self.epoch` to None.
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
@@ -645,7 +658,7 @@ def load_state_dict(self, state_dict):
 
 # %% mutant="training_trainer_resume"
 # Forgets the random numbers
-# The order of the next epoch and its dropout are drawn anew, so the losses are other ones.
+# The order of the next epoch and its dropout are drawn with another random state, so the losses differ.
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
@@ -660,16 +673,17 @@ def load_state_dict(self, state_dict):
 
 
 # %% mutant="training_trainer_resume"
-# Begins the epoch anew
-# What was seen in this epoch is seen again, in another order.
+# Starts the epoch again
+# The batches that were seen in this epoch are seen again, in another order.
 def rest_of_epoch(self):
     self.began, self.seen = get_rng_state(), 0
     return iter(self.loader)
 
 
 # %% mutant="training_trainer_resume"
-# Stays with the old random numbers
-# After the batches that were seen, the random numbers are those of the epoch's beginning: dropout repeats what it drew then.
+# Stays with the old random state
+# After the batches that were seen, the random state is still that of the epoch's beginning, so dropout repeats what
+# it drew there.
 def rest_of_epoch(self):
     self.began = self.began if self.seen else get_rng_state()
     set_rng_state(self.began)
@@ -681,7 +695,8 @@ def rest_of_epoch(self):
 
 # %% mutant="training_trainer_resume"
 # Skips batches of another order
-# The batches that are left out are those of a new order. So some items come twice in this epoch, and others don't come at all.
+# The batches that are skipped are those of a new order. So some items come twice in this epoch, and others don't come
+# at all.
 def rest_of_epoch(self):
     if not self.seen:
         self.began = get_rng_state()
@@ -693,10 +708,10 @@ def rest_of_epoch(self):
 
 # %% [markdown] exercise="optim_decay_groups" kind="build" points=2
 # ### Exercise 4 · Which parameters decay?
-# Weight decay is for matrices. Biases and the weights of norms are usually left alone. Write the function that prepares a
-# model for AdamW: it returns two groups, first the parameters that decay (two dimensions or more), then the others, each
-# with its `weight_decay`. Parameters keep their order in the model. Frozen ones (`requires_grad=False`) are left out, and
-# a matrix that two layers share is listed once.
+# Weight decay is meant for matrices, while biases and the weights of norms are usually excluded. Write the function
+# that prepares a model for AdamW. It returns two groups, each with its `weight_decay`: first the parameters that
+# decay (those with two dimensions or more), then the others. Parameters keep their order in the model. Frozen ones
+# (`requires_grad=False`) are excluded, and a matrix that two layers share is listed once.
 
 
 # %% solution="optim_decay_groups"
@@ -750,23 +765,24 @@ check.show(
         "a shared weight after a step with a gradient of 0, over before": ratio,
         "scale, after such a step": model.scale,
     },
-    text="The names of the parameters in both groups. The shared matrix has the name head.weight here.",
+    text="The names of the parameters in both groups. The shared matrix is called head.weight here.",
 )
 
 # %% [markdown] hint="optim_decay_groups"
-# `model.parameters()` gives each parameter once, in the order of the model, also one that is shared.
+# `model.parameters()` yields each parameter once and in the order of the model, even a parameter that is shared.
 
 # %% [markdown] hint="optim_decay_groups"
-# Names don't help: the weight of a norm is called `weight`, too. Ask for `parameter.dim()`.
+# Names don't help, because the weight of a norm is called `weight` as well. Use `parameter.dim()`.
 
 # %% [markdown] hint="optim_decay_groups"
-# Filter by `requires_grad` first. Then two list comprehensions, `dim() >= 2` and `dim() < 2`, in two dicts with `"params"`
-# and `"weight_decay"`.
+# First filter by `requires_grad`, and then use two list comprehensions, with `dim() >= 2` and `dim() < 2`, in two
+# dicts with `"params"` and `"weight_decay"`.
 
 
 # %% mutant="optim_decay_groups"
-# Goes by name
-# A norm's scale is called weight too, and a Parameter of a module's own is neither: the number of dimensions decides.
+# Decides by the name
+# A norm's scale is called weight too, and a module's own Parameter may have any name. The number of dimensions
+# decides.
 def decay_groups(model, weight_decay):
     trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
     return [
@@ -776,9 +792,9 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Goes by the word bias
-# A norm's scale has one dimension, and it isn't called bias; neither is a Parameter of a module's own. The number of
-# dimensions decides, not the name.
+# Decides by the word bias
+# A norm's scale has one dimension but isn't called bias, and a module's own Parameter needn't be either. The number
+# of dimensions decides, not the name.
 def decay_groups(model, weight_decay):
     trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
     return [
@@ -788,9 +804,9 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Goes by the words bias and norm
-# Names are up to whoever writes the model: `scale` has one dimension too, and is called neither bias nor norm. The number
-# of dimensions decides.
+# Decides by the words bias and norm
+# Names are up to the author of the model: `scale` has one dimension too, but its name contains neither bias nor norm.
+# The number of dimensions decides.
 def decay_groups(model, weight_decay):
     trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
     alone = [each for name, each in trained if "bias" in name or "norm" in name]
@@ -801,9 +817,9 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Goes by the words weight and norm
-# A norm may be called `ln`, and a matrix of a module's own may be called anything. The number of dimensions decides, not
-# the name.
+# Decides by the words weight and norm
+# A norm may be called `ln`, and a module's own matrix may have any name. The number of dimensions decides, not the
+# name.
 def decay_groups(model, weight_decay):
     trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
     chosen = [name for name in trained if name.endswith("weight") and "norm" not in name]
@@ -814,9 +830,9 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Goes by the kind of layer
-# Only the matrices of `Linear` and `Embedding` decay here. Other layers have matrices as well, such as `Bilinear`: the
-# number of dimensions decides.
+# Decides by the type of layer
+# Here only the matrices of `Linear` and `Embedding` decay. Other layers, such as `Bilinear`, have matrices as well,
+# so the number of dimensions decides.
 def decay_groups(model, weight_decay):
     layers = [layer for layer in model.modules() if isinstance(layer, (nn.Linear, nn.Embedding))]
     decaying = {id(layer.weight) for layer in layers}
@@ -828,8 +844,9 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Takes the frozen ones along
-# A frozen parameter has no business in an optimizer: should it have a .grad from earlier, it would move.
+# Includes the frozen parameters
+# A frozen parameter doesn't belong in an optimizer. If it still had a .grad from earlier, the optimizer would move
+# it.
 def decay_groups(model, weight_decay):
     return [
         {"params": [each for each in model.parameters() if each.dim() >= 2], "weight_decay": weight_decay},
@@ -838,16 +855,16 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
-# Leaves the small ones out
-# What doesn't decay still has to be trained: without a second group it would keep its first values.
+# Drops the parameters that don't decay
+# A parameter that doesn't decay still has to be trained. Without a second group it would keep its initial values.
 def decay_groups(model, weight_decay):
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     return [{"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay}]
 
 
 # %% mutant="optim_decay_groups"
-# No decay stated for the second group
-# A group that doesn't state its weight decay has the optimizer's default, which is 0.01 for AdamW, not 0.
+# No decay given for the second group
+# A group without its own weight decay gets the optimizer's default, which is 0.01 for AdamW, not 0.
 def decay_groups(model, weight_decay):
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
@@ -859,15 +876,17 @@ def decay_groups(model, weight_decay):
 
 
 # %% [markdown] exercise="training_confusion_matrix" kind="build" points=2
-# ### Exercise 5 · What the confusion matrix says
-# Write `report(confusion)`. Entry `[i, j]` of the int64 matrix counts the samples of class `i` that were taken for class
-# `j`. Return four things:
+# ### Exercise 5 · Precision and recall from the confusion matrix
+# Write `report(confusion)`. Element `[i, j]` of the int64 matrix counts the samples of class `i` that were classified
+# as class `j`. Return four results:
 #
-# - `precision` and `recall`, float32 tensors with one number for each class;
-# - `f1`, the same for their harmonic mean $\frac{2 p r}{p + r}$;
+# - `precision` and `recall`, float32 tensors with one value for each class;
+# - `f1`, a tensor of the same kind with their harmonic mean $\frac{2 p r}{p + r}$;
 # - `macro`, a Python float: the mean of `f1` over the classes that occur, that is, whose row isn't empty.
+#   (scikit-learn's default also includes classes that were only predicted.)
 #
-# Where a number would be 0 / 0, it counts as 0. For `[[3, 1], [0, 4]]` precision is `[1.0, 0.8]` and recall `[0.75, 1.0]`.
+# A value that would be 0 / 0 counts as 0. For `[[3, 1], [0, 4]]` the precision is `[1.0, 0.8]` and the recall is
+# `[0.75, 1.0]`.
 
 
 # %% solution="training_confusion_matrix"
@@ -887,32 +906,32 @@ generator = check.rng()
 counts = generator.integers(0, 6, size=(6, 6))
 counts[np.arange(5), np.arange(5)] += 5
 counts[:, 2] = 0  # never predicted
-counts[[0, 3, 3], [3, 0, 3]] = 4, 4, 1  # class 3 is mostly taken for 0, and 0 often for 3
-counts[4, :] = 0  # doesn't occur
-counts[5, :] = counts[:, 5] = 0  # neither
+counts[[0, 3, 3], [3, 0, 3]] = 4, 4, 1  # class 3 is mostly mistaken for 0, and 0 often for 3
+counts[4, :] = 0  # doesn't occur, but is predicted
+counts[5, :] = counts[:, 5] = 0  # neither occurs nor is predicted
 confusion = torch.tensor(counts)
 precision, recall, f1, macro = report(confusion)
 check.show(
     {"confusion": confusion, "precision": precision, "recall": recall, "f1": f1, "macro": macro},
     rtol=1e-5,
-    text="Class 2 was never predicted, class 4 doesn't occur, class 5 neither.",
+    text="Class 2 was never predicted, class 4 doesn't occur, and class 5 neither occurs nor was predicted.",
 )
 
 # %% [markdown] hint="training_confusion_matrix"
-# How many samples of class `i` are there, and how many were called `i`? Which sums of the matrix are these?
+# Which sums of the matrix count the samples of class `i`, and which the samples that were classified as `i`?
 
 # %% [markdown] hint="training_confusion_matrix"
-# Row sums, `confusion.sum(1)`, belong to recall, column sums to precision. Where a sum is 0, the diagonal is 0 too: what
-# may you put in place of the sum?
+# The row sums, `confusion.sum(1)`, belong to recall, and the column sums to precision. Where a sum is 0, the diagonal
+# is 0 as well, so by what may you replace the sum?
 
 # %% [markdown] hint="training_confusion_matrix"
-# `.clamp(min=1)` makes 0 / 0 into 0 / 1. For f1 use `torch.where(total > 0, ..., 0.0)`. The classes that occur are
-# `confusion.sum(1) > 0`.
+# `.clamp(min=1)` turns 0 / 0 into 0 / 1, and for f1 you can use `torch.where(total > 0, ..., 0.0)`. The classes that
+# occur are `confusion.sum(1) > 0`.
 
 
 # %% mutant="training_confusion_matrix"
-# A floor of 1 under p + r
-# Counts are 0 or at least 1, but precision plus recall may be anything from 0 to 2.
+# Clamps p + r at 1
+# Counts are 0 or at least 1, but precision plus recall may be any value from 0 to 2.
 def report(confusion):
     hits = confusion.diagonal().float()
     precision = hits / confusion.sum(0).clamp(min=1)
@@ -923,7 +942,8 @@ def report(confusion):
 
 # %% mutant="training_confusion_matrix"
 # Precision and recall exchanged
-# Rows are the truth here: the diagonal over row sums is recall, over column sums it is precision.
+# The rows are the true classes, so the diagonal over the row sums is recall, and over the column sums it is
+# precision.
 def report(confusion):
     right = confusion.diagonal()
     precision, recall = right / confusion.sum(1).clamp(min=1), right / confusion.sum(0).clamp(min=1)
@@ -934,7 +954,7 @@ def report(confusion):
 
 # %% mutant="training_confusion_matrix"
 # Divides 0 by 0
-# An empty row or column gives nan, and one nan makes the mean nan. It has to count as 0.
+# An empty row or column gives nan, and a single nan makes the mean nan. It has to count as 0.
 def report(confusion):
     right = confusion.diagonal()
     precision, recall = right / confusion.sum(0), right / confusion.sum(1)
@@ -944,7 +964,7 @@ def report(confusion):
 
 # %% mutant="training_confusion_matrix"
 # Averages over classes that don't occur
-# The macro mean is over the classes whose row isn't empty. You divide by all of them.
+# The macro mean is over the classes whose row isn't empty, whereas you divide by the number of all classes.
 def report(confusion):
     right = confusion.diagonal()
     precision, recall = right / confusion.sum(0).clamp(min=1), right / confusion.sum(1).clamp(min=1)
@@ -955,7 +975,7 @@ def report(confusion):
 
 # %% mutant="training_confusion_matrix"
 # The arithmetic mean
-# f1 is the harmonic mean of precision and recall, 2pr / (p + r): it is small as soon as one of them is.
+# f1 is the harmonic mean of precision and recall, 2pr / (p + r), which is small as soon as one of the two is.
 def report(confusion):
     right = confusion.diagonal()
     precision, recall = right / confusion.sum(0).clamp(min=1), right / confusion.sum(1).clamp(min=1)
@@ -964,21 +984,22 @@ def report(confusion):
 
 
 # %% [markdown] exercise="training_repair_loop" kind="repair" points=3
-# ### Exercise 6 · It runs, and it is wrong four times
-# `fit` trains for some epochs. It returns a pair for each: the mean of the batch losses (all batches have one size), and the
-# validation loss. A colleague reports:
+# ### Exercise 6 · A loop with four faults
+# `fit` trains for some epochs and returns a pair for each: the mean of the batch losses (all batches have the same
+# size), and the validation loss. A colleague reports:
 #
-# - The loss jumps about, more from step to step, although the learning rate is small.
+# - The loss fluctuates more and more from step to step, although the learning rate is small.
 # - After the first epoch the network trains as if it had no dropout.
-# - Memory grows with each batch, and by a large piece in each validation.
-# - `json.dumps(history)` raises: "Object of type Tensor is not JSON serializable".
+# - Memory grows with each batch, and by a large amount in each validation.
+# - `json.dumps(history)` raises "Object of type Tensor is not JSON serializable".
 #
-# Repair all of it. The check's network notes at each forward pass which mode it is in and whether a graph is recorded.
+# Fix all four faults. The check's network records at each forward pass which mode it is in and whether a graph is
+# being recorded.
 
 
 # %% setup=true
 class Watch(nn.Module):
-    """Passes its input on, and notes the mode and whether a graph is recorded."""
+    """Returns its input, and records the mode and whether a graph is being recorded."""
 
     def __init__(self):
         super().__init__()
@@ -1039,28 +1060,29 @@ check.show(
         "validation loss": [pair[1] for pair in history],
         "bias of the last layer": model[4].bias,
         "forward passes": watch.seen,
-        "holds the graphs of several batches": graphs.most > 1,
+        "keeps the graphs of several batches": graphs.most > 1,
     },
     rtol=1e-4,
     atol=1e-5,
 )
 
 # %% [markdown] hint="training_repair_loop"
-# Read the list of forward passes that the check shows: three batches and one validation an epoch. What should each entry
-# say?
+# Read the list of forward passes that the check shows, which has three batches and one validation an epoch, and
+# decide what each entry should say.
 
 # %% [markdown] hint="training_repair_loop"
-# `model.eval()` lasts until somebody calls `model.train()`. What must happen to gradients before each `backward`? What
-# does `total += loss` keep alive?
+# `model.eval()` stays in effect until `model.train()` is called. What must happen to the gradients before each
+# `backward`, and what does `total += loss` keep alive?
 
 # %% [markdown] hint="training_repair_loop"
-# `model.train()` at the start of each epoch, `optimizer.zero_grad()` for each batch, `total += loss.item()`, and
-# validation under `torch.no_grad()` with `.item()` at the end.
+# You need `model.train()` at the start of each epoch, `optimizer.zero_grad()` for each batch, `total += loss.item()`,
+# and a validation under `torch.no_grad()` with `.item()` at the end.
 
 
 # %% mutant="training_repair_loop"
 # A number at the end
-# One fault is left: until the end of the epoch, the sum is a tensor that holds the graph of each batch. Add `loss.item()`.
+# One fault remains: until the end of the epoch, the sum is a tensor that holds the graph of each batch. Add
+# `loss.item()`.
 def fit(model, batches, validation, optimizer, epochs):
     history = []
     for _ in range(epochs):
@@ -1080,8 +1102,8 @@ def fit(model, batches, validation, optimizer, epochs):
 
 
 # %% mutant="training_repair_loop"
-# Gradients still pile up
-# One fault is left: nothing clears the gradients, so each step follows the sum of all batches so far.
+# Gradients still accumulate
+# One fault remains: nothing clears the gradients, so each step follows the sum of all batches so far.
 def fit(model, batches, validation, optimizer, epochs):
     history = []
     for _ in range(epochs):
@@ -1101,8 +1123,8 @@ def fit(model, batches, validation, optimizer, epochs):
 
 # %% mutant="training_repair_loop"
 # Still in eval mode
-# One fault is left: after the first validation the model stays in eval mode, because `model.train()` is called once and
-# not in each epoch.
+# One fault remains: after the first validation the model stays in eval mode, because `model.train()` is called once
+# instead of in each epoch.
 def fit(model, batches, validation, optimizer, epochs):
     history = []
     model.train()
@@ -1123,7 +1145,8 @@ def fit(model, batches, validation, optimizer, epochs):
 
 # %% mutant="training_repair_loop"
 # Still keeps graphs
-# One fault is left: the training losses are summed as tensors, and each keeps the graph of its batch alive. Add `loss.item()`.
+# One fault remains: the training losses are summed as tensors, which JSON can't serialize and which keep the graph of
+# each batch unless they are detached. Add `loss.item()`.
 def fit(model, batches, validation, optimizer, epochs):
     history = []
     for _ in range(epochs):
@@ -1143,8 +1166,8 @@ def fit(model, batches, validation, optimizer, epochs):
 
 
 # %% mutant="training_repair_loop"
-# Believes that eval mode records nothing
-# One fault is left: `eval()` doesn't stop the recording. Validation builds a graph that nobody will use. Wrap it in
+# Assumes that eval mode records nothing
+# One fault remains: `eval()` doesn't stop the recording, so validation builds a graph that is never used. Wrap it in
 # `torch.no_grad()`.
 def fit(model, batches, validation, optimizer, epochs):
     history = []
@@ -1165,14 +1188,14 @@ def fit(model, batches, validation, optimizer, epochs):
 
 # %% [markdown] exercise="training_early_stopping" kind="build" points=3
 # ### Exercise 7 · Early stopping
-# Write the class that ends training when the validation loss hasn't improved for a while.
+# Write the class that stops training once the validation loss hasn't improved for a while.
 #
-# - `EarlyStopping(patience, min_delta=0.0)`
-# - `stop(loss, model)` is called after each epoch. The loss has **improved** if it is below the best so far by more
-#   than `min_delta`. The first loss counts as improved. If it has improved, it becomes the attribute `best_loss`, and the
-#   model's parameters and buffers are remembered as they are now. `stop` returns whether `patience` epochs *in a row*
-#   haven't improved.
-# - `restore(model)` gives the model the remembered parameters and buffers.
+# - `EarlyStopping(patience, min_delta=0.0)` is the constructor, which stores the two settings.
+# - `stop(loss, model)` is called after each epoch with the validation loss and the model. The loss has **improved**
+#   if it is below the best so far by more than `min_delta`, and the first loss always counts as improved. An improved
+#   loss becomes the attribute `best_loss`, and the current values of the model's parameters and buffers are stored.
+#   `stop` returns whether `patience` epochs *in a row* haven't improved.
+# - `restore(model)` loads the stored parameters and buffers into the model.
 
 
 # %% solution="training_early_stopping"
@@ -1201,10 +1224,10 @@ generator = check.rng()
 patience, min_delta = int(generator.integers(3, 6)), 0.05
 falling = 5 - np.cumsum(generator.uniform(0.1, 0.3, size=4))
 low = float(falling[-1])
-worse = low + generator.uniform(0.1, 0.5, size=patience - 1)  # one fewer than it takes
+worse = low + generator.uniform(0.1, 0.5, size=patience - 1)  # one epoch fewer than stops training
 better = low - 0.2
 flat = better - generator.uniform(0.005, 0.045, size=patience + 2)  # lower, but by less than min_delta
-flat[1::2] += 0.4  # so that some are far below the epoch before, and still no better than the best
+flat[1::2] += 0.4  # so that some are far below the preceding epoch, but no better than the best
 losses = [round(float(loss), 4) for loss in (*falling, *worse, better, *flat)]
 model = nn.BatchNorm1d(1)
 stopping = EarlyStopping(patience, min_delta)
@@ -1238,20 +1261,23 @@ check.show(
 )
 
 # %% [markdown] hint="training_early_stopping"
-# You need the two settings, the best loss, and how many epochs in a row were no better. What sets the last one back?
+# You need the two settings, the best loss, and how many epochs in a row haven't improved. Think about when this count
+# is reset.
 
 # %% [markdown] hint="training_early_stopping"
-# Start with `best_loss = math.inf`. If `loss < self.best_loss - self.min_delta`: new best, count 0, remember the state.
-# Otherwise count one more. What is inside a `state_dict`: values, or the parameters' own memory?
+# Start with `best_loss = math.inf`. If `loss < self.best_loss - self.min_delta`, there is a new best loss, the count
+# is 0, and the state is stored; otherwise increment the count. Does a `state_dict` contain copies of the values, or
+# the parameters' own memory?
 
 # %% [markdown] hint="training_early_stopping"
-# `self.state = copy.deepcopy(model.state_dict())`; `return self.waited >= self.patience`; `restore` is
+# Store `self.state = copy.deepcopy(model.state_dict())`, and `return self.waited >= self.patience`. `restore` is
 # `model.load_state_dict(self.state)`.
 
 
 # %% mutant="training_early_stopping"
-# Hands out what it remembers
-# After `restore` the model and the memory are one: whatever changes the model changes what you remember. Copy the values.
+# Hands out the stored tensors
+# After `restore` the model and the stored state share memory, so whatever changes the model also changes the stored
+# state. Copy the values.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1271,8 +1297,8 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
-# A large number for infinity
-# The first loss counts as improved, however large it is: begin with `math.inf`.
+# A large number instead of infinity
+# The first loss counts as improved, however large it is, so begin with `math.inf`.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1291,9 +1317,9 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
-# Keeps the state without copying
-# A state_dict shares memory with the parameters, so what you kept was trained on: `restore` gives back the last weights,
-# not the best. Copy it.
+# Stores the state without copying
+# A state_dict shares memory with the parameters, so training went on changing the stored state: `restore` gives back
+# the last weights, not the best. Copy it.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1312,8 +1338,8 @@ class EarlyStopping:
 
 # %% mutant="training_early_stopping"
 # Forgets the buffers
-# You remember the parameters alone. The running mean of a batch norm is a buffer, and it changes in training too: remember
-# the whole state_dict.
+# Only the parameters are stored. The running mean of a batch norm is a buffer, which training changes as well, so
+# store the whole state_dict.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1332,8 +1358,8 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
-# Never starts counting anew
-# You count all epochs without improvement. An improvement in between sets the count back to zero.
+# Never resets the count
+# You count all epochs without improvement, but an improvement in between resets the count to zero.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1352,7 +1378,7 @@ class EarlyStopping:
 
 # %% mutant="training_early_stopping"
 # Waits one epoch too long
-# With patience 3 the third epoch in a row without improvement is the last: compare with >=, not with >.
+# With patience 3 the third epoch in a row without improvement is the last one, so compare with >=, not with >.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1371,8 +1397,8 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
-# Any improvement will do
-# You ignore `min_delta`: a loss that is lower by less than that hasn't improved.
+# Ignores min_delta
+# A loss that is lower by less than `min_delta` hasn't improved.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.best_loss, self.waited, self.state = patience, math.inf, 0, None
@@ -1390,8 +1416,9 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
-# Compares with the epoch before
-# A loss that goes up and down is often lower than the one before it, and still no better than the best so far. Compare with the best.
+# Compares with the preceding epoch
+# A loss that fluctuates is often lower than the preceding one without being better than the best so far. Compare with
+# the best.
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
@@ -1411,16 +1438,16 @@ class EarlyStopping:
 
 # %% [markdown] exercise="training_divergence" kind="measure" points=2
 # ### Exercise 8 · Where does training break?
-# `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD. It returns the 26
-# losses, from before the first step to after the last. Here training **diverges** if the last loss isn't below the first
-# one, or isn't a number.
+# `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD. It returns
+# the 26 losses, from before the first step to after the last. In this exercise, training **diverges** if the last
+# loss isn't below the first one, or is nan.
 #
-# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for four
-# problems on the same 100 images. The second differs from the first in momentum alone, the third in brightness alone
-# (pixels three times as bright), the fourth in both. What does each factor do to your numbers? This loss is a parabola in
-# the weights. Its curvature would grow with the square of the brightness if there were no bias, and momentum $\mu$ multiplies
-# the limit by $1 + \mu$.
-# Two more `train` aren't networks: one's last loss is `nan` from some rate on, the other's is its first at the highest rate.
+# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check uses four
+# problems on the same 100 images. The second differs from the first in momentum only, the third in brightness only
+# (its pixels are three times as bright), and the fourth in both. What effect does each factor have on your results?
+# This loss is a parabola in the weights, whose curvature would grow with the square of the brightness if there were
+# no bias, and momentum $\mu$ multiplies the limit by $1 + \mu$. Two further `train` functions aren't networks: the
+# last loss of one is `nan` from some rate on, and at the highest rate the other's equals its first loss.
 
 
 # %% setup=true
@@ -1467,26 +1494,26 @@ for brightness in (1, 3):
 limit = int(generator.integers(-10, 3))
 values["nan from some rate on"] = smallest_diverging_exponent(lambda lr: [1.0, math.nan if lr >= 2.0**limit else 0.5])
 swings, grows = 2.0**limit, 2.0 ** (limit + 2)
-values["swings from that rate on, grows from four times that rate on"] = smallest_diverging_exponent(
+values["oscillates from that rate on, grows from four times that rate on"] = smallest_diverging_exponent(
     lambda lr: [1.0, 2.0] if lr >= grows else [1.0, 1.5, 0.4, 0.6] if lr >= swings else [1.0, 0.5]
 )
-values["stands still at 16, learns below"] = smallest_diverging_exponent(lambda lr: [1.0, 1.0 if lr == 16 else 0.5])
-check.show(values, text="The learning rate is 2 to the power of these.", secret=True)
+values["stays constant at 16, falls below"] = smallest_diverging_exponent(lambda lr: [1.0, 1.0 if lr == 16 else 0.5])
+check.show(values, text="The learning rate is 2 to the power of these exponents.", secret=True)
 
 # %% [markdown] hint="training_divergence"
-# Call `train(2.0**-12)` and look at the first and last loss. Then double the rate, and so on.
+# Call `train(2.0**-12)` and compare the first and the last loss, then double the rate and repeat.
 
 # %% [markdown] hint="training_divergence"
-# Compare the *last* loss with the *first*. With momentum the loss goes up and down on the way. That isn't divergence.
+# Compare the *last* loss with the *first*. With momentum the loss oscillates on the way, which isn't divergence.
 
 # %% [markdown] hint="training_divergence"
-# A loop over `range(-12, 5)` that returns `k` as soon as `not losses[-1] < losses[0]`. Why `not … <` and not `>=`?
-# Because `<` and `>=` with nan are both false.
+# Use a loop over `range(-12, 5)` that returns `k` as soon as `not losses[-1] < losses[0]`. The form `not … <` matters
+# because both `<` and `>=` are false for nan.
 
 
 # %% mutant="training_divergence"
 # Takes a standstill for progress
-# A loss that is where it began isn't below the first one.
+# A last loss that equals the first isn't below it.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1505,8 +1532,8 @@ def smallest_diverging_exponent(train):
 
 
 # %% mutant="training_divergence"
-# Reports the last that works
-# That is the largest rate that doesn't diverge. The question is for the first that does.
+# Returns the last rate that works
+# That is the largest rate that doesn't diverge, whereas the question is for the smallest one that does.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1516,8 +1543,7 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Waits for nan
-# In twenty-five steps a diverging loss may grow a million times and still be a finite number. Compare it with the first
-# loss.
+# In twenty-five steps a diverging loss may grow a million times and still be finite. Compare it with the first loss.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         if not math.isfinite(train(2.0**k)[-1]):
@@ -1525,9 +1551,8 @@ def smallest_diverging_exponent(train):
 
 
 # %% mutant="training_divergence"
-# Doesn't see nan
-# `nan >= losses[0]` is false, and so is `nan < losses[0]`. Ask whether the last loss is *not below* the
-# first.
+# Overlooks nan
+# `nan >= losses[0]` is false, and so is `nan < losses[0]`. Test whether the last loss is *not below* the first.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1537,7 +1562,8 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Compares the last two losses
-# With momentum the loss swings, so the last step may go up in a run that converges. Compare the last loss with the *first*.
+# With momentum the loss oscillates, so the last step may increase it in a run that converges. Compare the last loss
+# with the *first*.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1547,7 +1573,7 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Looks at the largest loss
-# A loss may rise above the first one on its way and come down again. Only the last one counts.
+# A loss may rise above the first one on its way and fall again. Only the last one counts.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1557,7 +1583,8 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Searches from above
-# From 4 downwards, the first rate that works is the largest that works. The smallest that diverges is one above it.
+# Going down from 4, the first rate that works is the largest that works. The smallest one that diverges is one above
+# it.
 def smallest_diverging_exponent(train):
     for k in range(4, -13, -1):
         losses = train(2.0**k)
@@ -1567,7 +1594,7 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Returns the rate
-# The question is for the exponent `k`; this is the rate, 2 to the power of it.
+# The question is for the exponent `k`, whereas this is the rate, 2 to the power of k.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
@@ -1577,7 +1604,8 @@ def smallest_diverging_exponent(train):
 
 # %% mutant="training_divergence"
 # Stops at the first rise
-# With momentum the loss rises now and then, and training may still get there. Compare the last loss with the first.
+# With momentum the loss increases now and then, although training still converges. Compare the last loss with the
+# first.
 def smallest_diverging_exponent(train):
     for k in range(-12, 5):
         losses = train(2.0**k)
