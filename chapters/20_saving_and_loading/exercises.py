@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Saving and loading
-# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: once you have solved them, it reads and
-# writes PyTorch's files. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
-# anything else in the cell.
+# There are seven exercises with 18 points, which take about 80 minutes. Three of them add to your library, and once
+# you have solved them, it reads and writes PyTorch's files. These three run inside files of `mytorch`, where all
+# names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -27,7 +27,8 @@ from minitorch import nn
 
 # %% [markdown] exercise="saving_predict_bytes" kind="predict" points=1
 # ### Exercise 1 · How many bytes?
-# Each line is saved into a file of its own. How many bytes of numbers does each file hold, headers and the pickle aside?
+# Each line is saved into a file of its own. How many bytes of tensor data does each file contain, not counting
+# headers and the pickle?
 #
 # ```python
 # x = torch.zeros(1000)                                    # float32
@@ -51,77 +52,79 @@ answers = [int(each) for each in prediction] + [0] * 5
 check.show(dict(zip(names, answers, strict=False)), secret=True)
 
 # %% [markdown] hint="saving_predict_bytes"
-# A file holds storages, not tensors. Which of these tensors have a storage of their own?
+# Since a file contains storages, not tensors, the question is which of these tensors have a storage of their own.
 
 # %% [markdown] hint="saving_predict_bytes"
-# `clone()` and `half()` make new storages, as large as the new tensor. Slices and reshapes of `x` don't.
+# `clone()` and `half()` create new storages, which are as large as the new tensor. Slices and reshapes of `x` don't.
 
 # %% [markdown] hint="saving_predict_bytes"
-# A float32 takes 4 bytes and a float16 takes 2. The whole storage of `x` is 4,000 bytes, and each storage is saved once.
+# A float32 takes 4 bytes, and a float16 takes 2. The whole storage of `x` has 4,000 bytes, and each storage is saved
+# once.
 
 # %% mutant="saving_predict_bytes"
-# A slice saves itself
-# A slice is a view, and its whole storage is saved: all 1,000 numbers.
+# A slice saves only itself
+# A slice is a view, and its whole storage is saved: all 1,000 elements.
 prediction = [4000, 40, 8000, 6040, 1040]
 
 # %% mutant="saving_predict_bytes"
-# Each view by itself
-# Views of one storage refer to one record: it is in the file once.
+# Saves each view separately
+# Views of one storage refer to the same record, which is in the file only once.
 prediction = [4000, 4000, 8000, 12000, 1040]
 
 # %% mutant="saving_predict_bytes"
 # A clone shares
-# A clone has memory of its own, so there are two storages.
+# A clone has its own memory, so there are two storages.
 prediction = [4000, 4000, 4000, 4000, 1040]
 
 # %% mutant="saving_predict_bytes"
-# Copies take their storage along
-# The copies' storages are as large as the copies: 10 numbers of 4 bytes, 500 of 2.
+# Copies keep the whole storage
+# The copies' storages are as large as the copies: 10 elements of 4 bytes, and 500 of 2.
 prediction = [4000, 4000, 8000, 4000, 6000]
 
 # %% mutant="saving_predict_bytes"
-# Numbers, not bytes
-# A float32 takes 4 bytes, a float16 takes 2.
+# Elements, not bytes
+# A float32 takes 4 bytes, and a float16 takes 2.
 prediction = [1000, 1000, 2000, 1000, 510]
 
 # %% mutant="saving_predict_bytes"
 # Half has four bytes
-# `half()` makes float16: 2 bytes for each number.
+# `half()` makes float16, which takes 2 bytes for each element.
 prediction = [4000, 4000, 8000, 4000, 2040]
 
 # %% [markdown] exercise="saving_unpickle" kind="core" points=4 part="mytorch.pickling:unpickle"
 # ### Exercise 2 · The pickle machine
-# Write the machine that runs the programs of `torch.save`. It knows 31 operations; three tables of the file do the reading
-# for half of them. An operation is one byte, and `pickle` has a constant for each: `pickle.MARK` is `b"("`.
+# Write the stack machine that runs the pickle programs of `torch.save`. It knows 31 operations (opcodes), and three
+# tables in the file do the reading for half of them. An opcode is one byte, and `pickle` has a constant for each:
+# `pickle.MARK` is `b"("`.
 #
-# | operation | what it does |
+# | operation | effect |
 # |---|---|
-# | those in `PUSHED` | push `PUSHED[code](file)`, which also reads what belongs to the operation |
-# | `PROTO` | read one byte and forget it |
-# | `MARK` | remember how high the stack is |
-# | `TUPLE1`, `TUPLE2`, `TUPLE3` | replace the last 1, 2 or 3 values by a tuple |
-# | `TUPLE` | the same with all values above the last mark, which is gone then |
-# | `APPEND`, `APPENDS` | take the last value, or those above the mark, and put them at the end of the list below |
-# | `SETITEM`, `SETITEMS` | the same with key, value, key, value and the dict below |
-# | those in `PUT`, `GET` | note the value on top under the number `PUT[code](file)`, or push the one noted under it |
+# | those in `PUSHED` | push `PUSHED[code](file)`, which also reads the operation's argument |
+# | `PROTO` | read one byte and ignore it |
+# | `MARK` | remember the height of the stack |
+# | `TUPLE1`, `TUPLE2`, `TUPLE3` | replace the last 1, 2 or 3 values by a tuple of them |
+# | `TUPLE` | do the same with all values above the last mark, and remove the mark |
+# | `APPEND`, `APPENDS` | take the last value, or those above the mark, and append them to the list below |
+# | `SETITEM`, `SETITEMS` | do the same with key, value, key, value and the dict below |
+# | those in `PUT`, `GET` | store the top value in the memo under `PUT[code](file)`, or push the value that `GET[code](file)` names |
 # | `GLOBAL` | read two lines, a module and a name, and push `find("module.name")` |
-# | `REDUCE` | take a function and a tuple of arguments, push the result |
+# | `REDUCE` | take a function and a tuple of arguments, and push the result of the call |
 # | `BUILD` | take a dict, and make its entries attributes of the value below, if that is an `OrderedDict` |
-# | `BINPERSID` | take a reference, push `load_storage(reference)` |
-# | `STOP` | the value on top is the result |
+# | `BINPERSID` | take a reference, and push `load_storage(reference)` |
+# | `STOP` | end; the top value is the result |
 
 
 # %% docstrings="saving_unpickle"
 def unpickle():
-    """Run a program of protocol 2; the value that it builds.
+    """Runs a program of protocol 2 and returns the value that it builds.
 
-    `find` is asked for each name, as "collections.OrderedDict", and `load_storage` for each reference. An object that was
-    noted in the memo is the same object when it is used again.
+    `find` is called for each name, such as "collections.OrderedDict", and `load_storage` for each reference. An object
+    that was stored in the memo is the same object when it is used again.
 
     Raises:
-        UnpicklingError: `failed("Unsupported operand 99")` makes it, with the number of the first operation
-            that isn't in the table; also for BUILD of anything but an OrderedDict.
-        EOFError: "the program ends before it stops".
+            UnpicklingError: `failed("Unsupported operand 99")` makes it, with the number of the first opcode that
+        isn't in the table; also for BUILD of anything other than an OrderedDict. EOFError: "the program ends before it
+        stops".
     """
 
 
@@ -133,12 +136,12 @@ letter = words[0]
 
 
 def text(found):
-    """The printed form, without addresses: those are others each time."""
+    """The printed form without addresses, which differ each time."""
     return re.sub(r" at 0x\w+", "", repr(found))
 
 
 def outcome(program, show=text):
-    """What a program builds, as text, or the error; then the names that it asked for."""
+    """The text of what a program builds, or the error, and the names that it looked up."""
     names = []
 
     def find(path):
@@ -149,7 +152,7 @@ def outcome(program, show=text):
         return show(mytorch.pickling.unpickle(program, find, lambda reference: f"storage {reference}")), names
     except (pickle.UnpicklingError, EOFError) as error:
         return error
-    except Exception as error:  # shown for this program alone
+    except Exception as error:  # shown for this program only
         return text(error)
 
 
@@ -171,7 +174,7 @@ shared = numbers[:2]
 one_entry, two_entries = {letter: numbers[0]}, {1: numbers[1], 2: numbers[2]}
 values = {
     "numbers": numbers,
-    "numbers and words": outcome(pickle.dumps([*numbers, 0.5, True, False, None, *words], 2)),
+    "numbers and strings": outcome(pickle.dumps([*numbers, 0.5, True, False, None, *words], 2)),
     "tuples": outcome(pickle.dumps([(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, letter)], 2)),
     "nested": outcome(pickle.dumps({letter: {1: [[2, [3]], {}]}, "b": [4], 5: {6: {7: (8, [])}}}, 2)),
     "one entry": outcome(pickle.dumps([{letter: numbers[1]}, [numbers[2]]], 2)),
@@ -185,8 +188,8 @@ values = {
         pickle.dumps([one_entry, two_entries, one_entry, two_entries], 2),
         lambda found: repr([found, found[0] is found[2], found[1] is found[3]]),
     ),
-    "a list noted when empty, then filled": outcome(b"\x80\x02](]q\x07K\x05ah\x07h\x07e."),
-    "300 words": outcome(pickle.dumps([str(each) for each in range(300)] * 2, 2), lambda found: repr(found[298:302])),
+    "a list stored in the memo when empty, then filled": outcome(b"\x80\x02](]q\x07K\x05ah\x07h\x07e."),
+    "300 strings": outcome(pickle.dumps([str(each) for each in range(300)] * 2, 2), lambda found: repr(found[298:302])),
     "references": outcome(with_references([range(1, 4), range(5)])),
     "a call": outcome(b"\x80\x02csome\nfunction\nK\x02X\x01\x00\x00\x00z\x86R."),
     "attributes of a list": outcome(b"\x80\x02]}X\x01\x00\x00\x00aK\x01sb."),
@@ -195,31 +198,32 @@ values = {
     "protocol 4": outcome(pickle.dumps({letter: 1}, 4)),
     "an instance": outcome(b"\x80\x02(csome\nfunction\no."),
     "a set": outcome(b"\x80\x02\x8f."),
-    "cut off": outcome(pickle.dumps([1, [2], {}], 2)[:-1]),
+    "truncated": outcome(pickle.dumps([1, [2], {}], 2)[:-1]),
 }
-check.show(values, text="What each program builds, and the names it asked for.")
+check.show(values, text="What each program builds, and the names that it looks up.")
 
 # %% [markdown] hint="saving_unpickle"
-# Begin with `file = io.BytesIO(program)`, a stack, a list of marks, a dict for the memo, and
-# `while (code := file.read(1)) != pickle.STOP:`. Do `PUSHED`, `PROTO` and the memo first.
+# Begin with `file = io.BytesIO(program)`, a stack, a list of marks, a dict for the memo, and the loop `while (code :=
+# file.read(1)) != pickle.STOP:`. First write `PUSHED`, `PROTO` and the memo.
 
 # %% [markdown] hint="saving_unpickle"
-# Five operations take values off the top. A helper `take(count)` that cuts off the last `count` values, in their order, and
-# without a count those above the last mark, serves them all.
+# Five operations take values off the top of the stack. One helper serves them all: `take(count)` removes and returns
+# the last `count` values in their order, or, without a count, those above the last mark.
 
 # %% [markdown] hint="saving_unpickle"
-# `values = take(2 if code == pickle.SETITEM else None)`, then `stack[-1].update(zip(values[::2], values[1::2]))`. The mark says
-# how high the stack was: `start = marks.pop()`.
+# For the dicts, `values = take(2 if code == pickle.SETITEM else None)` and then `stack[-1].update(zip(values[::2],
+# values[1::2]))`. The mark stores the height of the stack: `start = marks.pop()`.
 
 # %% [markdown] hint="saving_unpickle"
-# `GLOBAL`: `file.readline().decode().rstrip("\n")` twice. `BUILD`: `attributes = stack.pop()`, then
-# `vars(stack[-1]).update(attributes)`, after asking `isinstance(stack[-2], OrderedDict)`. At the end of the file `read` gives `b""`.
+# `GLOBAL` reads `file.readline().decode().rstrip("\n")` twice. `BUILD` tests `isinstance(stack[-2], OrderedDict)`,
+# and then computes `attributes = stack.pop()` and `vars(stack[-1]).update(attributes)`. At the end of the file `read`
+# returns `b""`.
 
 
 # %% mutant="saving_unpickle"
-# Python's own machine
-# It knows all operations of pickle, those that nobody needs for weights too: a program may set attributes of any
-# object. Refusing what you don't know is the point of writing your own.
+# Uses Python's own unpickler
+# It knows all operations of pickle, including those that weights never need: a program may set attributes of any
+# object. You write your own machine in order to reject unknown operations.
 def unpickle(program, find, load_storage):
     class Machine(pickle.Unpickler):
         def find_class(self, module, name):
@@ -233,7 +237,7 @@ def unpickle(program, find, load_storage):
 
 # %% mutant="saving_unpickle"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def unpickle(program, find, load_storage):
     from minitorch.pickling import WeightsUnpickler
 
@@ -241,9 +245,9 @@ def unpickle(program, find, load_storage):
 
 
 # %% mutant="saving_unpickle"
-# Sets attributes of anything
-# With BUILD a program can change whatever it can name, a dtype for all of the library too. Allow it for an
-# OrderedDict alone.
+# Sets attributes of any object
+# With BUILD a program could change anything that it can name, for instance a dtype that the whole library uses. Allow
+# it for an OrderedDict only.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -294,9 +298,9 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% mutant="saving_unpickle"
-# Skips what it doesn't know
-# An operation that is skipped leaves the stack as it was, and the values after it end in the wrong places. Refuse the
-# program.
+# Skips unknown operations
+# An operation that is skipped leaves the stack as it was, so the values after it end up in the wrong positions.
+# Reject the program.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -349,7 +353,7 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 # %% mutant="saving_unpickle"
 # Pops a tuple from its end
-# What is popped first was pushed last: short tuples come out in reverse.
+# The value that is popped first was pushed last, so short tuples come out reversed.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -400,8 +404,8 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% mutant="saving_unpickle"
-# Keeps copies in the memo
-# The memo is how a program says 'the same object again'. Of a copy, later changes are not seen.
+# Stores copies in the memo
+# The memo lets a program refer to the same object again. Later changes to that object don't show in a copy.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -452,8 +456,8 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% mutant="saving_unpickle"
-# A new list in place of the old one
-# The memo noted the old one, empty as it was. Fill the list that is there: extend, not +.
+# Replaces the old list by a new one
+# The memo still refers to the old list, which stays empty. Extend the existing list instead of using +.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -504,8 +508,8 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% mutant="saving_unpickle"
-# Attributes of a plain dict
-# A plain dict has no attributes, so a program that asks for some is refused: BUILD is for an OrderedDict alone.
+# Ignores attributes of a plain dict
+# A plain dict has no attributes, so a program that sets some is rejected: BUILD is for an OrderedDict only.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -608,9 +612,9 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% mutant="saving_unpickle"
-# Waits for a stop that doesn't come
-# A program that is cut off has no STOP: reading at its end gives b"". Say so, and don't return what happens to be on
-# the stack.
+# Doesn't notice the end of the file
+# A truncated program has no STOP, and reading at its end returns b"". Raise the error instead of returning whatever
+# is on the stack.
 def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[[Any], Any]) -> Any:
     file = io.BytesIO(program)
     stack: list[Any] = []
@@ -661,33 +665,32 @@ def unpickle(program: bytes, find: Callable[[str], Any], load_storage: Callable[
 
 
 # %% [markdown] exercise="saving_container" kind="core" points="2 2" part="mytorch.serialization:records_of mytorch.serialization:storage_reader"
-# ### Exercise 3 · Storages, once
-# `save` writes what `records_of` gives into a zip archive. `load` runs the program of such an archive on your machine, and
-# `storage_reader` makes its `load_storage`.
+# ### Exercise 3 · Each storage once
+# `save` writes what `records_of` returns into a zip archive. `load` runs the program of such an archive on your stack
+# machine, whose `load_storage` is made by `storage_reader`.
 #
-# `Pickler(file, key_of).dump(obj)` writes the program into a file. Each time it meets a tensor, it calls `key_of(storage)`, and
-# what that returns, a text, becomes the key in the reference.
+# `Pickler(file, key_of).dump(obj)` writes the program into a file. Each time it meets a tensor, it calls
+# `key_of(storage)`, and the string that this returns becomes the key in the reference.
 
 
 # %% docstrings="saving_container"
 def records_of():
-    """The records of the archive by name: the program, and the bytes of each storage.
+    """The archive's records by name: the program, and the bytes of each storage.
 
     In this order: "data.pkl" is the program, as bytes; "byteorder" is b"little"; "data/0", "data/1", ... are the
-    storages, numbered as the program meets them; "version" is b"3\n".
-    A storage that several tensors see has one key and one record, with all its elements: an array of
-    bytes, `array.view(np.uint8)`. `library_of(storage.flat).to_numpy(storage.flat)` gives the elements as an
-    array of NumPy, from a GPU, too.
+    storages, numbered as the program meets them; "version" is b"3\n". A storage that several tensors share has one key
+    and one record with all its elements, an array of bytes: `array.view(np.uint8)`.
+    `library_of(storage.flat).to_numpy(storage.flat)` gives the elements as a NumPy array, from a GPU as well.
     """
 
 
 def storage_reader():
-    """A function that finds the storage of a reference, ("storage", type, key, location, length).
+    """Makes a function that returns the storage of a reference, ("storage", type, key, location, length).
 
-    `read("data/0")` gives the bytes of a record. The storage's elements are of the reference's type (`kind.numpy` for
-    NumPy), can be written to, and are on the device `where_to(location, map_location)`: `move(array, device)`
-    takes an array there, and `Storage(array)` makes a storage of it. A key that comes again gets the same
-    storage, and its record isn't read again.
+    `read("data/0")` returns the bytes of a record. The storage's elements have the reference's dtype (`kind.numpy` for
+    NumPy), are writable, and are on the device `where_to(location, map_location)`: `move(array, device)` moves an
+    array there, and `Storage(array)` makes a storage of it. If a key occurs again, it gives the same storage, and its
+    record isn't read again.
     """
 
 
@@ -753,26 +756,28 @@ values["from a GPU"] = [
     str(passed(on_gpu, map_location="cpu").device),
     passed(on_gpu).tolist(),
 ]
-values["a reader of a GPU's"] = moved(("storage", mytorch.float32, "0", "cuda:1", 2))
+values["a reader of a GPU's storage"] = moved(("storage", mytorch.float32, "0", "cuda:1", 2))
 values["to the other GPU"] = moved(("storage", mytorch.float32, "0", "cuda:1", 2), map_location="cuda:0")
 mytorch.cuda.State.gpus = None
 check.show(values, rtol=1e-6)
 
 # %% [markdown] hint="saving_container"
-# `key_of` has to remember which storages it has seen. A storage can be a key of a dict, and is equal only to itself.
+# `key_of` has to remember which storages it has seen. A storage can be a dict's key, because it is hashable and equal
+# only to itself.
 
 # %% [markdown] hint="saving_container"
-# `keys.setdefault(storage, str(len(keys)))` is the key of a storage, new or not. After `dump`, `keys` holds all storages in
-# their order. The reader keeps a dict from key to storage, too.
+# `keys.setdefault(storage, str(len(keys)))` is the key of a storage, whether it is new or not. After `dump`, `keys`
+# contains all storages in their order. The reader keeps a dict too, from key to storage.
 
 # %% [markdown] hint="saving_container"
-# The program: `program = io.BytesIO()`, `Pickler(program, key_of).dump(obj)`, `program.getvalue()`. The reader's array:
-# `np.frombuffer(bytearray(read(f"data/{key}")), kind.numpy)`; the inner function is what `storage_reader` returns.
+# The program comes from `program = io.BytesIO()`, `Pickler(program, key_of).dump(obj)` and `program.getvalue()`. The
+# reader's array is `np.frombuffer(bytearray(read(f"data/{key}")), kind.numpy)`, and `storage_reader` returns the
+# inner function that reads it.
 
 
 # %% mutant="saving_container"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def records_of(obj):
     import minitorch
 
@@ -790,8 +795,8 @@ def storage_reader(read, map_location=None):
 
 # %% mutant="saving_container"
 # A record for each tensor
-# The key is asked for once a tensor. Tensors that see one storage have to get one key, or they share nothing when
-# they are loaded.
+# `key_of` is called once for each tensor. Tensors with the same storage have to get the same key, or they no longer
+# share memory when they are loaded.
 def records_of(obj: Any) -> dict[str, Any]:
     storages = []
 
@@ -807,8 +812,8 @@ def records_of(obj: Any) -> dict[str, Any]:
 
 
 # %% mutant="saving_container"
-# Keys are numbers
-# A key is a text, in the reference too: "0".
+# Uses integers as keys
+# A key is a string, in the reference as well: "0".
 def records_of(obj: Any) -> dict[str, Any]:
     keys: dict[Storage, int] = {}
     program = io.BytesIO()
@@ -819,9 +824,9 @@ def records_of(obj: Any) -> dict[str, Any]:
 
 
 # %% mutant="saving_container"
-# Equal numbers, one storage
-# Two storages may hold the same numbers today. Who writes to one doesn't mean the other: ask whether it is the same
-# object.
+# Equal values, one storage
+# Two storages may happen to hold the same values, but a write to one must not change the other. Test whether they are
+# the same object.
 def records_of(obj: Any) -> dict[str, Any]:
     keys: dict[Storage, str] = {}
 
@@ -839,8 +844,8 @@ def records_of(obj: Any) -> dict[str, Any]:
 
 
 # %% mutant="saving_container"
-# Only what is on the CPU
-# A GPU's array isn't in the computer's memory: take it there with to_numpy before its bytes are written.
+# Handles the CPU only
+# A GPU's array isn't in the host's memory, so copy it there with to_numpy before you take its bytes.
 def records_of(obj: Any) -> dict[str, Any]:
     keys: dict[Storage, str] = {}
     program = io.BytesIO()
@@ -856,7 +861,7 @@ def records_of(obj: Any) -> dict[str, Any]:
 
 # %% mutant="saving_container"
 # A new storage for each reference
-# The second view gets a storage of its own, so that a write to the first is not seen. Keep what was made, by key.
+# The second view gets its own storage, so a write to the first doesn't show in it. Store what was created by its key.
 def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Callable[[Any], Storage]:
     storages: dict[str, Storage] = {}
 
@@ -871,8 +876,8 @@ def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Ca
 
 
 # %% mutant="saving_container"
-# Memory that can't be written to
-# `np.frombuffer` of bytes is read-only, and training writes to its weights. A bytearray can be written to.
+# Memory that isn't writable
+# `np.frombuffer` of bytes is read-only, but training writes to its weights. A bytearray is writable.
 def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Callable[[Any], Storage]:
     storages: dict[str, Storage] = {}
 
@@ -887,8 +892,8 @@ def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Ca
 
 
 # %% mutant="saving_container"
-# Always where it was saved
-# `map_location` is there for the machine that lacks that GPU: ask where_to.
+# Always loads to the saved device
+# `map_location` is meant for a machine that lacks that GPU, so use where_to.
 def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Callable[[Any], Storage]:
     storages: dict[str, Storage] = {}
 
@@ -903,8 +908,8 @@ def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Ca
 
 
 # %% mutant="saving_container"
-# Float32 for all
-# The reference says of which type the elements are: its second entry.
+# Always reads float32
+# The reference gives the elements' dtype in its second entry.
 def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Callable[[Any], Storage]:
     storages: dict[str, Storage] = {}
 
@@ -920,39 +925,39 @@ def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Ca
 
 # %% [markdown] exercise="saving_safetensors" kind="core" points="1 1 1" part="mytorch.safetensors:save_file mytorch.safetensors:refuse_shared mytorch.safetensors:load_file"
 # ### Exercise 4 · safetensors
-# Write the format that you took apart in the lesson. Where a file holds tensors alone, nobody has to run anything.
+# Write the format that you took apart in the lesson. A file that contains tensors alone can be read without running
+# any program.
 
 
 # %% docstrings="saving_safetensors"
 def save_file():
-    """Save tensors by name; `metadata`, if there is any, goes into the header as "__metadata__".
+    """Saves tensors by name; `metadata`, if there is any, goes into the header as "__metadata__".
 
-    A file is the header's length as 8 bytes, the lowest first; the header; the tensors' elements, one tensor
-    after the other, each row by row (`on_host(x)` is an array of NumPy). The header is JSON:
-    {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}, with the begin and end of the
-    elements, counted from the end of the header. `NAMES[x.dtype]` is the name of a type. Spaces at the
-    end make the header's length a multiple of 8.
-    Tensors that share a storage are refused (`refuse_shared`) before anything is written. `with
-    replacing(filename) as file` gives a file to write to.
+    A file consists of the header's length as 8 bytes, little-endian; the header; and the tensors' elements, one tensor
+    after the other, each row by row (`on_host(x)` is a NumPy array). The header is JSON: {"w": {"dtype": "F32",
+    "shape": [2, 3], "data_offsets": [0, 24]}}, with the beginning and the end of the elements, counted from the end of
+    the header. `NAMES[x.dtype]` is the name of a dtype. Spaces at the end make the header's length a multiple of 8.
+    Tensors that share a storage are rejected by `refuse_shared` before anything is written. `with replacing(filename)
+    as file` gives a file to write to.
     """
 
 
 def refuse_shared():
-    """Raise if tensors share a storage: each would be saved by itself, and they would not share when loaded.
+    """Raises if tensors share a storage: each would be saved separately, and they would no longer share it when loaded.
 
     Raises:
-        RuntimeError: "Some tensors share memory, this will lead to duplicate memory on disk and potential
-            differences when loading them again: [['a', 'c']]." with a list of the names for each such
-            storage, in the order of `tensors`.
+            RuntimeError: "Some tensors share memory, this will lead to duplicate memory on disk and potential
+        differences when loading them again: [['a', 'c']]." with a list of the names for each such storage, in the
+        order of `tensors`.
     """
 
 
 def load_file():
     """The tensors of a file by name, on a device.
 
-    `TYPES["F32"]` is the type of a name, `.numpy` its type in NumPy. `from_array(array)` makes a tensor of an array that
-    can be written to, and `move(array, device_type(device))` takes an array to a device first. The elements of
-    a tensor may lie anywhere after the header.
+    `TYPES["F32"]` is the dtype of a name, and its `.numpy` the dtype in NumPy. `from_array(array)` makes a tensor of a
+    writable array; before that, `move(array, device_type(device))` moves the array to a device. The elements of a
+    tensor may be anywhere after the header.
     """
 
 
@@ -966,7 +971,7 @@ path = Path(folder.name) / "weights.safetensors"
 
 
 def parsed(data):
-    """Header and elements of a file, read without mytorch."""
+    """The header and the elements of a file, read without mytorch."""
     length = int.from_bytes(data[:8], "little")
     return length % 8, json.loads(data[8 : 8 + length]), np.frombuffer(data[8 + length :], np.uint8).tolist()
 
@@ -990,7 +995,7 @@ mytorch.cuda.State.gpus = None
 mytorch.safetensors.save_file({"w": w[:, 1:]}, path, {"format": "pt"})
 error = check.error(mytorch.safetensors.save_file, {"a": w, "b": w[1]}, path)
 kept = parsed(path.read_bytes()) == part_of_w
-other_name = Path(folder.name) / "same file"  # a file that is replaced goes on under its other name
+other_name = Path(folder.name) / "same file"  # a file that is replaced still exists under its other name
 other_name.hardlink_to(path)
 mytorch.safetensors.save_file({"w": w[:1]}, path)
 header = {
@@ -1013,8 +1018,8 @@ check.show(
         "from a GPU": gpu_error or from_gpu,
         "to a GPU": to_gpu,
         "views of one storage": str(error),
-        "the file is as it was": kept,
-        "saved again: a new file, and the old one as it was": [
+        "the file is unchanged": kept,
+        "saved again: a new file, and the old one unchanged": [
             parsed(path.read_bytes()),
             parsed(other_name.read_bytes()) == part_of_w,
         ],
@@ -1028,20 +1033,22 @@ check.show(
 folder.cleanup()
 
 # %% [markdown] hint="saving_safetensors"
-# `array.tobytes()` gives the elements of an array row by row, whatever its strides. Where a tensor begins is how many bytes
-# there were before it.
+# `array.tobytes()` gives the elements of an array row by row, whatever its strides are. A tensor begins after as many
+# bytes as all earlier tensors have together.
 
 # %% [markdown] hint="saving_safetensors"
-# Sharing: a dict from `x.storage` to a list of names. Those lists that are longer than 1 go into the message.
+# To find sharing, build a dict from `x.storage` to a list of names. The lists with more than one name go into the
+# message.
 
 # %% [markdown] hint="saving_safetensors"
-# Loading: `length = int.from_bytes(file.read(8), "little")`, `header = json.loads(file.read(length))`, take out
-# "__metadata__", and for each tensor `file.seek(8 + length + start)` and `np.frombuffer(bytearray(file.read(end - start)), ...)`.
+# For loading, `length = int.from_bytes(file.read(8), "little")` and `header = json.loads(file.read(length))`, from
+# which you remove "__metadata__". For each tensor, call `file.seek(8 + length + start)` and
+# `np.frombuffer(bytearray(file.read(end - start)), ...)`.
 
 
 # %% mutant="saving_safetensors"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def save_file(tensors, filename, metadata=None):
     import minitorch
 
@@ -1061,8 +1068,8 @@ def load_file(filename, device="cpu"):
 
 
 # %% mutant="saving_safetensors"
-# Ends as lengths
-# The second number is where a tensor's bytes end, not how many they are.
+# Lengths instead of ends
+# The second number is where a tensor's bytes end, not how many there are.
 def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[str, str] | None = None) -> None:
     refuse_shared(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -1079,9 +1086,9 @@ def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[st
 
 
 # %% mutant="saving_safetensors"
-# Places in the file
-# The offsets count from the first byte after the header. Counted from the start of the file they would change with
-# the header.
+# Counts from the start of the file
+# The offsets are counted from the first byte after the header. Counted from the start of the file, they would change
+# with the header.
 def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[str, str] | None = None) -> None:
     refuse_shared(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -1098,9 +1105,9 @@ def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[st
 
 
 # %% mutant="saving_safetensors"
-# The storage in place of the tensor
-# A transposed tensor's elements lie in another order than its storage's: the format has no strides, so write them row
-# by row.
+# Writes the storage instead of the tensor
+# A transposed tensor's elements have another order than its storage's. The format has no strides, so write the
+# elements row by row.
 def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[str, str] | None = None) -> None:
     refuse_shared(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -1117,8 +1124,8 @@ def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[st
 
 
 # %% mutant="saving_safetensors"
-# Looks only at neighbours
-# The tied weights of a model are rarely next to each other: the first and the last layer share them.
+# Compares neighbours only
+# A model's tied weights are rarely next to each other, because the first and the last layer share them.
 def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
     names = defaultdict(list)
     last = None
@@ -1135,7 +1142,7 @@ def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
 
 # %% mutant="saving_safetensors"
 # Compares the tensors
-# A view is another tensor on the same memory. What counts is the storage.
+# A view is another tensor on the same memory, so compare the storages.
 def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
     names = defaultdict(list)
     for name, x in tensors.items():
@@ -1149,7 +1156,7 @@ def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
 
 # %% mutant="saving_safetensors"
 # Compares addresses
-# A view may begin further on in the same storage. Compare the storages, not where the tensors begin.
+# A view may begin at a later address of the same storage. Compare the storages, not where the tensors begin.
 def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
     names = defaultdict(list)
     for name, x in tensors.items():
@@ -1163,7 +1170,8 @@ def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
 
 # %% mutant="saving_safetensors"
 # Writes in place
-# A writer that is killed would leave half a file where a whole one was. `replacing` puts a finished file in its place.
+# A writer that is killed would leave an incomplete file where a complete one was. `replacing` puts a finished file in
+# its place.
 def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[str, str] | None = None) -> None:
     refuse_shared(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -1180,8 +1188,8 @@ def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: Mapping[st
 
 
 # %% mutant="saving_safetensors"
-# Reads one after the other
-# The header may list tensors in another order than their bytes lie in, so go to each one's place.
+# Reads one tensor after the other
+# The header may list tensors in another order than that of their bytes, so seek each tensor's position.
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     tensors = {}
     with open(filename, "rb") as file:
@@ -1196,8 +1204,8 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
 
 # %% mutant="saving_safetensors"
-# Flat
-# The bytes have no shape; the header does.
+# Returns flat tensors
+# The bytes have no shape, but the header does.
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     tensors = {}
     with open(filename, "rb") as file:
@@ -1213,18 +1221,19 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
 
 # %% [markdown] exercise="saving_repair_prefixes" kind="repair" points=2
-# ### Exercise 5 · Names from another program
-# `DataParallel` puts `module.` in front of all names, `torch.compile` puts `_orig_mod.` in front of them; with both, a name
-# begins `module._orig_mod.` or the other way round. This function is to take such prefixes off, so that the plain model can
-# load the state. On a colleague's model it gives `b.weight`, where the model's name is `emb.weight`.
+# ### Exercise 5 · Prefixes in a state dict
+# `DataParallel` puts the prefix `module.` in front of all names, and `torch.compile` puts `_orig_mod.` in front of
+# them. With both, a name begins with `module._orig_mod.`, or with the two in the other order. This function is meant
+# to strip such prefixes, so that the plain model can load the state. On a colleague's model it returns `b.weight`,
+# where the model's name is `emb.weight`.
 #
-# Give back a new dict of the same tensors in the same order. A prefix counts only if *all* names have it: a model may have
-# a part of its own called `module`.
+# Fix it so that it returns a new dict of the same tensors in the same order. A prefix counts only if *all* names have
+# it, because a model may have a submodule that is called `module`.
 
 
 # %% solution="saving_repair_prefixes"
 def plain_names(state: dict) -> dict:
-    """The state without the prefixes "module." and "_orig_mod." that all of its names have, in any order, any number."""
+    """The state without the prefixes "module." and "_orig_mod." that all names have, in any order and number."""
     ### BEGIN SOLUTION
     while state:
         for prefix in ("module.", "_orig_mod."):
@@ -1254,34 +1263,36 @@ for prefix in [*prefixes, "_orig_mod.module." * 3]:
     found = plain_names(given)
     values[f"with {prefix!r}"] = [f"{name} {value}" for name, value in found.items()]
     untouched = list(given) == [prefix + name for name in plain]
-    values[f"with {prefix!r}: another dict, the given one as it was"] = found is not given and untouched
+    values[f"with {prefix!r}: another dict, the given one unchanged"] = found is not given and untouched
 own = {"module.weight": 1, "head.weight": 2}
-values["a part called module"] = list(plain_names(own))
-values["compiled, with such a part"] = list(plain_names({f"_orig_mod.{name}": value for name, value in own.items()}))
+values["a submodule called module"] = list(plain_names(own))
+values["compiled, with such a submodule"] = list(
+    plain_names({f"_orig_mod.{name}": value for name, value in own.items()})
+)
 values["nothing"] = list(plain_names({}))
 check.show(values)
 
 # %% [markdown] hint="saving_repair_prefixes"
-# Print `"module.emb.weight".lstrip("module.")`. What does `lstrip` take off: a word, or letters?
+# Print `"module.emb.weight".lstrip("module.")`. Does `lstrip` strip a prefix, or any of these letters?
 
 # %% [markdown] hint="saving_repair_prefixes"
-# `removeprefix` takes off a word, once, from the start. `replace` would find it in `submodule.` too.
+# `removeprefix` strips a prefix once, from the start, whereas `replace` would also find it in `submodule.`.
 
 # %% [markdown] hint="saving_repair_prefixes"
-# As long as there is a prefix that `all(name.startswith(prefix) for name in state)`, take it off all names and look again. An
-# empty dict has every prefix, so stop there.
+# As long as there is a prefix for which `all(name.startswith(prefix) for name in state)` holds, strip it from all
+# names and test again. In an empty dict every prefix passes this test, so stop there.
 
 
 # %% mutant="saving_repair_prefixes"
 # Replaces it anywhere
-# `replace` also finds the word in the middle: submodule.fc becomes subfc.
+# `replace` also finds the prefix in the middle of a name: submodule.fc becomes subfc.
 def plain_names(state):
     return {name.replace("module.", "").replace("_orig_mod.", ""): value for name, value in state.items()}
 
 
 # %% mutant="saving_repair_prefixes"
 # One of each, in one order
-# Prefixes come in both orders, and twice: look again until none is left.
+# Prefixes occur in both orders, and more than once, so test again until none is left.
 def plain_names(state):
     for prefix in ("module.", "_orig_mod."):
         if state and all(name.startswith(prefix) for name in state):
@@ -1290,8 +1301,8 @@ def plain_names(state):
 
 
 # %% mutant="saving_repair_prefixes"
-# Looks twice
-# There may be any number of prefixes: look again as long as one was taken off.
+# Tests twice
+# There may be any number of prefixes, so test again as long as one was stripped.
 def plain_names(state):
     for prefix in ("module.", "_orig_mod.") * 2:
         if state and all(name.startswith(prefix) for name in state):
@@ -1300,8 +1311,8 @@ def plain_names(state):
 
 
 # %% mutant="saving_repair_prefixes"
-# Asks the names one by one
-# A model with a part called `module` isn't wrapped: its other names have no such prefix.
+# Strips each name separately
+# A model with a submodule called `module` isn't wrapped, because its other names have no such prefix.
 def plain_names(state):
     found = {}
     for name, value in state.items():
@@ -1312,8 +1323,8 @@ def plain_names(state):
 
 
 # %% mutant="saving_repair_prefixes"
-# Works on the given dict
-# The caller's dict is empty afterwards, or has other names. Make a new one.
+# Changes the given dict
+# The caller's dict is empty afterwards, or has other names. Make a new dict.
 def plain_names(state):
     while state and (
         all(name.startswith("module.") for name in state) or all(name.startswith("_orig_mod.") for name in state)
@@ -1325,26 +1336,29 @@ def plain_names(state):
 
 # %% [markdown] exercise="saving_power_failure" kind="build" points=2
 # ### Exercise 6 · A checkpoint that survives a power failure
-# When the power fails, a file keeps only what was *synced*: the system writes to the disk when it has time. `Disk`, in the
-# folded cell below, is such a disk, and its power fails after a given number of operations. Every byte counts as one.
+# When the power fails, a file keeps only the bytes that were *synced*, because the system writes to the disk when it
+# has time. `Disk`, in the folded cell below, is such a disk, and its power fails after a given number of operations,
+# where each byte counts as one.
 #
-# - `disk.create(name)`: an empty file; one of that name that was there is emptied.
-# - `disk.append(name, data)`: bytes at its end, one after the other.
-# - `disk.sync(name)`: what is in the file now survives.
-# - `disk.rename(name, new_name)`: in one step; a file of the new name is replaced.
-# - `disk.remove(name)`.
+# - `disk.create(name)` makes an empty file, or empties a file that has this name already.
+# - `disk.append(name, data)` adds bytes at its end, one after the other.
+# - `disk.sync(name)` makes the file's current content survive a failure.
+# - `disk.rename(name, new_name)` takes a single step, and replaces a file that has the new name.
+# - `disk.remove(name)` deletes the file.
 #
-# Write `save_checkpoint`. Whenever the power fails, the file `name` must hold the old checkpoint or the new one, whole. When
-# all goes well, no other file is left. What a failure left may stay, and must not harm a later save.
+# Write `save_checkpoint`. Whenever the power fails, the file `name` must contain the complete old checkpoint or the
+# complete new one. If the save succeeds, it leaves no other file. Files that a failure left behind may stay, but they
+# must not harm a later save. (A real disk may also lose the rename until the folder is synced as well; the old
+# checkpoint is then still complete.)
 
 
 # %% setup=true
 class PowerFailure(BaseException):
-    """Nothing runs after it."""
+    """The power is off, and nothing runs any more."""
 
 
 class Disk:
-    """Files by name, as programs see them and as they are after a power failure. It comes after `lasts` operations."""
+    """Files by name, as programs see them and as a power failure leaves them. It comes after `lasts` operations."""
 
     def __init__(self, lasts: float = float("inf")) -> None:
         self.lasts = lasts
@@ -1381,7 +1395,7 @@ class Disk:
 
 # %% solution="saving_power_failure"
 def save_checkpoint(disk: Disk, name: str, data: bytes) -> None:
-    """Put `data` in place of what the file `name` holds."""
+    """Replaces the content of the file `name` by `data`."""
     ### BEGIN SOLUTION
     disk.create(f"{name}.new")
     disk.append(f"{name}.new", data)
@@ -1402,7 +1416,7 @@ def checksum(data):
 
 
 def interrupted(point, before, data):
-    """What is left when the power fails at this point ("old", "new" or "lost", and a checksum), and if a later save works."""
+    """What remains after a failure here ("old", "new" or "lost"), its checksum, and whether a later save works."""
     disk = Disk()
     for each in before:
         save_checkpoint(disk, "model.pt", each)
@@ -1414,37 +1428,39 @@ def interrupted(point, before, data):
     disk.lasts = float("inf")
     found = disk.synced.get("model.pt")
     kind = "new" if found == data else "old" if found == (before[-1] if before else None) else "lost"
-    save_checkpoint(disk, "model.pt", newer)  # the run goes on, beside what the failure left
+    save_checkpoint(disk, "model.pt", newer)  # the run continues, with whatever the failure left behind
     tidy = failed or list(disk.synced) == ["model.pt"]
     return kind, checksum(found), tidy and disk.synced.get("model.pt") == newer
 
 
 values = {"checksums of the old and the new checkpoint": [checksum(old), checksum(new)]}
-for title, before in (("after a first save", [old]), ("at the first save", []), ("after two", [newer, old])):
+for title, before in (("after a first save", [old]), ("at the first save", []), ("after two saves", [newer, old])):
     outcomes = [interrupted(point, before, new) for point in range(60)]
     kinds = [kind for kind, _, _ in outcomes]
     values[title] = {
         "lost": kinds.count("lost"),
-        "checksums of what is left": sorted({left for _, left, _ in outcomes}),
-        "new when it lasts": kinds[-1] == "new",
-        "old at once": kinds[0] == "old",
+        "checksums of what remains": sorted({left for _, left, _ in outcomes}),
+        "new if the power lasts": kinds[-1] == "new",
+        "old if it fails at once": kinds[0] == "old",
         "later saves that went wrong": sum(not fine for _, _, fine in outcomes),
     }
 check.show(values, text="The power fails after 0 to 59 operations: in how many cases is the checkpoint lost?")
 
 # %% [markdown] hint="saving_power_failure"
-# As long as `name` is open for writing, it is neither old nor new. Write somewhere else.
+# While `name` is open for writing, it contains neither the old checkpoint nor the new one, so write to another file.
 
 # %% [markdown] hint="saving_power_failure"
-# A rename replaces the old file in one step. What does the new one hold after a power failure, if nobody synced it?
+# A rename replaces the old file in one step. What does the new file contain after a power failure if it was never
+# synced?
 
 # %% [markdown] hint="saving_power_failure"
-# Create `name + ".new"`, append, sync, rename, in this order. `create` also empties what an earlier failure left.
+# Write all bytes to `name + ".new"`, and rename this file only when its content would survive a failure. `create`
+# also empties a file that an earlier failure left behind.
 
 
 # %% mutant="saving_power_failure"
-# In place
-# From the first operation until the sync, the old checkpoint is gone and the new one isn't there.
+# Writes in place
+# From the first operation until the sync, the old checkpoint is gone and the new one isn't complete.
 def save_checkpoint(disk, name, data):
     disk.create(name)
     disk.append(name, data)
@@ -1453,7 +1469,7 @@ def save_checkpoint(disk, name, data):
 
 # %% mutant="saving_power_failure"
 # Never syncs
-# The name is moved at once, and the bytes come later: after a failure, the file is empty.
+# The name is moved at once, while the bytes reach the disk later, so after a failure the file is empty.
 def save_checkpoint(disk, name, data):
     disk.create(f"{name}.new")
     disk.append(f"{name}.new", data)
@@ -1462,7 +1478,7 @@ def save_checkpoint(disk, name, data):
 
 # %% mutant="saving_power_failure"
 # Syncs after the rename
-# Between the rename and the sync the file under this name is empty on the disk. Sync first.
+# Between the rename and the sync, the file with this name is empty on the disk. Sync first.
 def save_checkpoint(disk, name, data):
     disk.create(f"{name}.new")
     disk.append(f"{name}.new", data)
@@ -1471,8 +1487,9 @@ def save_checkpoint(disk, name, data):
 
 
 # %% mutant="saving_power_failure"
-# Makes room first
-# Between the removal and the rename there is no checkpoint. A rename replaces what is there, so nothing has to be removed.
+# Removes the old file first
+# Between the removal and the rename there is no checkpoint. A rename replaces the old file, so nothing has to be
+# removed.
 def save_checkpoint(disk, name, data):
     disk.create(f"{name}.new")
     disk.append(f"{name}.new", data)
@@ -1483,8 +1500,8 @@ def save_checkpoint(disk, name, data):
 
 
 # %% mutant="saving_power_failure"
-# Adds to what a failure left
-# A failure leaves a half of the other file. Begin it anew with `create`.
+# Appends to what a failure left
+# A failure leaves part of the other file. Start it again with `create`.
 def save_checkpoint(disk, name, data):
     if f"{name}.new" not in disk.files:
         disk.create(f"{name}.new")
@@ -1494,8 +1511,9 @@ def save_checkpoint(disk, name, data):
 
 
 # %% mutant="saving_power_failure"
-# A copy as a reserve
-# The reserve is whole, but who loads `name` finds half a file. Only the last step may touch that name.
+# A copy as a backup
+# The backup is complete, but a program that loads `name` finds an incomplete file. Only the last step may touch that
+# name.
 def save_checkpoint(disk, name, data):
     for each in (f"{name}.new", name):
         disk.create(each)
@@ -1505,13 +1523,14 @@ def save_checkpoint(disk, name, data):
 
 
 # %% [markdown] exercise="saving_measure_resume" kind="measure" points=2
-# ### Exercise 7 · What does this run need?
-# `resume(run, without, steps)`, in the folded cell below, trains five steps, saves, builds everything anew, loads all parts
-# but `without` (None: all of them), and trains `steps` more. It gives the weights then. `run` says what is trained: with which
-# momentum, dropout and schedule.
+# ### Exercise 7 · Which state does this run need?
+# `resume(run, without, steps)`, in the folded cell below, trains five steps, saves, rebuilds everything, loads all
+# parts except `without` (None means all of them), trains `steps` more steps, and returns the weights. `run` says what
+# is trained: with which momentum, dropout and schedule.
 #
-# Not every run needs all of `PARTS`. Find those that a run needs: without one of them, the weights come out differently. Bits
-# count, so compare with `!=`. A difference that doesn't show within twelve steps doesn't count.
+# Not every run needs all of `PARTS`. Find the parts that a run needs, which are those without which the weights come
+# out different. An exact resume reproduces every bit, so compare with `!=`. A difference that doesn't show within
+# twelve steps doesn't count.
 
 # %% setup=true
 PARTS = ["model", "optimizer", "schedule", "random"]
@@ -1578,18 +1597,20 @@ check.show(
 )
 
 # %% [markdown] hint="saving_measure_resume"
-# Change one thing at a time: all parts loaded, against all but one.
+# Change one factor at a time: compare a run that loads all parts with one that loads all but one.
 
 # %% [markdown] hint="saving_measure_resume"
-# How many steps have to pass before a missing schedule shows? Give it the twelve that are allowed.
+# How many steps have to pass before a missing schedule shows? You may need all twelve that the task allows.
 
 # %% [markdown] hint="saving_measure_resume"
-# `whole = resume(run, None, 12)`, then those parts of `PARTS` for which `resume(run, part, 12) != whole`.
+# Compute `whole = resume(run, None, 12)` once. A part is needed if the run that is resumed without it ends with other
+# weights.
 
 
 # %% mutant="saving_measure_resume"
 # One step
-# A missing schedule doesn't show in the first step: the saved optimizer knows the learning rate of that moment.
+# A missing schedule doesn't show in the first step, because the saved optimizer contains the learning rate of that
+# moment.
 def needed(run):
     whole = resume(run, None, 1)
     return [part for part in PARTS if resume(run, part, 1) != whole]
@@ -1597,15 +1618,15 @@ def needed(run):
 
 # %% mutant="saving_measure_resume"
 # Six steps
-# A slow schedule changes the rate later than that. Run as long as the task allows.
+# A slow schedule changes the rate later than that. Continue for as long as the task allows.
 def needed(run):
     whole = resume(run, None, 6)
     return [part for part in PARTS if resume(run, part, 6) != whole]
 
 
 # %% mutant="saving_measure_resume"
-# Longer than asked for
-# A difference counts if it shows within twelve steps. After twenty, slower schedules show, too.
+# Longer than the task says
+# A difference counts if it shows within twelve steps. After twenty, slower schedules show as well.
 def needed(run):
     whole = resume(run, None, 20)
     return [part for part in PARTS if resume(run, part, 20) != whole]
@@ -1613,14 +1634,15 @@ def needed(run):
 
 # %% mutant="saving_measure_resume"
 # By rule, not by experiment
-# A list of what one should save is right for a checkpoint, but the question was what this run needs.
+# A list of what one should save is correct for a checkpoint, but the question was what this run needs.
 def needed(run):
     return list(PARTS)
 
 
 # %% mutant="saving_measure_resume"
-# Nothing is random without dropout, and momentum is the optimizer
-# With a schedule, the saved optimizer also knows the present learning rate: without it the run goes on with the first one.
+# Infers the parts from dropout and momentum
+# With a schedule, the saved optimizer also contains the current learning rate, and without it the run continues with
+# the initial one.
 def needed(run):
     found = ["model"]
     if run["momentum"]:
