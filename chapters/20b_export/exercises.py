@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Export
-# Six exercises, 17 points, about 85 minutes. Three of them add to your library: once you have solved them, it writes ONNX files
-# and runs them. They run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in the
-# cell.
+# There are six exercises with 17 points, which take about 85 minutes. Three of them add to your library, and once you
+# have solved them, it writes ONNX files and runs them. These three run inside files of `mytorch`, where all names
+# that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -17,7 +17,7 @@ from course import check
 
 # %% [markdown] exercise="export_predict_bytes" kind="predict" points=1
 # ### Exercise 1 · How many bytes?
-# How many bytes does `field` write in each of these cases?
+# How many bytes does `field` write in each of the following cases?
 #
 # ```python
 # field(1, 5)
@@ -25,7 +25,7 @@ from course import check
 # field(1, -1)
 # field(2, 0.5)
 # field(4, "Gemm")
-# field(16, 1)              # the number and the kind are one varint, too: 16 << 3 | 0
+# field(16, 1)              # number and wire type are a varint as well: 16 << 3 | 0
 # field(9, bytes(400))      # the weights of a layer, say
 # ```
 #
@@ -50,27 +50,28 @@ answers = [int(each) for each in prediction] + [0] * 7
 check.show(dict(zip(names, answers, strict=False)), secret=True)
 
 # %% [markdown] hint="export_predict_bytes"
-# Each field has two parts: a varint with its number and kind, then the value. Texts and bytes have their length in between.
+# Each field has two parts: a varint with its number and wire type, and then the value. Between the two, strings and
+# bytes have their length.
 
 # %% [markdown] hint="export_predict_bytes"
-# A varint takes one byte up to 127, two up to 16,383. A negative number is written as one of 64 bits.
+# A varint takes one byte up to 127, and two up to 16,383. A negative number is written as a 64-bit number.
 
 # %% [markdown] hint="export_predict_bytes"
-# 64 bits in groups of 7 are ten bytes. `16 << 3` is 128. A float has kind 5 and takes 4 bytes.
+# 64 bits in groups of 7 take ten bytes. `16 << 3` is 128. A float has wire type 5 and takes 4 bytes.
 
 # %% mutant="export_predict_bytes"
-# A negative number is small
-# −1 becomes 2⁶⁴ − 1: 64 bits, in ten groups of 7.
+# A negative number is short
+# −1 becomes 2⁶⁴ − 1, whose 64 bits take ten groups of 7.
 prediction = [2, 3, 2, 5, 6, 3, 403]
 
 # %% mutant="export_predict_bytes"
 # A negative number takes eight bytes
-# It has 64 bits, but a byte of a varint holds 7 of them.
+# It has 64 bits, but each byte of a varint holds only 7 of them.
 prediction = [2, 3, 9, 5, 6, 3, 403]
 
 # %% mutant="export_predict_bytes"
 # The key is always one byte
-# Number and kind are a varint, too: 16 << 3 is 128, which needs two bytes.
+# Number and wire type form a varint as well: 16 << 3 is 128, which needs two bytes.
 prediction = [2, 3, 11, 5, 6, 2, 403]
 
 # %% mutant="export_predict_bytes"
@@ -79,15 +80,15 @@ prediction = [2, 3, 11, 5, 6, 2, 403]
 prediction = [2, 3, 11, 5, 6, 3, 402]
 
 # %% mutant="export_predict_bytes"
-# Text without a length
-# A reader has to know where the text ends: its length comes first.
+# A string without a length
+# A reader has to know where the string ends, so its length comes first.
 prediction = [2, 3, 11, 5, 5, 3, 401]
 
 # %% [markdown] exercise="export_protobuf" kind="core" points="1 2" part="mytorch.onnx.protobuf:varint mytorch.onnx.protobuf:field"
 # ### Exercise 2 · A writer for protocol buffers
-# Write the two functions that everything in an ONNX file goes through.
+# Write the two functions that encode everything in an ONNX file.
 #
-# | value | kind | what follows the key |
+# | value | wire type | what follows the key |
 # |---|---|---|
 # | an `int` | 0 | a varint |
 # | a `float` | 5 | 4 bytes, `struct.pack("<f", value)` |
@@ -96,15 +97,16 @@ prediction = [2, 3, 11, 5, 5, 3, 401]
 
 # %% docstrings="export_protobuf"
 def varint():
-    """An integer as a varint.
+    """Encodes an integer as a varint.
 
-    7 bits of the number go into each byte, the lowest first; the top bit of a byte is 1 if more bytes follow. As few bytes
-    as possible: `varint(0)` is one byte. A negative number is written as the 64 bits that stand for it.
+    Each byte holds 7 bits of the number, the lowest first, and its top bit, the continuation bit, is 1 if more bytes
+    follow. Use as few bytes as possible: `varint(0)` is one byte. A negative number is written as its 64-bit two's
+    complement.
     """
 
 
 def field():
-    """A field: the key, `varint(number << 3 | kind)`, and then the value as its kind wants it."""
+    """Encodes a field: the key, `varint(number << 3 | wire type)`, and then the value in its wire type's format."""
 
 
 # %% check="export_protobuf"
@@ -122,27 +124,29 @@ check.show(
         "fields of integers": [protobuf.field(3, each).hex() for each in (0, numbers[5], negative[0])],
         "a field with a large number": protobuf.field(int(generator.integers(16, 4000)), 1).hex(),
         "a float": protobuf.field(2, half).hex(),
-        "a text": protobuf.field(1, word).hex(),
+        "a string": protobuf.field(1, word).hex(),
         "bytes": protobuf.field(9, bytes(generator.integers(0, 256, 200).astype(np.uint8))).hex()[:16],
-        "an empty text": protobuf.field(4, "").hex(),
+        "an empty string": protobuf.field(4, "").hex(),
     },
-    text="The bytes, two hexadecimal digits each.",
+    text="The bytes, each as two hexadecimal digits.",
 )
 
 # %% [markdown] hint="export_protobuf"
-# `number & 127` are the lowest 7 bits, and `number >> 7` is what remains. As long as something remains, the byte gets `| 128`.
+# `number & 127` gives the lowest 7 bits, and `number >> 7` is what remains. As long as anything remains, the byte
+# gets `| 128`.
 
 # %% [markdown] hint="export_protobuf"
-# `number & (2**64 - 1)` makes −1 the number 2⁶⁴ − 1. Without it, `>> 7` of a negative number never gets to 0.
+# `number & (2**64 - 1)` turns −1 into the number 2⁶⁴ − 1. Without it, repeated `>> 7` of a negative number never
+# reaches 0.
 
 # %% [markdown] hint="export_protobuf"
-# In `field`, encode a `str` first: the length counts bytes, and "é" has two. Then
+# In `field`, encode a `str` first, because the length counts bytes and "é" has two of them. Then return
 # `varint(number << 3 | 2) + varint(len(data)) + data`.
 
 
 # %% mutant="export_protobuf"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def varint(number):
     from minitorch.onnx.protobuf import varint
 
@@ -157,7 +161,7 @@ def field(number, value):
 
 # %% mutant="export_protobuf" spoils="varint"
 # The highest bits first
-# That is how big-endian formats do it. In protocol buffers the lowest 7 bits come first.
+# Big-endian formats do it that way. In protocol buffers the lowest 7 bits come first.
 def varint(number: int) -> bytes:
     number &= 2**64 - 1
     groups = [number & 127]
@@ -168,7 +172,7 @@ def varint(number: int) -> bytes:
 
 
 # %% mutant="export_protobuf" spoils="varint"
-# The last byte has the top bit
+# Sets the last byte's top bit
 # The top bit says that more bytes follow, so it is 0 in the last byte.
 def varint(number: int) -> bytes:
     number &= 2**64 - 1
@@ -181,7 +185,7 @@ def varint(number: int) -> bytes:
 
 # %% mutant="export_protobuf" spoils="varint"
 # Negative numbers as 32 bits
-# Protocol buffers write a negative number as 64 bits, also if it would fit into fewer.
+# Protocol buffers write a negative number as 64 bits, even if it would fit into fewer.
 def varint(number: int) -> bytes:
     if number < 0:
         number &= 2**32 - 1
@@ -194,7 +198,7 @@ def varint(number: int) -> bytes:
 
 # %% mutant="export_protobuf" spoils="varint"
 # Stops at 128
-# 128 doesn't fit into 7 bits: the largest number of one byte is 127.
+# 128 doesn't fit into 7 bits, because the largest number in one byte is 127.
 def varint(number: int) -> bytes:
     number &= 2**64 - 1
     groups = []
@@ -206,7 +210,7 @@ def varint(number: int) -> bytes:
 
 # %% mutant="export_protobuf" spoils="field"
 # The key in one byte
-# A key is a varint: fields from number 16 on need two bytes for it.
+# A key is a varint, so fields from number 16 on need two bytes for it.
 def field(number: int, value: Any) -> bytes:
     if isinstance(value, float):
         return bytes([(number << 3 | 5) & 255]) + struct.pack("<f", value)
@@ -217,8 +221,8 @@ def field(number: int, value: Any) -> bytes:
 
 
 # %% mutant="export_protobuf" spoils="field"
-# Counts letters
-# The length is in bytes: encode the text first, since "é" takes two.
+# Counts characters
+# The length is in bytes, so encode the string first: "é" takes two.
 def field(number: int, value: Any) -> bytes:
     if isinstance(value, float):
         return varint(number << 3 | 5) + struct.pack("<f", value)
@@ -230,7 +234,8 @@ def field(number: int, value: Any) -> bytes:
 
 # %% mutant="export_protobuf" spoils="field"
 # Floats of eight bytes
-# A Python float has 8 bytes, which would be kind 1. ONNX declares its attributes as `float`, which is 4 bytes and kind 5.
+# A Python float has 8 bytes, which would be wire type 1. ONNX declares its attributes as `float`, which is 4 bytes
+# and wire type 5.
 def field(number: int, value: Any) -> bytes:
     if isinstance(value, float):
         return varint(number << 3 | 1) + struct.pack("<d", value)
@@ -241,42 +246,45 @@ def field(number: int, value: Any) -> bytes:
 
 
 # %% [markdown] exercise="export_fold" kind="core" points="2 2" part="mytorch.onnx.fusing:fold mytorch.onnx.symbolic:generalize"
-# ### Exercise 3 · Folding, and an open batch
-# These two functions work on graphs. They turn a trace into a good file.
+# ### Exercise 3 · Folding, and a dynamic batch size
+# These two functions work on graphs, and turn a trace into a good file.
 #
-# **`fold`** gets each step after `recognize`. Two operations are layers: `CONV2D`, whose arguments are `(x, weight, bias, stride,
-# padding, dilation, groups)`, and `LINEAR`, with `(x, weight, bias)`. Their `bias` can be None. If a layer's result is
-# added to a constant (`pointwise.add`), or the constant is subtracted from it (`pointwise.sub`), or multiplied with it
-# (`pointwise.mul`), the two steps are one layer with another weight and bias. `step.args` are then the layer's step and the
-# constant, a `Tensor`, in this order. Constants have to be one number for each output channel: of shape (O, 1, 1) behind a
-# convolution, and (O,) behind a linear layer.
+# **`fold`** gets each step after `recognize`. Two operations are layers: `CONV2D`, whose arguments are `(x, weight,
+# bias, stride, padding, dilation, groups)`, and `LINEAR`, with `(x, weight, bias)`; the `bias` of either can be None.
+# Suppose that a layer's result is added to a constant (`pointwise.add`), multiplied by it (`pointwise.mul`), or
+# reduced by it (`pointwise.sub`). Then the two steps are equivalent to one layer with another weight and bias. In
+# these cases `step.args` are the layer's step and the constant, a `Tensor`, in this order. A constant must have one
+# value for each output channel, so its shape is (O, 1, 1) after a convolution and (O,) after a linear layer.
 #
-# **`generalize`** compares two traces of one function, made with different batch sizes. Go through both step by step. Three functions
-# of the file help: `open_size(size, other)` gives a size with −1 where two sizes differ; `alike(argument, other, twins)` says
-# whether two arguments are the same, where `twins` is a dict from each input and step of the first graph to that of the
-# other; `replace(args, change)` gives arguments with `change(each)` in the place of each. `Graph(inputs, steps, output)` makes a graph;
-# its `output` is a step, or a tuple of steps.
+# **`generalize`** compares two traces of one function, made with different batch sizes. Go through both step by step.
+# Three functions in the file help you:
+#
+# - `open_size(size, other)` returns a size with −1 where two sizes differ;
+# - `alike(argument, other, twins)` says whether two arguments are the same, where `twins` is a dict from each input
+#   and step of the first graph to that of the other;
+# - `replace(args, change)` returns arguments in which each argument is replaced by `change(each)`.
+#
+# `Graph(inputs, steps, output)` makes a graph, whose `output` is a step or a tuple of steps.
 
 
 # %% docstrings="export_fold"
 def fold():
-    """The step as it is, or a new step that is the layer with the constant in its weight and bias.
+    """Returns the step unchanged, or a new step: the layer with the constant in its weight and bias.
 
-    The weight's first dimension is the output channels: of a convolution it is (O, C / groups, kh, kw), of a linear layer
-    (O, I). Nothing that is given changes.
+    The weight's first dimension is the output channels: a convolution's weight is (O, C / groups, kh, kw), and a
+    linear layer's is (O, I). The arguments aren't changed.
     """
 
 
 def generalize():
-    """The first graph, with -1 for the length in which the size of a view differs from that in the other one.
+    """Returns the first graph, with -1 in the sizes of views where they differ from the other graph's.
 
-    A view has the arguments (x, size). The graph that is returned has new steps, and the inputs of the first; both given
-    graphs stay as they are.
+    A view has the arguments (x, size). The graph that is returned has new steps and the inputs of the first; both
+    given graphs stay unchanged.
 
-    Raises:
-        ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the operation's name, "div depends on the
-            batch size", where two steps differ in something else than the size of a view; or "the result depends on the batch
-            size", where the graphs give back different steps.
+    Raises: ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the operation's name, "div
+    depends on the batch size", if two steps differ in anything other than the size of a view; or "the result depends
+    on the batch size", if the graphs return different steps.
     """
 
 
@@ -291,7 +299,7 @@ def constant(*size):
 
 
 def folded(layer, *args, by=("mul", "sub", "add"), shape=None, constant_first=False):
-    """A layer, then an operation with a constant for each of `by`: what is left, and what became of the given layer."""
+    """A layer, then an operation with a constant for each of `by`: what remains, and how the given layer changed."""
     given = (graph.Step(None), *args)
     step = first = graph.Step(layer, given)
     before = [(each, each.clone()) for each in args[:2] if each is not None]
@@ -325,7 +333,7 @@ shown = {
     "convolution, times a number for each column": folded(
         fusing.CONV2D, kernels, None, *geometry, 2, by=["mul"], shape=(outputs * 2,)
     ),
-    "a constant, minus a linear layer": folded(
+    "a constant minus a linear layer": folded(
         fusing.LINEAR, matrix, constant(outputs), by=["sub"], constant_first=True
     ),
     "linear, divided": folded(fusing.LINEAR, matrix, constant(outputs), by=["div"]),
@@ -334,12 +342,12 @@ shown = {
 
 
 def flat(results):
-    """One result as it is, several joined."""
+    """A single result as it is, several results joined."""
     return mytorch.cat([each.flatten() for each in results]) if isinstance(results, tuple) else results
 
 
 def outcome(function, sizes=(rows, rows + 1)):
-    """What becomes of two traces: sizes of views, and the result for another batch; or the error."""
+    """What `generalize` makes of two traces: sizes of views and the result for another batch, or the error."""
     one, other = (graph.trace(function, constant(size, inputs, 4)) for size in sizes)
     before = repr(one)
     try:
@@ -350,7 +358,7 @@ def outcome(function, sizes=(rows, rows + 1)):
     found, expected = (flat(each) for each in (graph.run(general, x), function(x)))
     views = [list(step.args[1]) for step in general.steps if step.op.name == "view"]
     untouched = repr(one) == before and not {*general.steps} & {*one.steps}
-    return {"sizes": views, "result − expected": (found - expected).abs().sum(), "given graph as it was": untouched}
+    return {"sizes": views, "result − expected": (found - expected).abs().sum(), "given graph unchanged": untouched}
 
 
 scale = constant(4)
@@ -359,12 +367,12 @@ shown |= {
     "two views": outcome(lambda x: x.reshape(len(x) * inputs, 4).tanh().reshape(len(x), inputs * 4)),
     "two results": outcome(lambda x: (x.flatten(1), x.exp())),
     "a view of one size": outcome(lambda x: x.sum(0).reshape(4, inputs).tanh()),
-    "a view of one size, then one of the batch's": outcome(
+    "a view of one size, then one with the batch size": outcome(
         lambda x: x.flatten(1) * x.sum(0).reshape(4 * inputs).reshape(1, inputs * 4)
     ),
     "no view": outcome(lambda x: (x + 1) * x),
     "divides by the batch size": outcome(lambda x: x / len(x)),
-    "a constant of the batch's shape": outcome(lambda x: x + mytorch.ones(len(x), 1, 1)),
+    "a constant with the batch's shape": outcome(lambda x: x + mytorch.ones(len(x), 1, 1)),
     "a random mask": outcome(lambda x: x * mytorch.rand(4)),
     "more steps": outcome(lambda x: x.exp() if len(x) == rows else x.exp().exp()),
     "another operation": outcome(lambda x: x.exp() if len(x) == rows else x.tanh()),
@@ -381,26 +389,28 @@ shown |= {
 check.show(shown, rtol=1e-4, atol=1e-4)
 
 # %% [markdown] hint="export_fold"
-# `fold`: write down w·x + b, then add c, subtract c, multiply by c. Which of weight and bias change? In code, first find out whether
-# the step is one of the three and its arguments are a layer's step and a tensor of the right shape.
+# For `fold`, write down w·x + b, then add c, subtract c, and multiply by c. Which of weight and bias change in each
+# case? In the code, first test that the step is one of the three operations, and that its arguments are a layer's
+# step and a tensor of the correct shape.
 
 # %% [markdown] hint="export_fold"
-# `fold`: `each = constant.flatten()` has shape (O,), as the bias. To scale the weight, reshape it to (O, 1, …, 1), with as
-# many dimensions as the weight. `zeros(len(weight))` serves as a bias that was None.
+# In `fold`, `each = constant.flatten()` has shape (O,), like the bias. To scale the weight, reshape it to (O, 1, …,
+# 1), with as many dimensions as the weight has. `zeros(len(weight))` stands in for a bias of None.
 
 # %% [markdown] hint="export_fold"
-# `generalize`: keep two dicts, `twins` and one from steps of the first graph to your new steps, `general`. Both begin with the inputs. For each pair of
-# steps: add it to `twins`, get the arguments, make a new `Step`.
+# In `generalize`, keep two dicts: `twins`, and `general` from steps of the first graph to your new steps. Both begin
+# with the inputs. For each pair of steps, add it to `twins`, compute the arguments, and make a new `Step`.
 
 # %% [markdown] hint="export_fold"
-# `generalize`: a new step's arguments are `replace(args, lambda each: general[each] if isinstance(each, Step) else each)`, and the output goes the
-# same way. For a view of the same in both, `args` are `(args[0], open_size(args[1], twin.args[1]))`; for all others ask
-# `step.op is twin.op and alike(args, twin.args, twins)`. At the end, ask `alike` about the two outputs.
+# In `generalize`, a new step's arguments are `replace(args, lambda each: general[each] if isinstance(each, Step) else
+# each)`, and the output is replaced in the same way. For a view of the same tensor in both graphs, `args` are
+# `(args[0], open_size(args[1], twin.args[1]))`; for all other steps, test `step.op is twin.op and alike(args,
+# twin.args, twins)`. At the end, compare the two outputs with `alike`.
 
 
 # %% mutant="export_fold"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def fold(step):
     from minitorch.onnx.folding import fold_batch_norms
 
@@ -414,8 +424,8 @@ def generalize(one, other):
 
 
 # %% mutant="export_fold" spoils="fold"
-# Scales the weight alone
-# c · (w·x + b) is c·w·x + c·b: the bias is scaled, too.
+# Scales only the weight
+# c · (w·x + b) is c·w·x + c·b, so the bias is scaled as well.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -434,7 +444,8 @@ def fold(step: Step) -> Step:
 
 # %% mutant="export_fold" spoils="fold"
 # Folds any constant
-# A constant with a number for each sample, or for each pixel, isn't one for each channel. Look at its shape first.
+# A constant with a value for each sample or for each pixel doesn't have one value for each channel. Test its shape
+# first.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -453,8 +464,8 @@ def fold(step: Step) -> Step:
 
 
 # %% mutant="export_fold" spoils="fold"
-# Takes each operation for one of the three
-# A division, or a comparison, isn't a product. Leave what you don't know as it is.
+# Treats any operation as one of the three
+# A division or a comparison isn't one of the three operations. Leave all others as they are.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -490,8 +501,9 @@ def fold(step: Step) -> Step:
 
 
 # %% mutant="export_fold" spoils="generalize"
-# Trusts everything but views
-# A constant that depends on the batch size stays that of the example, and the file is wrong for every other batch. Refuse it.
+# Accepts all differences outside of views
+# A constant that depends on the batch size stays that of the example, so the file is incorrect for every other batch
+# size. Raise the error.
 def generalize(one: Graph, other: Graph) -> Graph:
     general: dict[Any, Step] = {step: step for step in one.inputs}
     for step, twin in zip(one.steps, other.steps, strict=False):
@@ -504,8 +516,9 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 
 # %% mutant="export_fold" spoils="generalize"
-# Opens the first length of each view
-# The batch isn't always in the first length, and not every view has it: keep a length that is the same in both.
+# Makes the first length of each view dynamic
+# The batch isn't always the first length, and some views don't contain it. Keep a length that is the same in both
+# traces.
 def generalize(one: Graph, other: Graph) -> Graph:
     twins: dict[Any, Any] = dict(zip(one.inputs, other.inputs, strict=True))
     if len(one.steps) != len(other.steps):
@@ -527,7 +540,7 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 # %% mutant="export_fold" spoils="generalize"
 # Changes the given graph
-# Somebody may still need the first graph, for the example's batch size. Make new steps.
+# The first graph may still be needed, for the example's batch size. Make new steps.
 def generalize(one: Graph, other: Graph) -> Graph:
     twins: dict[Any, Any] = dict(zip(one.inputs, other.inputs, strict=True))
     if len(one.steps) != len(other.steps):
@@ -544,8 +557,8 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 
 # %% mutant="export_fold" spoils="generalize"
-# Compares the sizes of views alone
-# Two views of one size can be of different tensors. Ask `alike` about what is viewed, too.
+# Compares only the sizes of views
+# Two views of the same size may be of different tensors, so use `alike` on the viewed tensor as well.
 def generalize(one: Graph, other: Graph) -> Graph:
     twins: dict[Any, Any] = dict(zip(one.inputs, other.inputs, strict=True))
     if len(one.steps) != len(other.steps):
@@ -566,8 +579,8 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 
 # %% mutant="export_fold" spoils="generalize"
-# Never looks at the results
-# The steps can be the same, and the function gives back another one of them. Compare the two outputs.
+# Doesn't compare the outputs
+# The steps may be the same while the function returns a different one of them. Compare the two outputs.
 def generalize(one: Graph, other: Graph) -> Graph:
     twins: dict[Any, Any] = dict(zip(one.inputs, other.inputs, strict=True))
     if len(one.steps) != len(other.steps):
@@ -587,7 +600,7 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 # %% mutant="export_fold" spoils="generalize"
 # Compares operations only
-# Two divisions can divide by different numbers. Ask `alike` about the arguments, too.
+# Two divisions may divide by different numbers, so use `alike` on the arguments as well.
 def generalize(one: Graph, other: Graph) -> Graph:
     if len(one.steps) != len(other.steps):
         raise ValueError(f"the number of steps depends on the batch size: {len(one.steps)} and {len(other.steps)}")
@@ -604,8 +617,9 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 
 # %% mutant="export_fold" spoils="fold"
-# Counts the constant's numbers
-# Behind a convolution, a constant of shape (O,) has a number for each column. Look at its shape, not at how many numbers it has.
+# Counts the constant's elements
+# After a convolution, a constant of shape (O,) has a value for each column. Test its shape, not its number of
+# elements.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -625,7 +639,7 @@ def fold(step: Step) -> Step:
 
 # %% mutant="export_fold" spoils="fold"
 # Writes into the bias
-# The bias is the model's parameter: after `bias.add_` the model itself answers differently. Make a new tensor.
+# The bias is the model's parameter, so after `bias.add_` the model itself returns other values. Make a new tensor.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -644,7 +658,7 @@ def fold(step: Step) -> Step:
 
 
 # %% mutant="export_fold" spoils="fold"
-# Any order of the two
+# Accepts both orders
 # A constant minus a layer isn't a layer minus a constant.
 def fold(step: Step) -> Step:
     if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
@@ -666,7 +680,7 @@ def fold(step: Step) -> Step:
 
 # %% mutant="export_fold" spoils="fold"
 # Changes the layer's step
-# Another step may use the layer's result, too. Make a new step, and leave the given one as it is.
+# Another step may use the layer's result as well, so make a new step and leave the given one unchanged.
 def fold(step: Step) -> Step:
     match step:
         case Step(args=(Step(op=layer, args=(x, Tensor() as weight, bias, *rest)), Tensor() as constant)) if layer in (
@@ -688,8 +702,8 @@ def fold(step: Step) -> Step:
 
 
 # %% mutant="export_fold" spoils="generalize"
-# One result alone
-# A function may return several tensors: `replace` goes into a tuple, too.
+# Handles a single output only
+# A function may return several tensors, and `replace` also works on a tuple.
 def generalize(one: Graph, other: Graph) -> Graph:
     twins: dict[Any, Any] = dict(zip(one.inputs, other.inputs, strict=True))
     if len(one.steps) != len(other.steps):
@@ -710,58 +724,58 @@ def generalize(one: Graph, other: Graph) -> Graph:
 
 # %% [markdown] exercise="export_runtime" kind="core" points="1 1 2" part="mytorch.onnx.runtime:read_varint mytorch.onnx.runtime:fields | mytorch.onnx.runtime:signed mytorch.onnx.runtime:read_tensor mytorch.onnx.runtime:read_attribute | mytorch.onnx.runtime:run_onnx"
 # ### Exercise 4 · The runtime
-# Read messages, and run a graph. `read_varint(data, at)` gives the varint that begins at a place, and the place after it;
-# `read_tensor(data)` and `read_attribute(data)` each give a pair of name and value. `runtime.py` has the rest: `TYPES` are NumPy's names
-# of element types by their numbers, and `KERNELS` has a function of arrays for each operator, which takes the attributes as keywords.
+# Decode messages, and run a graph. `read_varint(data, at)` returns the varint that begins at a position, and the
+# position after it. `read_tensor(data)` and `read_attribute(data)` each return a pair of name and value. `runtime.py`
+# has the rest: `TYPES` maps the numbers of element types to NumPy's names, and `KERNELS` has a function on arrays for
+# each operator, which takes the attributes as keyword arguments.
 #
-# | message | field | what it is |
+# | message | field | content |
 # |---|---|---|
 # | the model | 7 | the graph |
-# | a graph | 1 | a node, several times, in the order in which they run |
-# | a graph | 5 | a tensor, several times |
-# | a graph | 11, 12 | an input, an output, several times |
+# | a graph | 1 | a node, repeated, in the order of execution |
+# | a graph | 5 | a tensor, repeated |
+# | a graph | 11, 12 | an input, an output, repeated |
 # | a node | 1, 2 | the names of its inputs; the name of its output |
-# | a node | 4, 5 | its operator; an attribute, several times |
+# | a node | 4, 5 | its operator; an attribute, repeated |
 # | an input or output | 1 | its name |
-# | a tensor | 1, 2 | a length, several times; the number of its type |
-# | a tensor | 8, 9 | its name; its numbers as they are in memory |
+# | a tensor | 1, 2 | a length, repeated; the number of its element type |
+# | a tensor | 8, 9 | its name; its elements as they are in memory |
 # | an attribute | 1, 20 | its name; 1 for a float, 2 for an integer, 7 for a list of integers |
-# | an attribute | 2, 3, 8 | the float; the integer; an integer of the list, several times |
+# | an attribute | 2, 3, 8 | the float; the integer; an integer of the list, repeated |
 
 
 # %% docstrings="export_runtime"
 def read_varint():
-    """The varint that begins at place `at`, an integer without sign, and the place after it.
+    """The varint that begins at position `at`, an unsigned integer, and the position after it.
 
-    Each byte holds 7 bits, the lowest first; its top bit says that more follow.
+    Each byte holds 7 bits, the lowest first, and its top bit says that more bytes follow.
     """
 
 
 def signed():
-    """What 64 bits mean as a number with a sign: from 2⁶³ on it is negative, and 2⁶⁴ − 1 is −1."""
+    """The signed value of an unsigned 64-bit number: from 2⁶³ on it is negative, and 2⁶⁴ − 1 is −1."""
 
 
 def read_tensor():
-    """A tensor's name, and its array: the numbers in their type and shape."""
+    """A tensor's name, and its array: the elements in their dtype and shape."""
 
 
 def read_attribute():
-    """An attribute's name, and its value: a float, an integer or a list of integers. Integers have a sign."""
+    """An attribute's name, and its value: a float, an integer or a list of integers. Integers are signed."""
 
 
 def fields():
     """The values of a message: a `defaultdict(list)` from field numbers to values in their order.
 
-    Kind 0 is a varint, an integer without sign. Kind 2 is bytes, also for a text or for a message inside this one. Kind 5 is a
-    float of 4 bytes, `struct.unpack("<f", …)`.
+    Wire type 0 is a varint, an unsigned integer. Wire type 2 is bytes, also for a string or for a nested message. Wire
+    type 5 is a 4-byte float, `struct.unpack("<f", …)`.
 
-    Raises:
-        ValueError: "fields of kind 1 are not known", with the number of any other kind.
+    Raises: ValueError: "fields of kind 1 are not known", with the number of any other wire type.
     """
 
 
 def run_onnx():
-    """Run a model on arrays, in the order of its inputs; the list of its outputs. The weights are not written to."""
+    """Runs a model on arrays, in the order of its inputs; returns the list of outputs. The weights don't change."""
 
 
 # %% check="export_runtime" raises="ValueError"
@@ -782,11 +796,11 @@ def read(data):
 shown = {
     "integers": read(runtime.fields(message({1: [3, number, 0], 2: 1}))),
     "a float": read(runtime.fields(message({2: half, 3: half}))),
-    "texts": read(runtime.fields(message({1: ["x", "", "weight"], 300: "y"}))),
+    "strings": read(runtime.fields(message({1: ["x", "", "weight"], 300: "y"}))),
     "long bytes": [len(each) for each in runtime.fields(message({9: bytes(number % 1000 + 128), 1: 1}))[9]],
-    "a message inside": read(runtime.fields(runtime.fields(message({7: inner}))[7][0])),
-    "nothing": [read(runtime.fields(b"")), runtime.fields(b"")[5]],
-    "kind 1": check.error(runtime.fields, b"\x09" + bytes(8)),
+    "a nested message": read(runtime.fields(runtime.fields(message({7: inner}))[7][0])),
+    "an empty message": [read(runtime.fields(b"")), runtime.fields(b"")[5]],
+    "wire type 1": check.error(runtime.fields, b"\x09" + bytes(8)),
 }
 
 
@@ -845,23 +859,26 @@ shown |= {
 check.show(shown, rtol=1e-4)
 
 # %% [markdown] hint="export_runtime"
-# `read_varint`: `data[at] & 127` are the seven bits of a byte, which belong `0, 7, 14 …` places to the left; the varint ends with the
-# first byte that is below 128.
+# In `read_varint`, `data[at] & 127` are the seven bits of a byte, which are shifted to the left by `0, 7, 14 …`. The
+# varint ends with the first byte below 128.
 
 # %% [markdown] hint="export_runtime"
-# `found = fields(data)` first. An array is `np.frombuffer(found[9][0], TYPES[found[2][0]])`, reshaped to `found[1]`. Of an attribute,
-# `found[20][0]` says which field has the value; integers go through `signed`, which takes 2⁶⁴ off where the top bit is 1.
+# Begin with `found = fields(data)`. An array is `np.frombuffer(found[9][0], TYPES[found[2][0]])`, reshaped to
+# `found[1]`. For an attribute, `found[20][0]` says which field has the value; integers go through `signed`, which
+# subtracts 2⁶⁴ if the top bit is 1.
 
 # %% [markdown] hint="export_runtime"
-# `fields`: `key, at = read_varint(data, at)`; the kind is `key & 7`, the number `key >> 3`. Each kind moves `at` past its value.
+# `fields` is a loop that begins with `key, at = read_varint(data, at)`. The wire type is `key & 7`, and the number is
+# `key >> 3`. Each wire type moves `at` past its value.
 
 # %% [markdown] hint="export_runtime"
-# `run_onnx`: `graph = fields(fields(data)[7][0])`. Keep a dict of values by name. It starts with the tensors of field 5 and the inputs,
-# and each node adds one.
+# In `run_onnx`, `graph = fields(fields(data)[7][0])`. Keep a dict of values by name, which starts with the tensors of
+# field 5 and the inputs, and to which each node adds its output.
 
 # %% [markdown] hint="export_runtime"
-# `run_onnx`: names are bytes, so `.decode()` them. `dict(map(read_attribute, node[5]))` are a node's attributes, and
-# `KERNELS[operator](*arrays, **attributes)` its result. The outputs' names are in `fields(info)[1][0]` for each `info` in `graph[12]`.
+# In `run_onnx`, names are bytes, so `.decode()` them. `dict(map(read_attribute, node[5]))` are a node's attributes,
+# and `KERNELS[operator](*arrays, **attributes)` is its result. The outputs' names are in `fields(info)[1][0]` for
+# each `info` in `graph[12]`.
 
 
 # %% mutant="export_runtime"
@@ -877,15 +894,15 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 # %% mutant="export_runtime"
-# One byte
-# The top bit of a byte says that more follow: only numbers up to 127 have one byte.
+# Reads one byte
+# The top bit of a byte says that more bytes follow, so only numbers up to 127 take a single byte.
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
     return data[at] & 127, at + 1
 
 
 # %% mutant="export_runtime"
-# Without signs
-# An axis of −1 is written as 2⁶⁴ − 1. Integers of attributes have a sign, which a varint doesn't know of.
+# Unsigned attributes
+# An axis of −1 is written as 2⁶⁴ − 1. An attribute's integers are signed, although a varint is not.
 def read_attribute(data: bytes) -> tuple[str, Any]:
     found = fields(data)
     kind = found[20][0]
@@ -894,8 +911,8 @@ def read_attribute(data: bytes) -> tuple[str, Any]:
 
 
 # %% mutant="export_runtime"
-# A list of one is a number
-# Kind 7 is a list, however many integers are in it: a kernel takes pads and axes as lists.
+# Unpacks a list of one integer
+# Attribute type 7 is a list, however many integers it contains, because a kernel takes pads and axes as lists.
 def read_attribute(data: bytes) -> tuple[str, Any]:
     found = fields(data)
     kind = found[20][0]
@@ -906,8 +923,8 @@ def read_attribute(data: bytes) -> tuple[str, Any]:
 
 
 # %% mutant="export_runtime"
-# All numbers are float32
-# A tensor says of which type its bytes are: indices are int64, a mask is of booleans.
+# Reads all elements as float32
+# A tensor says which type its elements have: indices are int64, and a mask is boolean.
 def read_tensor(data: bytes) -> tuple[str, Any]:
     found = fields(data)
     raw = found[9][0]
@@ -918,14 +935,14 @@ def read_tensor(data: bytes) -> tuple[str, Any]:
 
 # %% mutant="export_runtime"
 # Two's complement of 32 bits
-# A negative number is written as 64 bits.
+# A negative number is written as 64 bits, not as 32.
 def signed(number: int) -> int:
     return number - 2**64 if number >> 31 else number
 
 
 # %% mutant="export_runtime" spoils="fields"
 # Keeps the last value
-# A field that is repeated has several values, such as a node's inputs: keep them all, in order.
+# A field that is repeated has several values, such as a node's inputs. Keep all of them, in order.
 def fields(data: bytes) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = defaultdict(list)
     at = 0
@@ -946,7 +963,7 @@ def fields(data: bytes) -> dict[int, list[Any]]:
 
 # %% mutant="export_runtime" spoils="fields"
 # The key in one byte
-# Keys and lengths are varints. A field number from 16 on, or a length from 128 on, takes two bytes.
+# Keys and lengths are varints, so a field number from 16 on, or a length from 128 on, takes two bytes.
 def fields(data: bytes) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = defaultdict(list)
     at = 0
@@ -967,7 +984,8 @@ def fields(data: bytes) -> dict[int, list[Any]]:
 
 # %% mutant="export_runtime" spoils="fields"
 # Floats as integers
-# Kind 5 says that the four bytes are fixed in length; in ONNX's messages they are floats. `struct.unpack("<f", …)` reads them.
+# Wire type 5 only says that the value has four bytes, but in ONNX's messages these are floats. `struct.unpack("<f",
+# …)` reads them.
 def fields(data: bytes) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = defaultdict(list)
     at = 0
@@ -987,8 +1005,9 @@ def fields(data: bytes) -> dict[int, list[Any]]:
 
 
 # %% mutant="export_runtime" spoils="run_onnx"
-# Feeds each node the result before it
-# A graph isn't a chain: a node names its inputs, and one of them may come from far above, or be used twice.
+# Passes each node the previous result
+# A graph isn't a chain: a node names its inputs, and each of them may come from a much earlier node, or be used
+# twice.
 def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
     graph = fields(fields(data)[7][0])
     values = dict(map(read_tensor, graph[5]))
@@ -1004,7 +1023,7 @@ def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
 
 # %% mutant="export_runtime" spoils="run_onnx"
 # Returns the last result
-# A graph says which values are its outputs, and in which order: field 12.
+# The graph says which values are its outputs, and in which order: field 12.
 def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
     graph = fields(fields(data)[7][0])
     values = dict(map(read_tensor, graph[5]))
@@ -1019,7 +1038,7 @@ def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
 
 # %% mutant="export_runtime" spoils="run_onnx"
 # Sorts the names
-# The order of a node's inputs matters: x − y isn't y − x. Outputs, too, come in the graph's order.
+# The order of a node's inputs matters, because x − y isn't y − x. The outputs are also in the graph's order.
 def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
     graph = fields(fields(data)[7][0])
     values = dict(map(read_tensor, graph[5]))
@@ -1036,15 +1055,17 @@ def run_onnx(data: bytes, *inputs: Any) -> list[Any]:
 # ### Exercise 5 · The service that answers differently
 # After each epoch, a training program calls `snapshot` and sends the file to a service. Four reports came in:
 #
-# 1. The service's scores are off, the same way for each image, while validation is fine.
-# 2. It works for batches of eight, as in the tests, and fails for a single image.
-# 3. Last week somebody added one line, and took it out again. With it the scores were right, but from the second epoch on the model
-#    overfitted as it never had. In another attempt, a pretrained batch norm that is frozen by `norm.eval()` began to drift.
-# 4. A model that can't be exported raises `NotImplementedError`, which is right, and the program goes on training. But a run in
-#    which that happened was spoiled as in report 3.
+# 1. The service's logits are off, in the same way for each image, although the validation is fine.
+# 2. It works for batches of eight, as in the tests, but fails for a single image.
+# 3. Last week somebody added one line and removed it again. With that line the logits were correct, but from the
+#    second epoch on the model overfitted as never before. In another attempt, a pretrained batch norm that is frozen
+#    by `norm.eval()` began to drift.
+# 4. A model that can't be exported raises `NotImplementedError`, which is correct, and the program continues the
+#    training. But a run in which that happened was spoiled as in report 3.
 #
-# Repair `snapshot`. It gives a file that answers as the model does in evaluation, for every batch size. Training goes on afterwards as
-# if nothing had happened, whatever happened. The model is one of `mytorch`, and so is `onnx.export`.
+# Fix `snapshot` so that its file computes what the model computes in evaluation mode, for every batch size. Training
+# must then continue as if `snapshot` had not been called, even if the export failed. The model is a `mytorch` model,
+# and `onnx.export` is mytorch's as well.
 
 # %% setup=true
 mytorch = check.mytorch(chapter="20b")
@@ -1052,7 +1073,7 @@ mytorch = check.mytorch(chapter="20b")
 
 # %% solution="export_repair_snapshot"
 def snapshot(model, example) -> bytes:
-    """The model as an ONNX file for the service, made from an example batch."""
+    """Exports the model to an ONNX file for the service, using an example batch."""
     ### BEGIN SOLUTION
     modes = {module: module.training for module in model.modules()}
     model.eval()
@@ -1093,7 +1114,7 @@ weights = [each.detach().clone() for each in model.parameters()]
 
 
 def answers(data, size):
-    """The file's scores, and the model's own in evaluation."""
+    """The file's logits, and the model's own in evaluation mode."""
     x = generator.normal(size=(size, 2, features)).astype(np.float32)
     kept = [each.training for each in model.modules()]
     with mytorch.no_grad():
@@ -1121,12 +1142,12 @@ other, evaluated = Sorted(), layers.Dropout(0.5).eval()
 failed = check.error(snapshot, other, mytorch.ones(2, 3))
 snapshot(evaluated, mytorch.ones(2, 3))
 values = {
-    "scores of eight images": answers(file, 8),
-    "scores of one image": answers(file, 1),
-    "scores of three images": answers(file, 3),
+    "logits of eight images": answers(file, 8),
+    "logits of one image": answers(file, 1),
+    "logits of three images": answers(file, 3),
     "training of each module, before": before,
     "training of each module, afterwards": [each.training for each in model.modules()],
-    "weights as they were": [bool((one == two).all()) for one, two in zip(weights, model.parameters(), strict=True)],
+    "weights unchanged": [bool((one == two).all()) for one, two in zip(weights, model.parameters(), strict=True)],
     "a model that can't be exported": type(failed).__name__,
     "its modules train afterwards": [each.training for each in other.modules()],
     "a model in evaluation trains afterwards": [each.training for each in evaluated.modules()],
@@ -1134,20 +1155,20 @@ values = {
 check.show(values, atol=2e-3)
 
 # %% [markdown] hint="export_repair_snapshot"
-# Which state of a model decides whether dropout is on? Who else relies on that state after the export?
+# Which state of a model determines whether dropout is active, and what else relies on that state after the export?
 
 # %% [markdown] hint="export_repair_snapshot"
-# `model.train()` isn't the opposite of `model.eval()`: it sets *all* modules, and some were in evaluation before. Each module has its own
-# `training`.
+# `model.train()` isn't the opposite of `model.eval()`: it sets *all* modules to training mode, although some were in
+# evaluation mode before. Each module has its own `training`.
 
 # %% [markdown] hint="export_repair_snapshot"
-# Note `module.training` of each of `model.modules()`, then `eval()`, export with an open batch, and put the modes back in a
-# `finally:`.
+# Store `module.training` for each of `model.modules()`. Then call `eval()`, export with a dynamic batch size, and
+# restore the modes in a `finally:`.
 
 
 # %% mutant="export_repair_snapshot"
 # Stays in evaluation
-# The program goes on training without dropout, and with frozen batch norms. Put the modes back.
+# The program continues training without dropout, and with frozen batch norms. Restore the modes.
 def snapshot(model, example):
     model.eval()
     return mytorch.onnx.export(model, example)
@@ -1155,7 +1176,8 @@ def snapshot(model, example):
 
 # %% mutant="export_repair_snapshot"
 # Turns training on afterwards
-# `train()` sets every module. The frozen batch norm was in evaluation, and so was a model that only evaluates.
+# `train()` sets every module to training mode, but the frozen batch norm was in evaluation mode, and so was a model
+# that is only evaluated.
 def snapshot(model, example):
     model.eval()
     try:
@@ -1165,8 +1187,9 @@ def snapshot(model, example):
 
 
 # %% mutant="export_repair_snapshot"
-# Remembers the model's own mode
-# The mode of the whole isn't that of each part: a frozen batch norm inside a training model is in evaluation.
+# Stores only the model's own mode
+# A module's mode isn't that of its submodules: a frozen batch norm inside a model in training mode is in evaluation
+# mode.
 def snapshot(model, example):
     mode = model.training
     model.eval()
@@ -1177,8 +1200,8 @@ def snapshot(model, example):
 
 
 # %% mutant="export_repair_snapshot"
-# Not after an error
-# If the export raises, the modes stay as they are then. `finally` runs in any case.
+# Doesn't restore after an error
+# If the export raises an error, the modes stay as they are at that point. `finally` runs in any case.
 def snapshot(model, example):
     modes = {module: module.training for module in model.modules()}
     model.eval()
@@ -1190,7 +1213,7 @@ def snapshot(model, example):
 
 # %% mutant="export_repair_snapshot"
 # The batch of the example
-# With `batch=None` the file takes batches of eight, and no others.
+# With `batch=None` the file accepts batches of eight, and no others.
 def snapshot(model, example):
     modes = {module: module.training for module in model.modules()}
     model.eval()
@@ -1203,12 +1226,12 @@ def snapshot(model, example):
 
 # %% [markdown] exercise="export_measure_block" kind="measure" points=2
 # ### Exercise 6 · What does a block cost?
-# `count(kind, blocks)`, in the folded cell below, builds a network of that many equal blocks and traces it. It gives the number of steps
-# as recorded, with constants folded, and with layers fused. Every network also has a stem and a head, whatever its
-# blocks are.
+# `count(kind, blocks)`, in the folded cell below, builds a network of that many equal blocks and traces it. It
+# returns the number of steps as recorded, with constants folded, and with layers fused. Every network also has a stem
+# and a head, whatever its blocks are.
 #
-# Find out how many steps *one block* adds at each of the three stages. Write `per_block(kind)`; the answer is a list of three
-# integers. For most kinds the answer is hard to guess.
+# Determine how many steps *one block* adds at each of the three stages. Write `per_block(kind)`, which returns a list
+# of three integers. For most kinds, the answer is hard to guess.
 
 # %% setup=true
 KINDS = {
@@ -1220,7 +1243,7 @@ KINDS = {
 
 
 def count(kind: str, blocks: int) -> list[int]:
-    """The steps of a network: as recorded, with constants folded, with layers fused."""
+    """The number of steps in a network: as recorded, with constants folded, with layers fused."""
     parts = [each for _ in range(blocks) for each in KINDS[kind]()]
     network = mytorch.nn.Sequential(
         mytorch.nn.Linear(4, 6), *parts, mytorch.nn.Linear(6, 3), mytorch.nn.Softmax(-1)
@@ -1233,7 +1256,7 @@ def count(kind: str, blocks: int) -> list[int]:
 
 # %% solution="export_measure_block"
 def per_block(kind: str) -> list[int]:
-    """How many steps one more block adds: as recorded, with constants folded, with layers fused."""
+    """The number of steps that one more block adds: as recorded, with constants folded, with layers fused."""
     ### BEGIN SOLUTION
     return [more - fewer for more, fewer in zip(count(kind, 5), count(kind, 4), strict=True)]
     ### END SOLUTION
@@ -1241,44 +1264,46 @@ def per_block(kind: str) -> list[int]:
 
 # %% check="export_measure_block"
 check.show(
-    {kind: per_block(kind) for kind in KINDS}, secret=True, text="Steps that one block adds at the three stages."
+    {kind: per_block(kind) for kind in KINDS},
+    secret=True,
+    text="The number of steps that one block adds at each of the three stages.",
 )
 
 # %% [markdown] hint="export_measure_block"
-# Change one thing, the number of blocks, and look at how the count changes.
+# Change one factor, the number of blocks, and look at how the counts change.
 
 # %% [markdown] hint="export_measure_block"
-# A count divided by the number of blocks contains a share of stem and head. A difference doesn't.
+# A count divided by the number of blocks includes a share of stem and head, whereas a difference of two counts
+# doesn't.
 
 # %% [markdown] hint="export_measure_block"
-# `count(kind, 5)` minus `count(kind, 4)`, stage by stage. (Is the first block like the others? With "norm first", look at what stands
-# before it.)
+# Count two networks that differ by exactly one block, and subtract stage by stage.
 
 
 # %% mutant="export_measure_block"
-# Divides
-# Stem and head are counted, too, and shared out among the blocks.
+# Divides by the number of blocks
+# Stem and head are counted as well, and their steps are spread over the blocks.
 def per_block(kind):
     return [round(each / 4) for each in count(kind, 4)]
 
 
 # %% mutant="export_measure_block"
-# The whole of one block
-# That is a network of one block, with stem and head.
+# A network of one block
+# That is the count of a whole network with one block, including stem and head.
 def per_block(kind):
     return count(kind, 1)
 
 
 # %% mutant="export_measure_block"
 # Nothing folds
-# Constants are folded and layers fused at the later stages: look at all three counts.
+# Constants are folded and layers are fused at the later stages, so look at all three counts.
 def per_block(kind):
     more, fewer = count(kind, 5), count(kind, 4)
     return [more[0] - fewer[0]] * 3
 
 
 # %% mutant="export_measure_block"
-# Two blocks
-# Between four and six are two blocks.
+# A difference of two blocks
+# This difference is that of two blocks, so it is twice as large as one block's.
 def per_block(kind):
     return [more - fewer for more, fewer in zip(count(kind, 6), count(kind, 4), strict=True)]
