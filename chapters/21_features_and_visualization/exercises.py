@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Features, transfer and pictures
-# Eight exercises, 20 points, about 95 minutes. Five of them add to your library: once you have solved them, it keeps
-# features, draws attributions, finds principal components, trains adapters and writes for TensorBoard. They run inside files of `mytorch`: what a
-# task or a docstring mentions is there; import anything else in the cell.
+# There are eight exercises with 20 points, which take about 95 minutes. Five of them add to your library, and once
+# you have solved them, it keeps features, computes attributions, finds principal components, trains adapters and
+# writes for TensorBoard. These five run inside files of `mytorch`, where all names that a task or a docstring
+# mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -17,7 +18,7 @@ from minitorch import nn
 
 # %% [markdown] exercise="features_predict_hook" kind="predict" points=1
 # ### Exercise 1 · What did the hook keep?
-# A network in training mode, a hook on its batch norm, and one backward pass:
+# The program has a network in training mode, a hook on its batch norm, and one backward pass:
 #
 # ```python
 # model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(64, 2))
@@ -27,9 +28,9 @@ from minitorch import nn
 # (prediction * labels).sum().backward()
 # ```
 #
-# There is no optimizer. Set `prediction` to a list of three: the smallest number in `kept["bn"]`, rounded to one digit; how many of
-# the nine entries of `model.state_dict()` are others than before; and whether the gradient of the last layer's bias depends on
-# the `labels`.
+# There is no optimizer in this program. Set `prediction` to a list of three values: the smallest element of
+# `kept["bn"]`, rounded to one decimal; how many of the nine entries of `model.state_dict()` have changed; and whether
+# the gradient of the last layer's bias depends on the `labels`.
 
 # %% solution="features_predict_hook"
 ### BEGIN SOLUTION
@@ -46,56 +47,58 @@ shown = {
 check.show(shown, secret=True)
 
 # %% [markdown] hint="features_predict_hook"
-# What does `inplace=True` write into? And what did the hook keep: numbers, or a tensor?
+# Into which tensor does `inplace=True` write? And what did the hook keep: the values, or a tensor that shares memory?
 
 # %% [markdown] hint="features_predict_hook"
-# `detach()` shares memory. Batch norm remembers things in buffers when it runs in training mode.
+# `detach()` shares memory, and a batch norm in training mode updates its buffers.
 
 # %% [markdown] hint="features_predict_hook"
-# ReLU leaves no number below 0. `running_mean`, `running_var` and `num_batches_tracked` are entries too. Here the labels are factors,
-# not subtracted.
+# ReLU leaves no value below 0. `running_mean`, `running_var` and `num_batches_tracked` are entries as well. In this
+# program the labels are multiplied, not subtracted.
 
 # %% mutant="features_predict_hook"
-# What batch norm gave
-# Batch norm's result has numbers near -2, and the hook saw them. Then `ReLU(inplace=True)` wrote its result over them, in the
-# memory that `detach` shares.
+# The output of batch norm
+# The output of batch norm had values near -2 when the hook was called. Then `ReLU(inplace=True)` overwrote them with
+# its own output, in the memory that `detach` shares.
 prediction = [-2.1, 3, True]
 
 # %% mutant="features_predict_hook"
-# Backward adjusts parameters
-# `backward` fills `.grad`, which isn't in the state dict. The parameters wait for an optimizer; the forward pass changed the three buffers of the batch norm.
+# Backward updates parameters
+# `backward` fills `.grad`, which isn't in the state dict, and only an optimizer changes parameters. The forward pass
+# changed the three buffers of the batch norm.
 prediction = [0.0, 9, True]
 
 # %% mutant="features_predict_hook"
 # Nothing changes without an optimizer
-# The parameters don't. But batch norm counts batches and updates two running statistics in each forward pass in training mode.
+# That is true of the parameters. But in training mode, each forward pass of a batch norm counts a batch and updates
+# two running statistics.
 prediction = [0.0, 0, True]
 
 # %% mutant="features_predict_hook"
-# As with a difference
-# Of a difference the derivative is 1 whatever the labels are. Of this product it is the label itself.
+# As for a difference
+# The derivative of a difference is 1, whatever the labels are, but that of this product is the label itself.
 prediction = [0.0, 3, False]
 
 
 # %% [markdown] exercise="features_context" kind="core" points=4 part="mytorch.utils.inspection:features"
 # ### Exercise 2 · Look inside
-# `with features(model, ["layer2", "fc"]) as found:` gives a dict that each call of the model in the block fills. What is in it
-# must stay what it was, whatever the network or the reader does next, and nothing of it may hold a graph. When the block
-# ends, in whichever way, the model is as it was before.
+# `with features(model, ["layer2", "fc"]) as found:` gives a dict that each call of the model inside the block fills.
+# The values in it must not change, whatever the network or the reader does next, and none of them may hold a graph.
+# When the block ends, normally or by an exception, the model is as it was before.
 
 
 # %% docstrings="features_context"
 def features():
-    """Copies of what the modules of these names give when the model is called in the block, by name.
+    """Copies of the outputs of the modules with these names, when the model is called in the block.
 
     The package keeps the decorator `@contextmanager`, so write a generator that yields the dict once.
 
-    The dict is empty at first, and each call of the model puts in the latest results, detached and cloned.
-    `model.get_submodule(name)` finds a module, `module.register_forward_hook(hook)` returns a handle with
+    The dict is empty at first, and each call of the model stores the latest outputs by name, detached and cloned.
+    `model.get_submodule(name)` finds a module, and `module.register_forward_hook(hook)` returns a handle with
     `remove()`. A hook is called as `hook(module, args, result)`; the model's own results must not change.
 
-    Its hooks, and no others, are removed at the end, also if the block raises. If a name is wrong, `get_submodule` raises,
-    and then there must be no hook left on the other modules either.
+    Its hooks, and no others, are removed at the end, even if the block raises. If a name is invalid, `get_submodule`
+    raises, and then no hook may be left on the other modules either.
     """
 
 
@@ -106,7 +109,7 @@ mytorch.manual_seed(check.seed())
 
 
 class Rectify(layers.Module):
-    """Writes into what it gets, as `ReLU(inplace=True)` does."""
+    """Writes into its input, as `ReLU(inplace=True)` does."""
 
     def forward(self, x):
         return x.mul_((x > 0).float())
@@ -115,7 +118,7 @@ class Rectify(layers.Module):
 model = layers.Sequential(layers.Linear(3, 4), Rectify(), layers.Sequential(layers.Linear(4, 2)))
 x = mytorch.tensor(numbers.astype("float32"))
 plain, first = model(x), model[0](x)
-model[0].register_forward_hook(lambda module, args, result: None)  # a reader's own, which stays
+model[0].register_forward_hook(lambda module, args, result: None)  # a hook of the caller's own, which stays
 
 
 def hooks():
@@ -152,7 +155,7 @@ values = {
     "what the layer gives": first.detach(),
     "result of the model": result.detach() - plain.detach(),
     "with a graph": [value.requires_grad for value in once.values()],
-    "slopes of the first layer": model[0].weight.grad is not None,
+    "the first layer has gradients": model[0].weight.grad is not None,
     "after a second call": latest["0"],
     "hooks in the block, and after it": [inside, hooks()],
     "filled after the block": not same,
@@ -162,21 +165,22 @@ values = {
     "hooks after a wrong name": hooks(),
     "one name": list(with_hooks(["2"], x)),
 }
-check.show(values, text="A model of three parts; the second writes into the first one's result.")
+check.show(values, text="A model with three submodules, of which the second writes into the first one's output.")
 
 # %% [markdown] hint="features_context"
-# A hook for each name needs to know its name: write a function that makes the hook, or give the name as a default value.
+# The hook for each name needs that name. Write a function that makes the hook, or pass the name as a default value.
 
 # %% [markdown] hint="features_context"
-# `result.detach().clone()`: `detach` drops the graph and shares memory, `clone` alone keeps the graph. The hook returns nothing.
+# Use `result.detach().clone()`, because `detach` drops the graph but shares memory, while `clone` alone keeps the
+# graph, and let the hook return nothing.
 
 # %% [markdown] hint="features_context"
-# First find all modules, then register, then `try: yield found`, and `finally` remove each handle.
+# First find all modules, then register the hooks, then `try: yield found`, and remove each handle in `finally`.
 
 
 # %% mutant="features_context"
 # Keeps the tensor itself
-# What was kept shares its memory with what the next layer writes into. Clone it.
+# The tensor that was kept shares its memory with the one that the next layer writes into. Clone it.
 def features(model, names):
     modules, found = {name: model.get_submodule(name) for name in names}, {}
 
@@ -196,7 +200,7 @@ def features(model, names):
 
 # %% mutant="features_context"
 # Keeps the graph
-# `clone` is recorded: what you kept holds the graph of the forward pass, and its memory. Detach it.
+# `clone` is recorded, so the copy holds the graph of the forward pass, and its memory. Detach it.
 def features(model, names):
     modules, found = {name: model.get_submodule(name) for name in names}, {}
 
@@ -215,8 +219,8 @@ def features(model, names):
 
 
 # %% mutant="features_context"
-# All under the last name
-# The closures share the loop's variable, which is the last name by the time they run.
+# Stores everything under the last name
+# The closures share the loop's variable, which has the last name by the time they run.
 def features(model, names):
     modules, found, handles = {name: model.get_submodule(name) for name in names}, {}, []
     for name, module in modules.items():
@@ -233,8 +237,8 @@ def features(model, names):
 
 
 # %% mutant="features_context"
-# Leaves the hooks when the block raises
-# Without `finally`, an exception in the block goes past the lines that remove the hooks.
+# Leaves the hooks if the block raises
+# Without `finally`, an exception in the block skips the lines that remove the hooks.
 def features(model, names):
     modules, found = {name: model.get_submodule(name) for name in names}, {}
 
@@ -251,8 +255,8 @@ def features(model, names):
 
 
 # %% mutant="features_context"
-# Registers while it looks
-# If the second name is wrong, the first module has its hook already, and nobody has a handle to remove it.
+# Registers hooks while it finds modules
+# If the second name is invalid, the first module already has its hook, and nothing holds a handle to remove it.
 def features(model, names):
     found = {}
 
@@ -272,7 +276,7 @@ def features(model, names):
 
 # %% mutant="features_context"
 # Clears the hooks of the modules
-# Hooks that somebody else registered on these modules are gone, too. Remove your own by their handles.
+# Hooks that somebody else registered on these modules are gone as well. Remove your own by their handles.
 def features(model, names):
     found = {}
 
@@ -290,8 +294,9 @@ def features(model, names):
 
 
 # %% mutant="features_context"
-# Returns what it kept
-# What a hook returns replaces the module's result: here a copy without history, so no gradient gets further down.
+# Returns the copy
+# The value that a hook returns replaces the module's output, here by a copy without history, so no gradient reaches
+# the layers before it.
 def features(model, names):
     modules, found = {name: model.get_submodule(name) for name in names}, {}
 
@@ -311,8 +316,8 @@ def features(model, names):
 
 
 # %% mutant="features_context"
-# Keeps the first
-# Each call of the model puts in the latest results; here the first ones stay.
+# Keeps the first outputs
+# Each call of the model stores the latest outputs, whereas here the first ones stay.
 def features(model, names):
     modules, found = {name: model.get_submodule(name) for name in names}, {}
 
@@ -332,32 +337,33 @@ def features(model, names):
 
 # %% [markdown] exercise="features_lora" kind="core" points="1 1 1" part="mytorch.nn.lora:LoRALinear.__init__ mytorch.nn.lora:LoRALinear.forward mytorch.nn.lora:LoRALinear.merge"
 # ### Exercise 3 · LoRA
-# A layer that has been trained, $W x + b$, gets a trainable sum: $W x + b + \frac{\alpha}{r} B A x$, with $A$ of shape (r, in) and $B$ of
-# shape (out, r). It has to start as the layer that it adapts, and end as one layer again.
+# A trained layer, $W x + b$, gets a trainable term: $W x + b + \frac{\alpha}{r} B A x$, where $A$ has shape (r, in)
+# and $B$ has shape (out, r). The adapted layer must start as the layer that it adapts, and in the end the two must
+# merge into a single layer again.
 
 
 # %% docstrings="features_lora"
 def __init__():
-    """Take over a layer, freeze it, and make the two thin matrices.
+    """Takes over a layer, freezes it, and creates the two low-rank matrices.
 
-    `base` becomes an attribute, and its parameters no longer require gradients. `scaling` is alpha / r.
-    `lora_A` is a parameter (r, in_features), made with `empty` and drawn by `draw([self.lora_A], in_features)`, as a
-    linear layer's weight is. `lora_B` is a parameter (out_features, r) of zeros. Both have the dtype and device of
-    `base.weight`.
+    Call `super().__init__()` first. `base` becomes an attribute, and its parameters no longer require gradients.
+    `scaling` is alpha / r. `lora_A` is a parameter (r, in_features), made with `empty` and initialized by
+    `draw([self.lora_A], in_features)`, like a linear layer's weight. `lora_B` is a parameter (out_features, r) of
+    zeros. Both have the dtype and device of `base.weight`.
     """
 
 
 def forward():
-    """The frozen layer's result plus scaling · B A x, for x (..., in), by two thin products and not by B A.
+    """The frozen layer's output plus scaling · B A x, for x (..., in), without computing the product B A.
 
     `linear(x, weight)` is x weightᵀ, on the last dimension.
     """
 
 
 def merge():
-    """An ordinary `Linear` that computes the same: its weight is W + scaling · B A.
+    """An ordinary `Linear` that computes the same function: its weight is W + scaling · B A.
 
-    Its parameters require gradients. This layer and its base stay as they are, frozen too. Nothing is recorded.
+    Its parameters require gradients. This layer and its base stay unchanged, and frozen. Autograd records nothing.
     """
 
 
@@ -375,7 +381,7 @@ def adapted(bias=True, dtype=None):
 
 
 def products(layer):
-    """The shapes of all results on the way."""
+    """The shapes of all intermediate results."""
     shapes = []
 
     def watch(op, args, below):
@@ -407,40 +413,41 @@ check.show(
         "types": [layer.lora_A.dtype, layer.lora_B.dtype],
         "scaling": layer.scaling,
         "differs from the base at the start": (start - base(x)).abs().max().item(),
-        "slopes of A at the start": slopes[0],
-        "slopes of B at the start": slopes[1],
-        "slopes of the base": base.weight.grad is not None,
+        "gradient of A at the start": slopes[0],
+        "gradient of B at the start": slopes[1],
+        "the base has gradients": base.weight.grad is not None,
         "A is drawn within ±0.1 for 100 inputs": [drawn.abs().max().item() <= 0.1, drawn.abs().max().item() > 0.09],
         "A": layer.lora_A.detach(),
         "B": layer.lora_B.detach(),
         "with B filled": layer(x).detach(),
-        "results of shape (out, in) on the way": products(layer).count((outputs, inputs)),
+        "intermediate results of shape (out, in)": products(layer).count((outputs, inputs)),
         "merged": merged(x).detach(),
         "merged weight": merged.weight.detach(),
         "merged is a": type(merged).__name__,
         "merged can be trained": [each.requires_grad for each in merged.parameters()],
         "merged is recorded": merged.weight.grad_fn is not None,
-        "the base moved by": (base.weight - before).abs().max().item(),
-        "the base can be trained again": [each.requires_grad for each in base.parameters()],
+        "the base changed by": (base.weight - before).abs().max().item(),
+        "the base's parameters require gradients": [each.requires_grad for each in base.parameters()],
         "merged without a bias": without_bias.bias is None,
     },
-    text="A layer and its adapter, before and after it has learned something.",
+    text="A layer and its adapter, before and after the adapter was trained.",
 )
 
 # %% [markdown] hint="features_lora"
-# `base.requires_grad_(False)` freezes and returns the layer. A `Parameter` that is assigned to an attribute is registered.
+# `base.requires_grad_(False)` freezes the layer and returns it. A `Parameter` that is assigned to an attribute is
+# registered automatically.
 
 # %% [markdown] hint="features_lora"
-# Two calls of `linear`: the first with `lora_A` gives (..., r), the second with `lora_B` gives (..., out).
+# Call `linear` twice: the call with `lora_A` gives (..., r), and the call with `lora_B` then gives (..., out).
 
 # %% [markdown] hint="features_lora"
-# `copy.deepcopy(self.base)` is a layer of its own, still frozen. Under `no_grad`, add `self.lora_B @ self.lora_A * self.scaling` to its weight, and
-# call `requires_grad_()`.
+# `copy.deepcopy(self.base)` is a separate layer, which is still frozen. Under `no_grad`, add `self.lora_B @
+# self.lora_A * self.scaling` to its weight, and then call `requires_grad_()`.
 
 
 # %% mutant="features_lora"
 # Trains everything
-# The layer that was trained has to stay as it is: freeze it, or nothing is saved.
+# The trained layer has to stay as it is. Freeze it, since otherwise the adapter saves nothing.
 def __init__(self, base, r, alpha):
     super(LoRALinear, self).__init__()
     self.base, self.scaling = base, alpha / r
@@ -451,8 +458,8 @@ def __init__(self, base, r, alpha):
 
 
 # %% mutant="features_lora"
-# Both begin at 0
-# The gradient of A has B as a factor and the other way round: with both 0, neither ever moves.
+# Initializes both with zeros
+# The gradient of A has B as a factor, and that of B has A. If both are 0, neither ever changes.
 def __init__(self, base, r, alpha):
     super(LoRALinear, self).__init__()
     self.base, self.scaling = base.requires_grad_(False), alpha / r
@@ -462,8 +469,8 @@ def __init__(self, base, r, alpha):
 
 
 # %% mutant="features_lora"
-# Both begin at random
-# The network would start as another one than was trained. With B at 0 it starts as exactly that one.
+# Initializes both at random
+# The network would no longer start as the one that was trained. With B at 0 it starts as exactly that network.
 def __init__(self, base, r, alpha):
     super(LoRALinear, self).__init__()
     self.base, self.scaling = base.requires_grad_(False), alpha / r
@@ -476,7 +483,7 @@ def __init__(self, base, r, alpha):
 
 # %% mutant="features_lora"
 # Scales by alpha
-# The scaling is alpha / r: the product is a sum over r terms, and would grow with r.
+# The scaling is alpha / r, because the product is a sum over r terms, which would grow with r.
 def __init__(self, base, r, alpha):
     super(LoRALinear, self).__init__()
     self.base, self.scaling = base.requires_grad_(False), alpha
@@ -487,8 +494,8 @@ def __init__(self, base, r, alpha):
 
 
 # %% mutant="features_lora"
-# Float32 whatever the layer
-# An adapter of a float64 layer has to be float64 as well, or its product is refused.
+# Always float32
+# An adapter of a float64 layer has to be float64 as well, or the multiplication raises an error.
 def __init__(self, base, r, alpha):
     super(LoRALinear, self).__init__()
     self.base, self.scaling = base.requires_grad_(False), alpha / r
@@ -499,28 +506,29 @@ def __init__(self, base, r, alpha):
 
 # %% mutant="features_lora"
 # Forgets the scaling
-# B A x is multiplied by alpha / r before it is added.
+# B A x has to be multiplied by alpha / r before it is added.
 def forward(self, input):
     return self.base(input) + linear(linear(input, self.lora_A), self.lora_B)
 
 
 # %% mutant="features_lora"
-# Scales the frozen layer, too
-# Only the sum is scaled; the trained layer keeps its weight.
+# Scales the frozen layer as well
+# Only the added term is scaled, while the trained layer keeps its weight.
 def forward(self, input):
     return (self.base(input) + linear(linear(input, self.lora_A), self.lora_B)) * self.scaling
 
 
 # %% mutant="features_lora"
-# Multiplies B A out
-# B A is as large as the frozen weight, and is made anew in each pass. Two thin products, first with A and then with B, cost far less.
+# Computes the product B A
+# B A is as large as the frozen weight, and it is recomputed in each pass. Two low-rank multiplications, first by A
+# and then by B, cost far less.
 def forward(self, input):
     return self.base(input) + linear(input, self.lora_B @ self.lora_A) * self.scaling
 
 
 # %% mutant="features_lora"
 # Merges into the base
-# The frozen layer has changed: merge twice, or go on training, and the update is counted twice.
+# The frozen layer has changed. If you merge twice, or continue training, the update is counted twice.
 def merge(self):
     with no_grad():
         self.base.weight += self.lora_B @ self.lora_A * self.scaling
@@ -529,7 +537,7 @@ def merge(self):
 
 # %% mutant="features_lora"
 # Merges without the scaling
-# The update that `forward` adds is scaling · B A.
+# The update that `forward` adds is scaling · B A, so the merged weight needs the scaling as well.
 @no_grad()
 def merge(self):
     merged = copy.deepcopy(self.base).requires_grad_()
@@ -539,7 +547,7 @@ def merge(self):
 
 # %% mutant="features_lora"
 # Unfreezes the base
-# The merged layer can be trained, and so can the base now. Ask for gradients of the copy alone.
+# The merged layer can be trained, but now so can the base. Call `requires_grad_` on the copy only.
 def merge(self):
     merged = copy.deepcopy(self.base)
     with no_grad():
@@ -549,8 +557,8 @@ def merge(self):
 
 
 # %% mutant="features_lora"
-# Merges a frozen layer
-# A copy of a frozen layer is frozen. Whoever merges gets an ordinary layer, which can be trained.
+# Returns a frozen layer
+# A copy of a frozen layer is frozen, but merging should return an ordinary layer, which can be trained.
 @no_grad()
 def merge(self):
     merged = copy.deepcopy(self.base)
@@ -559,29 +567,30 @@ def merge(self):
 
 
 # %% [markdown] exercise="features_grad_cam" kind="core" points="1 2" part="mytorch.utils.attribution:saliency mytorch.utils.attribution:grad_cam"
-# ### Exercise 4 · Which pixels, and which places?
-# Two attributions. A saliency map has a number for each pixel; Grad-CAM has one for each place of a layer's maps, and asks
-# only for what speaks *for* the class. Neither may leave a trace: no `.grad`, no hook.
+# ### Exercise 4 · Saliency and Grad-CAM
+# Write two attribution methods. A saliency map has a value for each pixel, while Grad-CAM has one for each position
+# of a layer's feature maps and keeps only what counts as evidence *for* the class. Neither may have side effects,
+# such as a `.grad` or a hook that remains.
 
 
 # %% docstrings="features_grad_cam"
 def saliency():
-    """The slope of each image's score of its class at each pixel, as an absolute value, the largest of the channels.
+    """The gradient of each image's logit for its class, at each pixel: its absolute value, the largest of the channels.
 
-    Images (N, C, H, W) and classes (N,) give (N, H, W). `model(images)` gives scores (N, classes). The given images
-    aren't changed, and don't require gradients afterwards. No parameter's `.grad` is touched: `grad(result, tensor)`
-    gives a tuple of slopes and writes nothing.
+    Images (N, C, H, W) and classes (N,) give (N, H, W). `model(images)` returns logits (N, classes). The given images
+    aren't changed, and they don't require gradients afterwards. No parameter's `.grad` is changed: `grad(result,
+    tensor)` returns a tuple of gradients and writes nothing.
     """
 
 
 def grad_cam():
-    """A layer's maps, weighted by the mean slope of the score at each and added up; what is below 0 becomes 0.
+    """A layer's feature maps, weighted by their mean gradients and added up; negative sums become 0.
 
-    Images (N, C, H, W) give (N, h, w), where the layer of this name gives maps (N, channels, h, w). The weight of an
-    image's map is the mean over (h, w) of the slopes of its score. The result has no history.
+    Images (N, C, H, W) give (N, h, w), where the layer with this name gives feature maps (N, channels, h, w). The
+    weight of an image's map is the mean over (h, w) of the gradient of its logit. The result has no history.
 
-    It has to work if all parameters are frozen, and if the next layer writes into what it gets; so let a hook begin
-    the graph anew at the layer. The hook is removed, also if the model raises. No `.grad` is touched.
+    It has to work if all parameters are frozen, and if the next layer writes into its input, so let a hook start a new
+    graph at the layer. The hook is removed even if the model raises. No `.grad` is changed.
     """
 
 
@@ -592,7 +601,7 @@ mytorch.manual_seed(check.seed())
 
 
 class Rectify(layers.Module):
-    """Writes into what it gets, as `ReLU(inplace=True)` does."""
+    """Writes into its input, as `ReLU(inplace=True)` does."""
 
     def forward(self, x):
         return x.mul_((x > 0).float())
@@ -605,7 +614,7 @@ classes = mytorch.tensor(generator.permutation(3))
 
 
 earlier = mytorch.ones(3)
-model[2].bias.grad = earlier.clone()  # from a step of training, say
+model[2].bias.grad = earlier.clone()  # for instance from a training step
 
 
 def traces():
@@ -618,43 +627,46 @@ found = {
     "classes": classes,
     "saliency": mytorch.utils.saliency(model, images, classes),
     "saliency of one image": mytorch.utils.saliency(model, images[:1], classes[:1]),
-    "traces of saliency: gradients, the earlier one is kept, hooks, images": traces(),
+    "side effects of saliency: gradients, the earlier one is kept, hooks, images": traces(),
 }
 for place in ("0.0", "0.2"):
     heat = mytorch.utils.grad_cam(model, place, images, classes)
     found[f"Grad-CAM of {place}"] = heat.detach()
     found[f"Grad-CAM of {place}, with a history"] = heat.requires_grad
-found["traces of Grad-CAM"] = traces()
+found["side effects of Grad-CAM"] = traces()
 found["Grad-CAM of the images themselves"] = mytorch.utils.grad_cam(
     layers.Sequential(layers.Identity(), model), "0", images, classes
 ).detach()
-found["traces of Grad-CAM of the images themselves"] = traces()
+found["side effects of Grad-CAM of the images themselves"] = traces()
 images.requires_grad_(False)
 failed = check.error(mytorch.utils.grad_cam, model, "0.0", images[:, :, :5], classes)
 found["the model fails"] = type(failed).__name__
-found["traces of that"] = traces()
+found["side effects of that"] = traces()
 model.requires_grad_(False)
 found["Grad-CAM, all frozen"] = mytorch.utils.grad_cam(model, "0.2", images, classes).detach()
 check.show(
-    found, rtol=1e-4, atol=1e-5, text="Attributions of three images; the layer after 0.0 writes into its result."
+    found,
+    rtol=1e-4,
+    atol=1e-5,
+    text="The attributions of three images; the layer after 0.0 writes into that layer's output.",
 )
 
 # %% [markdown] hint="features_grad_cam"
-# `model(x).gather(1, classes.unsqueeze(1)).sum()` is one number whose slopes are those of each image's own score, if images don't
-# influence each other.
+# `model(x).gather(1, classes.unsqueeze(1)).sum()` is a scalar whose gradient is that of each image's own logit,
+# provided that the images don't influence each other.
 
 # %% [markdown] hint="features_grad_cam"
-# `images.detach().requires_grad_()` is a leaf that shares the numbers. In Grad-CAM the hook makes such a leaf of the layer's result,
-# keeps it, and returns a clone of it, so that the network goes on from there.
+# `images.detach().requires_grad_()` is a leaf that shares memory with the images. In Grad-CAM, the hook makes such a
+# leaf of the layer's output, keeps it, and returns a clone of it, with which the network continues.
 
 # %% [markdown] hint="features_grad_cam"
-# With `(slopes,) = grad(score, maps)` the result is `relu((slopes.mean((2, 3), keepdim=True) * maps.detach()).sum(1))`. Remove the hook in
-# `finally`, right after the forward pass.
+# With `(slopes,) = grad(score, maps)`, the result is `relu((slopes.mean((2, 3), keepdim=True) *
+# maps.detach()).sum(1))`. Remove the hook in `finally`, directly after the forward pass.
 
 
 # %% mutant="features_grad_cam"
-# With signs
-# A pixel that lowers the score matters as much: take absolute values before the largest.
+# Keeps the signs
+# A pixel that lowers the logit matters as much as one that raises it, so take absolute values before the maximum.
 def saliency(model, images, classes):
     pixels = images.detach().requires_grad_()
     (slopes,) = grad(model(pixels).gather(1, classes.unsqueeze(1)).sum(), pixels)
@@ -663,7 +675,7 @@ def saliency(model, images, classes):
 
 # %% mutant="features_grad_cam"
 # All classes at once
-# The slope of the sum of all scores says what raises any of them. Choose each image's class first.
+# The gradient of the sum of all logits shows what raises any of them. Select each image's class first.
 def saliency(model, images, classes):
     pixels = images.detach().requires_grad_()
     (slopes,) = grad(model(pixels).sum(), pixels)
@@ -672,7 +684,8 @@ def saliency(model, images, classes):
 
 # %% mutant="features_grad_cam"
 # Fills the parameters' gradients
-# `backward` writes into every leaf, the parameters too, and the next training step would use that. `grad` gives the slopes alone.
+# `backward` writes into every leaf, parameters included, and the next training step would use that. `grad` only
+# returns the gradients.
 def saliency(model, images, classes):
     pixels = images.detach().requires_grad_()
     model(pixels).gather(1, classes.unsqueeze(1)).sum().backward()
@@ -681,7 +694,8 @@ def saliency(model, images, classes):
 
 # %% mutant="features_grad_cam"
 # Clears the parameters' gradients
-# A gradient that was there before is lost: somebody may be accumulating. `grad` gives the slopes alone, so nothing has to be cleared.
+# A gradient that was there before is lost, although somebody may be accumulating it. `grad` only returns the
+# gradients, so nothing has to be cleared.
 def saliency(model, images, classes):
     images = images.detach().requires_grad_()
     model(images).gather(1, classes.unsqueeze(1)).sum().backward()
@@ -691,8 +705,8 @@ def saliency(model, images, classes):
 
 
 # %% mutant="features_grad_cam"
-# Adds the channels
-# Of the channels the largest counts; a sum would make a colour image brighter than a grey one.
+# Sums over the channels
+# The largest value of the channels counts, because a sum would make a colour image brighter than a grey one.
 def saliency(model, images, classes):
     pixels = images.detach().requires_grad_()
     (slopes,) = grad(model(pixels).gather(1, classes.unsqueeze(1)).sum(), pixels)
@@ -700,8 +714,8 @@ def saliency(model, images, classes):
 
 
 # %% mutant="features_grad_cam"
-# Also what speaks against it
-# Grad-CAM keeps what is positive: places that speak for the class.
+# Keeps negative evidence
+# Grad-CAM keeps only positive values, which are the positions that count as evidence for the class.
 def grad_cam(model, layer, images, classes):
     seen = []
 
@@ -719,8 +733,8 @@ def grad_cam(model, layer, images, classes):
 
 
 # %% mutant="features_grad_cam"
-# A weight for each place
-# That is gradient times input. Grad-CAM has one weight for a whole map: the mean of its slopes.
+# A weight for each position
+# That is gradient times input. Grad-CAM has a single weight for each feature map, which is the mean of its gradient.
 def grad_cam(model, layer, images, classes):
     seen = []
 
@@ -739,7 +753,7 @@ def grad_cam(model, layer, images, classes):
 
 # %% mutant="features_grad_cam"
 # The same weights for all images
-# Each image has its own slopes: take the mean over its places, not over the images as well.
+# Each image has its own gradient, so take the mean over its positions, not over the images as well.
 def grad_cam(model, layer, images, classes):
     seen = []
 
@@ -758,7 +772,7 @@ def grad_cam(model, layer, images, classes):
 
 # %% mutant="features_grad_cam"
 # Leaves its hook
-# If the model raises, the hook stays, and every later call of the layer is cut off from what comes before it.
+# If the model raises, the hook stays, and every later call of the layer is cut off from the layers before it.
 def grad_cam(model, layer, images, classes):
     seen = []
 
@@ -775,7 +789,8 @@ def grad_cam(model, layer, images, classes):
 
 # %% mutant="features_grad_cam"
 # Reads the maps too late
-# The next layer wrote its result over the maps that you kept. Keep the leaf, and let the network go on with a clone of it.
+# The next layer overwrote the feature maps that you kept. Keep the leaf, and let the network continue with a clone of
+# it.
 def grad_cam(model, layer, images, classes):
     seen = []
 
@@ -796,18 +811,19 @@ def grad_cam(model, layer, images, classes):
 
 # %% [markdown] exercise="features_pca" kind="core" points=2 part="mytorch.utils.components:pca"
 # ### Exercise 5 · Principal components
-# Multiply any vector by a symmetric matrix again and again, and it turns towards the eigenvector with the largest eigenvalue: **power
-# iteration**. Take that direction's share out of the matrix, and the next one comes out.
+# If you multiply a vector by a symmetric matrix again and again, it turns towards the eigenvector with the largest
+# eigenvalue. This method is called **power iteration**. Subtract that direction's contribution from the matrix, and
+# the next iteration finds the next direction.
 
 
 # %% docstrings="features_pca"
 def pca():
     """The `k` orthogonal directions (k, D) in which rows (N, D) vary most, and their variances along them (k,).
 
-    Both in descending order of variance. Directions have length 1, and the number with the largest absolute value in each
-    is above 0, as in scikit-learn. The covariance divides by N - 1. For each direction, begin with `randn(D)` of the
-    dtype and device of `x`, and multiply `steps` times. The variance along v is v · C v; taken out of C it leaves
-    C - variance · v vᵀ. Nothing is recorded. `stack` makes a tensor of a list of tensors.
+    Both are in descending order of variance. Directions have length 1, and the element with the largest absolute value
+    in each is positive, as in scikit-learn. The covariance divides by N - 1. For each direction, begin with `randn(D)`
+    of the dtype and device of `x`, and multiply `steps` times. The variance along v is v · C v; subtracting the
+    direction from C leaves C - variance · v vᵀ. Autograd records nothing. `stack` makes a tensor of a list of tensors.
     """
 
 
@@ -832,29 +848,30 @@ check.show(
         "products of two directions": [
             (directions[a] * directions[b]).sum().item() for a, b in ((0, 1), (0, 2), (1, 2))
         ],
-        "largest number above 0": largest,
+        "largest element is positive": largest,
         "type": directions.dtype,
         "recorded": recorded,
         "of rows on a GPU": gpu_error or [each.cpu() for each in on_gpu],
     },
     rtol=1e-3,
     atol=1e-4,
-    text="The three directions in which 40 rows of five numbers vary most.",
+    text="The three directions in which 40 rows of five features vary most.",
 )
 
 # %% [markdown] hint="features_pca"
-# Subtract the mean of each column first. The covariance of centred rows `z` is `z.T @ z / (len(z) - 1)`.
+# Subtract the mean of each column first, because the covariance of the centred rows `z` is `z.T @ z / (len(z) - 1)`.
 
 # %% [markdown] hint="features_pca"
-# In each of the steps: `v = covariance @ v`, then divide `v` by its length, the root of `(v * v).sum()`.
+# In each step, compute `v = covariance @ v`, and then divide `v` by its length, which is the root of `(v * v).sum()`.
 
 # %% [markdown] hint="features_pca"
-# `v * v[v.abs().argmax()].sign()` settles the sign. `v.unsqueeze(1) * v` is v vᵀ; subtract the variance times it from the covariance.
+# `v * v[v.abs().argmax()].sign()` determines the sign. `v.unsqueeze(1) * v` is v vᵀ, which you multiply by the
+# variance and subtract from the covariance.
 
 
 # %% mutant="features_pca"
 # Doesn't centre
-# Without subtracting the mean, the first direction points from the origin to the middle of the cloud.
+# Without subtracting the mean, the first direction points from the origin to the centre of the data.
 def pca(x, k, steps=200):
     with no_grad():
         covariance, directions, variances = x.T @ x / (len(x) - 1), [], []
@@ -873,7 +890,7 @@ def pca(x, k, steps=200):
 
 # %% mutant="features_pca"
 # The same direction each time
-# What was found has to be taken out of the covariance, or the largest direction is found again.
+# Each direction that was found has to be subtracted from the covariance. Otherwise the largest one is found again.
 def pca(x, k, steps=200):
     with no_grad():
         z = x - x.mean(0)
@@ -910,8 +927,8 @@ def pca(x, k, steps=200):
 
 
 # %% mutant="features_pca"
-# Takes out a direction, not its share
-# C - v vᵀ takes out a variance of 1, whatever the direction's own is.
+# Subtracts a direction without its variance
+# C - v vᵀ subtracts a variance of 1, whatever the direction's own variance is.
 def pca(x, k, steps=200):
     with no_grad():
         z = x - x.mean(0)
@@ -931,7 +948,8 @@ def pca(x, k, steps=200):
 
 # %% mutant="features_pca"
 # Any sign
-# Both v and -v are right; so that two runs agree, the number with the largest absolute value has to be above 0.
+# Both v and -v are correct, but the element with the largest absolute value has to be positive, so that two runs
+# agree.
 def pca(x, k, steps=200):
     with no_grad():
         z = x - x.mean(0)
@@ -950,8 +968,8 @@ def pca(x, k, steps=200):
 
 
 # %% mutant="features_pca"
-# Records it all
-# Under `no_grad`, two hundred products of each direction aren't recorded.
+# Records everything
+# Put the computation under `no_grad`, so that two hundred products for each direction aren't recorded.
 def pca(x, k, steps=200):
     z = x - x.mean(0)
     covariance, directions, variances = z.T @ z / (len(x) - 1), [], []
@@ -970,25 +988,27 @@ def pca(x, k, steps=200):
 
 # %% [markdown] exercise="features_events" kind="core" points="1 1" part="mytorch.utils.tensorboard:event mytorch.utils.tensorboard:EventWriter.add_scalar"
 # ### Exercise 6 · A point that TensorBoard draws
-# The lesson shows the bytes of three events. Write what makes them. A message of protocol buffers is a row of fields, and
-# `message({number: value})` from [chapter 20b](20b_export.ipynb) makes one: of whole numbers, floats (32 bits), strings, and bytes, such as those of
-# another message. Only the time needs 64 bits, and you write that field by hand: a key, then eight bytes.
+# The lesson shows the bytes of three events. Write the functions that produce them. A protocol buffers message is a
+# sequence of fields, and `message({number: value})` from [chapter 20b](20b_export.ipynb) encodes one from integers,
+# floats (32 bits), strings, and bytes, such as those of another message. Only the time needs 64 bits, so you write
+# that field by hand, as a key followed by eight bytes.
 
 
 # %% docstrings="features_events"
 def event():
-    """An event: a message that begins with the time, in seconds, followed by what else is given.
+    """An event: a message that begins with the time in seconds, followed by the other fields that are given.
 
-    The time is field 1. Its key is `varint(1 << 3 | 1)`, where kind 1 means 64 bits, and `struct.pack("<d", wall_time)` follows.
-    The other fields are `step` (2), `file_version` (3) and `summary` (5), whichever are given, in one `message`.
+    The time is field 1. Its key is `varint(1 << 3 | 1)`, where wire type 1 means 64 bits, and `struct.pack("<d",
+    wall_time)` follows. The other fields are `step` (2), `file_version` (3) and `summary` (5); those that are given go
+    into one `message`.
     """
 
 
 def add_scalar():
-    """Write one point of the curve `tag`: `self.write` gets an event with the time, the step and a summary.
+    """Writes one point of the curve `tag`: `self.write` gets an event with the time, the step and a summary.
 
-    A summary is a message whose field 1 is a value. A value is a message with the tag in field 1 and the number,
-    as a Python float, in field 2. `wall_time` is the time; None means now, `time.time()`.
+    A summary is a message whose field 1 is a value. A value is a message with the tag in field 1 and the number, as a
+    Python float, in field 2. `wall_time` is the time; None means the current time, `time.time()`.
     """
 
 
@@ -1003,7 +1023,7 @@ value, moment = float(generator.integers(1, 999)) / 8, float(generator.integers(
 
 
 class Memory(board.EventWriter):
-    """Keeps the events in place of writing them to a file."""
+    """Keeps the events instead of writing them to a file."""
 
     def __init__(self):
         self.events = []
@@ -1026,26 +1046,29 @@ check.show(
         "with a step and a summary": board.event(moment, step=step, summary=b"abc").hex(" "),
         "a point": writer.events[0].hex(" "),
         "the next one, a tensor": writer.events[1].hex(" "),
-        "a whole number, at time 0": writer.events[2].hex(" "),
+        "an integer, at time 0": writer.events[2].hex(" "),
         "without a time: minutes from now": None if late is None else abs(round(late / 60)),
     },
     text="Events as bytes, in hexadecimal.",
 )
 
 # %% [markdown] hint="features_events"
-# Read a point of the lesson's cell from the inside: the number, the value with its tag, the summary, the event.
+# Read a point in the lesson's cell from the inside to the outside: the number, the value with its tag, the summary,
+# the event.
 
 # %% [markdown] hint="features_events"
-# `numbers = {"step": 2, "file_version": 3, "summary": 5}` turns the names of the fields into their numbers: `event` returns the bytes of the time
-# plus `message({numbers[name]: value for name, value in fields.items()})`.
+# `numbers = {"step": 2, "file_version": 3, "summary": 5}` maps the names of the fields to their numbers. `event`
+# returns the bytes of the time plus `message({numbers[name]: value for name, value in fields.items()})`.
 
 # %% [markdown] hint="features_events"
-# The summary is `message({1: message({1: tag, 2: float(value)})})`. Then `self.write(event(..., step=step, summary=...))`.
+# The summary is `message({1: message({1: tag, 2: float(value)})})`, and `self.write(event(..., step=step,
+# summary=...))` writes the event.
 
 
 # %% mutant="features_events"
 # The time in 32 bits
-# A float32 has 24 bits, and seconds since 1970 need 31: the time would be right to two minutes. The format wants 64 bits, kind 1.
+# A float32 has 24 bits of precision, but seconds since 1970 need 31, so the time would be off by up to about a minute. The
+# format has 64 bits, wire type 1.
 def event(wall_time, **fields):
     numbers = {"step": 2, "file_version": 3, "summary": 5}
     seconds = varint(1 << 3 | 5) + struct.pack("<f", wall_time)
@@ -1053,8 +1076,9 @@ def event(wall_time, **fields):
 
 
 # %% mutant="features_events"
-# Counts the fields
-# The numbers of the fields are part of the format: `step` is 2, `file_version` 3, `summary` 5, whichever are given.
+# Numbers the fields by position
+# The numbers of the fields are part of the format: `step` is 2, `file_version` 3 and `summary` 5, whichever of them
+# are given.
 def event(wall_time, **fields):
     seconds = varint(1 << 3 | 1) + struct.pack("<d", wall_time)
     return seconds + message(dict(enumerate(fields.values(), start=2)))
@@ -1062,7 +1086,7 @@ def event(wall_time, **fields):
 
 # %% mutant="features_events"
 # One message too few
-# A summary has values, and each value has a tag and a number: two messages, one inside the other.
+# A summary contains values, and each value has a tag and a number, so two messages are nested.
 def add_scalar(self, tag, value, step, wall_time=None):
     point = message({1: tag, 2: float(value)})
     self.write(event(time.time() if wall_time is None else wall_time, step=step, summary=point))
@@ -1070,33 +1094,33 @@ def add_scalar(self, tag, value, step, wall_time=None):
 
 # %% mutant="features_events"
 # Time 0 is now
-# `wall_time or time.time()` takes 0.0 for "no time given". Ask `wall_time is None`.
+# `wall_time or time.time()` treats 0.0 as "no time given". Test `wall_time is None` instead.
 def add_scalar(self, tag, value, step, wall_time=None):
     point = message({1: message({1: tag, 2: float(value)})})
     self.write(event(wall_time or time.time(), step=step, summary=point))
 
 
 # %% mutant="features_events"
-# Whole numbers as they are
-# A whole number is written as a varint, which is another kind of field. The number of a point is a float: `float(value)`.
+# Leaves integers as they are
+# An integer is written as a varint, which is another wire type. The number of a point is a float: `float(value)`.
 def add_scalar(self, tag, value, step, wall_time=None):
     point = message({1: message({1: tag, 2: value if isinstance(value, int) else float(value)})})
     self.write(event(time.time() if wall_time is None else wall_time, step=step, summary=point))
 
 
 # %% [markdown] exercise="features_repair_hook" kind="repair" points=3
-# ### Exercise 7 · Since we watch it, it doesn't learn
-# Somebody logs activations during training: `found, handles = watch(model, ["0", "2"])`. Since then the loss goes down much more slowly. The
-# first layer's weight has no gradient at all. And in evaluation, all batches get the predictions of the first one. Whoever removes
-# the handles has a healthy network.
+# ### Exercise 7 · Since we started watching it, it has stopped learning
+# A colleague logs activations during training with `found, handles = watch(model, ["0", "2"])`. Since then the loss
+# decreases much more slowly, and the first layer's weight has no gradient at all. In evaluation, moreover, all
+# batches get the predictions of the first one. If the handles are removed, the network is healthy again.
 #
-# Mend `watch`. `found` has, by name, what each of these modules gave in the latest forward pass, and goes on having that whatever
-# happens to the tensors of the network. What is kept must not hold a graph.
+# Fix `watch`. `found` must hold, by name, the outputs of these modules in the latest forward pass, unaffected by
+# whatever happens to the network's tensors afterwards, and without holding a graph.
 
 
 # %% solution="features_repair_hook"
 def watch(model, names):
-    """A dict that each forward pass fills with copies of what the modules of these names give, and the hooks' handles."""
+    """A dict that each forward pass fills with copies of the outputs of the named modules, and the hooks' handles."""
     found = {}
     ### BEGIN SOLUTION
 
@@ -1135,11 +1159,11 @@ second = model(batches[1])
 values = {
     "names": sorted(kept),
     "kept of the first layer": kept.get("0"),
-    "what it gave": given[0],
+    "the first layer's output": given[0],
     "kept of the last layer": kept.get("2"),
     "predictions": first.detach(),
     "predictions without hooks": alone[0],
-    "slopes of the first layer": slopes,
+    "gradient of the first layer": slopes,
     "predictions for the second batch": second.detach(),
     "kept of the second batch": found["0"].detach() if "0" in found else None,
     "kept with a graph": any(value.requires_grad for value in found.values()),
@@ -1151,19 +1175,22 @@ values["hooks left"] = sum(len(module._forward_hooks) for module in model.module
 check.show(values, text="A network that is watched, in two forward passes.")
 
 # %% [markdown] hint="features_repair_hook"
-# Follow the value that goes from layer 0 to layer 1. Which tensor is it in the first forward pass, and which in the second?
+# Follow the value that passes from layer 0 to layer 1. Which tensor is it in the first forward pass, and which in the
+# second?
 
 # %% [markdown] hint="features_repair_hook"
-# A lambda returns the value of its expression. What does `dict.setdefault` return, and what does a module do with what its hook
-# returns?
+# A lambda returns the value of its expression. What does `dict.setdefault` return, and what does a module do with the
+# value that its hook returns?
 
 # %% [markdown] hint="features_repair_hook"
-# Write the hook with `def`: assign `found[name] = result.detach().clone()` and return nothing. Take care that each hook has its own name.
+# Write the hook with `def`, assign `found[name] = result.detach().clone()` in it, and return nothing. Make sure that
+# each hook has its own name.
 
 
 # %% mutant="features_repair_hook"
-# Gives back the result, but keeps the first
-# The network is healthy again. But `setdefault` doesn't replace what is there: the second batch's activations are never seen.
+# Returns the output, but keeps the first copy
+# The network is healthy again. But `setdefault` doesn't replace an existing entry, so the second batch's activations
+# are never stored.
 def watch(model, names):
     found = {}
 
@@ -1178,8 +1205,8 @@ def watch(model, names):
 
 
 # %% mutant="features_repair_hook"
-# Replaces the result by the latest copy
-# The second batch is right now. But the copy is detached and takes the place of the result, so gradients still stop there.
+# Replaces the output by the latest copy
+# The second batch is correct now. But the copy is detached and replaces the output, so gradients still stop there.
 def watch(model, names):
     found = {}
 
@@ -1196,7 +1223,7 @@ def watch(model, names):
 
 # %% mutant="features_repair_hook"
 # Doesn't detach
-# Gradients flow, but what is kept holds the graph of its forward pass.
+# Gradients flow again, but the tensor that is kept holds the graph of its forward pass.
 def watch(model, names):
     found = {}
 
@@ -1212,7 +1239,8 @@ def watch(model, names):
 
 # %% mutant="features_repair_hook"
 # Doesn't clone
-# `detach` shares memory, and `ReLU(inplace=True)` writes into it: what you kept of the first layer is what the second one gave.
+# `detach` shares memory, and `ReLU(inplace=True)` writes into it, so the entry for the first layer contains the
+# second layer's output.
 def watch(model, names):
     found = {}
 
@@ -1227,8 +1255,9 @@ def watch(model, names):
 
 
 # %% mutant="features_repair_hook"
-# All under the last name
-# Without a name of its own each hook uses the loop's variable, which is the last name by the time it runs.
+# Stores everything under the last name
+# Each hook needs its own name. Otherwise it uses the loop's variable, which has the last name by the time the hook
+# runs.
 def watch(model, names):
     found, handles = {}, []
     for name in names:
@@ -1241,8 +1270,9 @@ def watch(model, names):
 
 
 # %% [markdown] exercise="features_measure_transfer" kind="measure" points=2
-# ### Exercise 8 · How many numbers must learn?
-# `prepare(way)` gives a ResNet-18 that reads 0 to 4, with a new head for the digits 5 to 9, in which some parameters are frozen:
+# ### Exercise 8 · How many parameters must be trained?
+# `prepare(way)` returns a ResNet-18 that was trained to read the digits 0 to 4 and has a new head for the digits 5
+# to 9. Some of its parameters are frozen:
 #
 # | way | trained |
 # |---|---|
@@ -1251,12 +1281,14 @@ def watch(model, names):
 # | `"LoRA"` | the head, and an adapter of rank 4 beside each 3 × 3 convolution of the blocks |
 # | `"all"` | everything |
 #
-# `teach(model)` trains what isn't frozen on 100 digits, each at a random place, and returns the share of 400 others that the network
-# then reads. It takes a few seconds. Batch norms are in training mode in all four.
+# `teach(model)` trains the parameters that aren't frozen on 100 digits, each at a random position, and returns the
+# fraction of 400 other digits that the network then reads correctly. It takes from ten seconds to a minute. Batch
+# norms are in training mode in all four ways, so that only the trained parameters differ; the lesson's linear probe
+# has them in evaluation mode.
 #
-# Measure all four. Set `trained` to a dict with the number of trained numbers of each way, `over_78` to the list of ways that
-# read more than 78 % of the digits, and `exception` to the pair of ways (a, b) in which a trains more numbers than b and reads
-# at least ten percentage points fewer of the digits.
+# Measure all four ways, and set `trained` to a dict with the number of trained parameters of each way, and `over_78`
+# to the list of ways that read more than 78 % of the digits. Set `exception` to the pair of ways (a, b) in which a
+# trains more parameters than b but reads at least ten percentage points fewer of the digits.
 
 
 # %% setup=true
@@ -1265,7 +1297,7 @@ from sklearn.datasets import load_digits
 
 
 class LoRAConv2d(nn.Module):
-    """A frozen convolution, and beside it one to r channels and one of 1 × 1 back, which begins at 0."""
+    """A frozen convolution, and in parallel one to r channels followed by a 1 × 1 convolution that starts at 0."""
 
     def __init__(self, base, r):
         super().__init__()
@@ -1328,35 +1360,39 @@ exception = ("last block", "LoRA")
 # %% check="features_measure_transfer"
 shown = {f"trained by {way}": int(trained[way]) for way in ("probe", "last block", "LoRA", "all")}
 shown["over 78 %"] = sorted(str(way) for way in over_78)
-shown["more numbers, ten points fewer"] = [str(way) for way in exception]
+shown["more parameters, ten points fewer"] = [str(way) for way in exception]
 check.show(shown, secret=True)
 
 # %% [markdown] hint="features_measure_transfer"
-# `sum(each.numel() for each in model.parameters() if each.requires_grad)`, before or after `teach`.
+# The number of trained parameters is `sum(each.numel() for each in model.parameters() if each.requires_grad)`, before
+# or after `teach`.
 
 # %% [markdown] hint="features_measure_transfer"
-# A new model for each way: `teach` changes the one it gets. Running statistics are buffers, not trained numbers.
+# Prepare a new model for each way, because `teach` changes the one it gets. Running statistics are buffers, so they
+# don't count as trained parameters.
 
 # %% [markdown] hint="features_measure_transfer"
-# Sort the four by trained numbers and write the accuracy beside. One neighbouring pair is in the wrong order.
+# Sort the four ways by trained parameters, write the accuracies beside them, and look for the neighbouring pair that
+# is in the wrong order.
 
 # %% mutant="features_measure_transfer"
-# More numbers, more digits
-# It matters where they are: the last block only sees what the frozen layers below let through. Adapters change the early layers, too.
+# More parameters, more digits
+# It matters where they are: the last block only sees what the frozen layers before it pass on, while adapters change
+# the early layers as well.
 trained = {"probe": 325, "last block": 74_309, "LoRA": 17_509, "all": 177_037}
 over_78 = ["last block", "all"]
 exception = ("last block", "probe")
 
 # %% mutant="features_measure_transfer"
 # Counts what is frozen
-# Frozen parameters are run, but not trained: count those with `requires_grad`.
+# Frozen parameters are used in the forward pass but not trained, so count those with `requires_grad`.
 trained = {"probe": 177_037, "last block": 177_037, "LoRA": 194_221, "all": 177_037}
 over_78 = ["LoRA", "all"]
 exception = ("last block", "LoRA")
 
 # %% mutant="features_measure_transfer"
-# Counts the weights of the layers alone
-# The head and each batch norm have biases, and batch norms have weights; they are trained as well.
+# Counts only the layers' weights
+# The head and each batch norm have biases, and batch norms have weights. These are trained as well.
 trained = {"probe": 320, "last block": 74_048, "LoRA": 17_504, "all": 174_632}
 over_78 = ["LoRA", "all"]
 exception = ("last block", "LoRA")
