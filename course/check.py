@@ -20,6 +20,7 @@ from course import magic, nbgrader
 from course.authoring import assemble
 from course.authoring.cells import plain
 from course.authoring.parts import misplaced
+from course.designs import design as design
 from course.files import Course
 from course.grading import bundle as _bundle
 from course.kinds import Core

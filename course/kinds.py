@@ -17,6 +17,7 @@ from course.authoring.cells import defined, free, imported, replacement_name
 from course.authoring.parts import defines, short
 from course.authoring.statements import Definition
 from course.chapters import Key
+from course.designs import NEAR_ENOUGH
 from course.parsed import parsed
 
 if TYPE_CHECKING:
@@ -166,6 +167,23 @@ class Measure(Kind):
     closed = False  # an experiment may be made in many ways
 
 
+class Design(Kind):
+    """Decide: a simulator says which limits the decisions keep, and their cost is compared with the cheapest."""
+
+    name = "design"
+    mutants = 4
+    closed = False  # the decisions are judged, however they were found
+
+    def validate(self, exercise: Exercise) -> None:
+        super().validate(exercise)
+        assert exercise.check is not None
+        told = f"the check of {exercise.name!r}, a design, shows what check.design says of its decisions"
+        exercise.check.expect("check.design(" in exercise.check.text, told)
+
+    def where(self) -> str:
+        return f" · every limit kept, at most {NEAR_ENOUGH} times the cheapest"
+
+
 class Core(Kind):
     """Write parts of mytorch, which go into the learner's own package."""
 
@@ -244,7 +262,7 @@ class Core(Kind):
         return f"; in my/mytorch {' and '.join(self.parts)} {'is' if len(self.parts) == 1 else 'are'} yours"
 
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Predict, Core, Build, Repair, Measure)}
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Predict, Core, Build, Repair, Measure, Design)}
 """By the name that `kind=` gives."""
 
 
