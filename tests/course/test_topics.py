@@ -48,6 +48,7 @@ TOPICS = {
     "24_capstone": "A.capstone",
     "24b_llama": "A.llm",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
+    "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
 }
 MYTH = re.compile(r"Myth ([1-9]|[12][0-9]|3[0-4])")  # a wrong statement of the notes, refuted where it belongs

@@ -1,0 +1,415 @@
+# %% [markdown]
+# # A server in one file
+# In this chapter you build a server for language models, at the size of a whiteboard: it turns text into tokens, chooses tokens, keeps the caches
+# of many requests in blocks, and decides in each step who runs. One trace of requests gets cheaper from section to section, while the text of every request stays what the
+# model would have written for it alone. The exercises are the twelve problems that interviewers ask about it.
+
+# %% [markdown] tags=["short"]
+# ## One long answer makes everybody wait
+# Twelve requests arrive at once, and the server runs four at a time. Most answers have a few tokens, three have about twenty. The toy model is a table, so a pass costs nothing,
+# and we count *steps*: in each step, every running request gets one token. How many steps does the server save if a request may start as soon as another one ends?
+
+# %% tags=["proof-continuous"]
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from course import pictures
+
+TABLE = np.random.default_rng(0).integers(0, 10, size=(10, 10))
+LENGTHS = [3, 24, 4, 5, 2, 20, 3, 4, 6, 2, 18, 3]
+
+
+@dataclass
+class Request:
+    name: int
+    output: int
+    text: list = field(default_factory=lambda: [1, 2, 3])
+    first: int = 0
+
+    @property
+    def is_done(self):
+        return len(self.text) == 3 + self.output
+
+
+def trace():
+    return [Request(name, output, [name % 10, 2, 3]) for name, output in enumerate(LENGTHS)]
+
+
+def serve(requests, memory, need, static=False):
+    """Run all requests; who ran in each step, and how often one was preempted."""
+    waiting, running, steps, preempted = list(requests), [], [], 0
+    while waiting or running:
+        while sum(map(need, running)) > memory:
+            waiting.insert(0, running.pop())
+            preempted += 1
+        may_join = not (static and running)
+        while may_join and waiting and sum(map(need, running)) + need(waiting[0]) <= memory:
+            running.append(waiting.pop(0))
+        for each in running:
+            each.first = each.first or len(steps) + 1
+            each.text.append(int(TABLE[each.text[-2], each.text[-1]]))
+        steps.append([each.name for each in running])
+        running = [each for each in running if not each.is_done]
+    return steps, preempted
+
+
+alone = trace()
+for each in alone:
+    serve([each], 1, lambda request: 1)
+runs = {}
+for name, static in (("static", True), ("continuous", False)):
+    requests = trace()
+    runs[name], _ = serve(requests, 4, lambda request: 1, static)
+    same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
+    rate = sum(LENGTHS) / len(runs[name])
+    print(f"{name:10} {len(runs[name])} steps, {rate:.1f} tokens a step, texts as alone: {same} of 12")
+
+
+# %%
+def draw(batching):
+    ax = pictures.axes(7, 3)
+    for step, names in enumerate(runs[batching]):
+        ax.barh(names, 1, left=step, color=pictures.COLOURS["data"])
+    ax.set(xlabel="step", ylabel="request", xlim=(0, 60), title=f"{batching}: {len(runs[batching])} steps")
+    return pictures.publish(
+        ax, alt=f"Which request runs in which step, {batching} batching, {len(runs[batching])} steps."
+    )
+
+
+pictures.slider(draw, start={"batching": "static"}, batching=["static", "continuous"])
+
+# %% [markdown]
+# In *static batching*, a batch takes as long as its longest answer, and the places of the short ones stay empty. *Continuous batching* decides anew in each
+# step who runs, so a place is filled again at once. The texts don't change, because each request attends to its own cache alone.
+#
+# **Interview · Static or continuous batching?**
+#
+# - *Thirty seconds:* "With static batching, the whole batch runs until its longest answer ends, so short requests leave empty places, and new ones wait outside. With continuous batching,
+#   requests join and leave after every step. The spread of the lengths then costs hardly anything."
+# - *Longer:* It works because decoding is one token per step for everybody, whatever their lengths. The attention kernel must handle sequences of different lengths in one batch, which is why paged attention came with it.
+# - *They ask next:* What do you gain if all answers have the same length and arrive together? Nothing: then both schedules are the same.
+# - *The trap:* "It makes each request faster." It raises throughput and shortens the wait; a step of a full batch takes at least as long as a step of a single request.
+# - *Proof:* `proof-continuous`.
+#
+# ## From text to tokens, and from logits to a token
+# ### Byte-pair encoding (BPE)
+# A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token, and repeats. With letters for the new
+# tokens you can do it by hand:
+
+# %% tags=["proof-merges"]
+from collections import Counter
+from itertools import pairwise
+
+text = "low lower lowest slow"
+for new in "XYZ":
+    (a, b), count = Counter(pairwise(text)).most_common(1)[0]
+    text = text.replace(a + b, new)
+    print(f"{new} = {a + b!r}, {count} times: {text!r}")
+
+# %% [markdown]
+# The third merge crosses a word boundary, which is why real tokenizers split the text into words first. Encoding a new text must apply the merges in the order in which they were learned, because a later merge is built from earlier ones. Greedy longest match is another algorithm (WordPiece), and it can give other tokens.
+#
+# ### Penalties and min-p
+# Before a token is drawn, *processors* change the logits. A repetition penalty makes tokens that occurred already less likely. Why is it not simply a division?
+
+# %% tags=["proof-penalty"]
+logits = np.array([2.0, -2.0, 1.0, 0.5])
+
+
+def softmax(x):
+    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+
+
+divided = logits / np.array([1.5, 1.5, 1, 1])
+correct = np.where(logits > 0, logits / 1.5, logits * 1.5)[:2]
+print("before   ", softmax(logits).round(3)[:2])
+print("divided  ", softmax(divided).round(3)[:2], "· both rules:", softmax(np.r_[correct, logits[2:]]).round(3)[:2])
+for temperature in (1, 3):
+    shares = softmax(logits / temperature)
+    print(
+        f"temperature {temperature}: {(shares >= 0.3 * shares.max()).sum()} of 4 tokens have at least 0.3 times the largest share"
+    )
+
+# %% [markdown]
+# A division moves the second logit, −2, closer to 0, so that its token becomes *more* likely; negative logits are multiplied instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. It
+# depends on the temperature before it, so the order of the processors matters.
+#
+# ### Beam search
+# Greedy decoding takes the likeliest token in each step. *Beam search* keeps the `width` best prefixes instead. A sum of log probabilities falls with every token, so finished
+# texts are compared by the sum divided by a power of their length:
+
+# %% tags=["proof-beam"]
+tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
+tree |= {"ac": {".": 1.0}, "ad": {".": 1.0}, "be": {".": 1.0}}
+texts = {}
+for first, share in tree[""].items():
+    for second, more in tree.get(first, {"": 1.0}).items():
+        last = "." if first + second in tree else ""
+        texts[first + second + last] = share * more
+for alpha in (0, 1):
+    best = max(texts, key=lambda each: np.log(texts[each]) / len(each) ** alpha)
+    print(
+        f"alpha {alpha}: best {best!r}",
+        {each: f"{np.log(texts[each]) / len(each) ** alpha:.2f}" for each in ("ac.", "be.", ".")},
+    )
+
+# %% [markdown]
+# Without a length penalty, the empty text wins, since every further token lowers the sum. With alpha of 1, `be.` wins. Greedy decoding starts with `a` and gets at most `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences
+# that end are *finished* and leave the beam; the search goes on until no live prefix can win.
+#
+# ### Constrained decoding
+# To force a format, compile it into an automaton over characters. In each state, a mask forbids all tokens that can't be read from there. A token may have several characters, and all of them have to fit. It also must not lead into a *dead end*, from which no further tokens complete a match.
+#
+# ## The cache decides how many requests run
+# ### Paged blocks
+# So far four requests ran because we said so. In a real server, memory for the KV cache decides. Suppose it holds 64 tokens. A server that doesn't know how long an answer gets has to reserve the longest possible
+# cache, here 32 tokens. A server with *blocks* of four tokens takes a block when it needs one, through a table like that of virtual memory:
+
+
+# %% tags=["proof-pages"]
+def blocks(request):
+    return -(-(len(request.text) + 1) // 4)
+
+
+for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, blocks)):
+    requests = trace()
+    runs[name], preempted = serve(requests, memory, need)
+    same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
+    together = np.mean([len(names) for names in runs[name]])
+    print(
+        f"{name:9} {len(runs[name])} steps, {together:.1f} requests at once, {preempted} preempted, as alone: {same} of 12"
+    )
+
+# %% [markdown]
+# **Interview · What does PagedAttention remove?**
+#
+# - *Thirty seconds:* "It removes cache memory that is reserved and never used, and fragmentation between the reservations. The cache is cut into blocks of, say, 16 tokens, and each sequence has a table of its blocks. So less than one block per sequence is wasted, and more sequences
+#   run at once."
+# - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, with a count of references, and a shared block is copied before somebody writes into it.
+# - *They ask next:* What does it cost? One more lookup per block in the attention kernel, and reads that are contiguous only within a block.
+# - *The trap:* "It makes the cache smaller." Each token takes as many bytes as before.
+# - *Proof:* `proof-pages`.
+#
+# ### When the cache is full: preemption
+# The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run through the model once more. In
+# the next cell the memory is halved.
+
+# %% tags=["proof-preemption"]
+for memory in (16, 8):
+    requests = trace()
+    steps, preempted = serve(requests, memory, blocks)
+    same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
+    most = max(requests, key=lambda each: each.first)
+    print(
+        f"{memory:2} blocks: {len(steps)} steps, {preempted} preempted, as alone: {same} of 12, last first token in step {most.first}"
+    )
+
+# %% [markdown]
+# **Interview · The KV cache is full. What now?**
+#
+# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and compute its cache anew when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes progress, so nobody starves."
+# - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which runs at the speed of FLOPs, while a swap moves the cache over PCIe twice.
+# - *They ask next:* How do you avoid it? Admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject early when the queue is long.
+# - *The trap:* Restarting the victim from its prompt alone. With sampling it would write something else than what was sent.
+# - *Proof:* `proof-preemption`.
+#
+# ### Prefix caching
+# Requests with a common system prompt can share its blocks. A key and a value depend on all tokens before them, so a block may be reused only if *everything* from the start of the text is equal. The key of a block is therefore a hash of its tokens and of the key of the block before it.
+
+# %% tags=["proof-prefix"]
+system = list(range(100, 122))
+prompts = {"same system prompt": [*system, 1, 2, 3], "date in front": [5, *system, 1, 2, 3]}
+prompts |= {"one token changed in the middle": [*system[:10], 7, *system[11:], 1, 2, 3]}
+cached = [*system, 9, 9, 9]
+for name, prompt in prompts.items():
+    equal = [a == b for a, b in zip(prompt, cached, strict=False)]
+    leading = equal.index(False)
+    print(f"{name:32} {sum(equal):2} equal positions, {leading:2} from the start, {leading // 4} blocks of 4 reused")
+
+# %% [markdown]
+# **Interview · When does a prefix cache not hit, and what is its key?**
+#
+# - *Thirty seconds:* "The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled blocks aren't entered."
+# - *Longer:* Whatever else changes keys and values belongs into the first key: the adapter, images, and the tenant if timing mustn't reveal what others have sent.
+# - *They ask next:* The whole prompt is cached. What do you run? At least the last token, because its logits are needed and the cache has only keys and values.
+# - *The trap:* Hashing a block by its own tokens. The same words after another beginning have other keys and values, and other positions.
+# - *Proof:* `proof-prefix`.
+#
+# ## Prefill and decode in one step
+# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes. *Chunked prefill* reads
+# the prompt in pieces, beside the decodes:
+
+
+# %% tags=["proof-chunks"]
+def step_ms(tokens):  # a model with 8 billion parameters in 16 bits, on 500 TFLOP/s and 3.3 TB/s
+    return max(16e9 / 3.3e9, 2 * 8e9 * tokens / 500e9)
+
+
+decoding, chunks = 32, [32, 64, 128, 256, 512, 1000, 2000, 4000]
+stalls = [step_ms(chunk + decoding) for chunk in chunks]
+firsts = [-(-4000 // chunk) * step_ms(chunk + decoding) for chunk in chunks]
+for chunk, stall, first in list(zip(chunks, stalls, firsts, strict=True))[::3]:
+    print(f"chunks of {chunk:4}: a step takes {stall:5.1f} ms, first token after {first:3.0f} ms")
+lines = {"a step (everybody's gap)": stalls, "first token of the prompt": firsts}
+about = "Gaps grow from 5 to 129 ms with the chunk; the first token falls from 606 to 129 ms."
+pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", alt=about)
+
+# %% [markdown]
+# **Interview · What does chunked prefill trade?**
+#
+# - *Thirty seconds:* "It trades the long prompt's time to first token against the other requests' time per output token. Small chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again."
+# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to be busy. Below it, smaller chunks make steps no shorter, so they only cost time.
+# - *They ask next:* How do you choose the size? From the limit on the time per output token: the largest chunk whose step stays below it, measured with the full context.
+# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask and makes it slower than the first.
+# - *Proof:* `proof-chunks`.
+#
+# **Interview · Why split prefill and decode on different GPUs?**
+#
+# - *Thirty seconds:* "Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and time per output token. On separate GPUs neither disturbs the other, and each side gets its own batch size, parallelism and number of GPUs. The price is that the cache has to be sent over the network."
+# - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB: about 13 ms at 50 GB/s, and it can be sent layer by layer during the prefill.
+# - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, chunked prefill does nearly as well and keeps all GPUs busy.
+# - *The trap:* Fixing the ratio of the two pools. It has to follow the lengths of prompts and answers.
+# - *Proof:* `proof-chunks`, `proof-sizing`.
+#
+# ## When does speculation lose?
+# [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the batch: verifying four drafts runs five tokens for each sequence, which is free only while the step is bound by reading weights.
+
+
+# %% tags=["proof-speculation"]
+def gain(rate, drafts, cost, batch, ridge=300):
+    tokens = (1 - rate ** (drafts + 1)) / (1 - rate)
+    return tokens * max(1, batch / ridge) / (max(1, batch * (drafts + 1) / ridge) + drafts * cost)
+
+
+batches = [2**power for power in range(10)]
+lines = {f"accepts {rate}": [gain(rate, 4, 0.05, batch) for batch in batches] for rate in (0.8, 0.6, 0.3)}
+print({name: [f"{line[place]:.2f}" for place in (0, 6, 9)] for name, line in lines.items()}, "at batch 1, 64 and 512")
+print(f"a draft that costs half a step, batch 1: {gain(0.6, 4, 0.5, 1):.2f}")
+about = "All lines are flat up to batch 60 and fall below 1 by batch 512."
+pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup with 4 drafts", log="x", alt=about)
+
+# %% [markdown]
+# **Interview · When does speculation lose?**
+#
+# - *Thirty seconds:* "It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and when the draft itself is slow. With k drafts a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens, and it has to take less time than that many plain steps."
+# - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then speculation still helps.
+# - *They ask next:* How many drafts? As many as the acceptance rate supports; servers adapt the number to rate and batch, down to zero.
+# - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
+# - *Proof:* `proof-speculation`.
+#
+# ## Sizing a service
+# How many GPUs does a model of 70 billion parameters need for 20 requests per second, with 2,000 prompt and 300 output tokens each? Go through four bounds, one after the other:
+
+# %% tags=["proof-sizing"]
+weights, cache = 140e9, 2 * 80 * 8 * 128 * 2  # bytes; the cache is per token
+print(
+    f"1. weights: {weights / 1e9:.0f} GB; cache: {cache / 1024:.0f} KiB a token, {2300 * cache / 1e9:.2f} GB a request"
+)
+for gpus in (8, 16):
+    prefill = 2 * 70e9 * 2000 / (gpus * 990e12 * 0.5)
+    busy = 20 * prefill
+    if busy >= 1:
+        print(f"{gpus:2} GPUs: prefills alone need {busy:.1f} seconds of each second: too few")
+        continue
+    there = 1.0
+    for _ in range(50):  # Little's law: as many as arrive while one is there
+        token = (weights + there * 2300 * cache) / (gpus * 3.35e12) / (1 - busy)
+        there = 20 * (prefill + 300 * token)
+    used = (weights + there * 2300 * cache) / (gpus * 80e9)
+    print(
+        f"{gpus:2} GPUs: {1000 * prefill:.0f} ms of prefill, {1000 * token:.0f} ms a token, {there:.0f} requests at once, memory {used:.0%} full"
+    )
+
+# %% [markdown]
+# **Interview · How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?**
+#
+# - *Thirty seconds:* "The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second at 140 GFLOP each, 5.6 PFLOP/s, which is eleven H100s at half of their peak. With decoding on top I would take two nodes of eight, and then check memory by Little's law."
+# - *Longer:* Requests at once are the arrival rate times the time that each stays. Times 0.75 GB of cache each, it fits easily here; with 30,000-token prompts the cache would be the bound.
+# - *They ask next:* What did you leave out? Bursts, a reserve for a lost node, the spread of lengths, communication. I'd size for the peak hour and measure.
+# - *The trap:* Stopping at "the weights fit".
+# - *Proof:* `proof-sizing`; exercise 11 lets you search.
+#
+# **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
+#
+# - *Thirty seconds:* "8-bit weights halve the bytes of a decoding step, so they help small batches. 8-bit activations together with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so twice as many requests fit, and long contexts read less."
+# - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a little.
+# - *They ask next:* Which one is the riskiest? Activations, because of outliers in single channels; weights need at most scales per channel or group.
+# - *The trap:* "8 bits are twice as fast." It depends on what bounds the phase.
+# - *Proof:* `proof-quantize`.
+
+# %% tags=["proof-quantize"]
+phases = {"decode, 1 × 2,000": (1, 2000), "decode, 128 × 2,000": (128, 256_000), "prefill of 8,000": (8000, 0)}
+options = {"16 bits": (2, 1, 1), "weights": (1, 1, 1), "and activations": (1, 2, 1), "cache": (2, 1, 0.5)}
+for phase, (tokens, kept) in phases.items():
+    ms = {
+        name: max(8e9 * size + kept * 131072 * share, 16e9 * tokens * 3.3e12 / (500e12 * speed)) / 3.3e9
+        for name, (size, speed, share) in options.items()
+    }
+    print(f"{phase:20}", {name: f"{each:.1f} ms" for name, each in ms.items()})
+
+# %% [markdown]
+# ## A common myth: "Temperature 0 is deterministic"
+# At temperature 0 the largest logit wins. But a logit is a sum, floating-point sums depend on the order, and the order depends on the kernel, which is chosen by the size of the batch:
+
+# %% tags=["proof-order"]
+parts = np.array([2.0**25, 1.0, 1.0, -(2.0**25)], dtype=np.float32)
+one_by_one = np.float32(0)
+for each in parts:
+    one_by_one = one_by_one + each
+in_pairs = (parts[0] + parts[3]) + (parts[1] + parts[2])
+rival = np.float32(1.5)
+for name, logit in (("one by one", one_by_one), ("in pairs", in_pairs)):
+    print(f"{name:10} logit A {logit:.1f}, logit B {rival}: token {'A' if logit > rival else 'B'}")
+
+# %% [markdown]
+# The toy model has integers in its table, so its texts can't change. Real logits differ in the last digits between batch sizes, and once two of them are nearly equal, another token is chosen, after which the texts part.
+#
+# **Interview · Temperature 0, two answers. Why?**
+#
+# - *Thirty seconds:* "Because the order of summation depends on the batch. Other requests change the batch size, the library picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax flips, and everything after it differs."
+# - *Longer:* Each kernel is deterministic for a fixed shape; what varies is the shape. *Batch-invariant* kernels fix the order of reduction for every batch size, at some cost in speed.
+# - *They ask next:* Why does it matter? Tests can't be repeated, and in reinforcement learning the sampler's probabilities disagree with the trainer's.
+# - *The trap:* Blaming atomic operations or the seed. At temperature 0 nothing is drawn.
+# - *Proof:* `proof-order`.
+#
+# ## Milestone: the same trace in 24 steps instead of 62
+# All schedules of this chapter side by side. Each of them wrote the same 94 tokens:
+
+# %% tags=["proof-milestone"]
+print(
+    {name: f"{len(steps)} steps, {sum(map(len, steps)) / len(steps):.1f} tokens a step" for name, steps in runs.items()}
+)
+lines = {name: np.cumsum([len(names) for names in steps]) for name, steps in runs.items()}
+lines = {name: (range(1, len(line) + 1), line) for name, line in lines.items()}
+about = "Reserved memory and static batching need the most steps for 94 tokens; paged blocks need the fewest."
+pictures.curves(lines, xlabel="step", ylabel="tokens written", alt=about)
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. Whose merges come first when a text is encoded by BPE? Those that were learned first.
+# 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? 320 KiB.
+# 3. How many blocks of 16 do 33 tokens take? Three.
+# 4. Five requests a second stay for four seconds each: how many are there at once? Twenty.
+# 5. Three drafts are each accepted with 0.5: how many tokens does a pass yield? 1.9.
+
+# %% tags=["proof-rapid-fire"]
+print("1.", "lower".replace("lo", "X").replace("Xw", "Y"), "· 2.", 2 * 80 * 8 * 128 * 2 / 1024, "· 3.", -(-33 // 16))
+print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. BPE encodes by the rank of the merges; bytes make every text encodable.
+# 2. Repetition divides positive logits and multiplies negative ones; min-p comes after the temperature.
+# 3. Beam search compares finished texts by sum / lengthᵅ, and goes on while a live prefix can win.
+# 4. A token is allowed if all its characters fit and the end can still be reached.
+# 5. Continuous batching decides in each step who runs.
+# 6. Paged blocks waste less than a block per sequence; shared blocks are copied before they are written.
+# 7. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
+# 8. When the cache is full, preempt the newest, and keep what was sent.
+# 9. Chunks trade the first token of one against the gaps of the others.
+# 10. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
+#
+# ## You try
+# In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding, the block manager, attention over pages, the prefix cache and the
+# scheduler, find a chunk size, repair speculative decoding, design a service and compute where batching stops to help. Each ends with its cost and what they ask next. Take them one at a time.
