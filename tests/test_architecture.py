@@ -34,15 +34,22 @@ def test_of_the_ops_one_imports_an_array_library() -> None:
     assert [path.name for path in files if {"numpy", "cupy"} & imported_by(path)] == ["data.py"]
 
 
-ASKS_FOR_THE_LIBRARY = re.compile(r"xp\.__name__|\barray_type\b|hasattr\(\w+, \"get\"\)|\bis (not )?np\b")
-
-
-def test_seven_kernels_ask_which_array_library_computes_and_the_ops_that_draw_random_numbers() -> None:
+def files_with(pattern: str) -> set[str]:
+    """The files of `kernels/` and `ops/` in which the pattern is found."""
     files = [path for folder in ("kernels", "ops") for path in (PACKAGE / folder).rglob("*.py")]
-    asking = {str(path.relative_to(PACKAGE)) for path in files if ASKS_FOR_THE_LIBRARY.search(path.read_text())}
-    in_blocks = "blocks", "convolution", "matrix_product", "normalization", "softmax"
-    kernels = {f"kernels/{name}.py" for name in (*in_blocks, "running", "accumulation")}
-    assert asking == kernels | {"ops/random/in_place.py", "ops/activation/leaky.py"}
+    return {path.relative_to(PACKAGE).as_posix() for path in files if re.search(pattern, path.read_text())}
+
+
+def test_few_kernels_ask_where_arrays_lie() -> None:
+    kernels = {f"kernels/{name}.py" for name in ("accumulation", "convolution", "running")}
+    assert files_with(r"\bis_host\b") == kernels | {"ops/random/in_place.py", "ops/activation/leaky.py"}
+    assert files_with(r"xp\.__name__|\barray_type\b|\bis (not )?np\b") == set()
+
+
+def test_ops_are_formulas() -> None:
+    """The bits of numbers and the size of the cache are the business of `arrays/` and `kernels/`."""
+    found = files_with(r"bitwise_\w+\(\w+\.view|\bCACHE\b|import .*\b(are_many|blocks_of)\b|kernels\.blocks")
+    assert {name for name in found if name.startswith("ops/")} == set()
 
 
 def test_kernels_know_of_no_tensors() -> None:

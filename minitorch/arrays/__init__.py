@@ -31,7 +31,7 @@ class Backend(Protocol):
     """What a device needs from its array library."""
 
     xp: Any
-    """The array module: `numpy` or `cupy`."""
+    """The array module: `fast_numpy`, or `cupy` on one GPU. `xp.is_host` tells whether it computes in host memory."""
 
     def strided(
         self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]

@@ -120,6 +120,8 @@ class GPUBackend:
 class OnGPU:
     """The array module of a library, whose functions run on one GPU whichever is the current one."""
 
+    is_host = False
+
     def __init__(self, library: GPULibrary, index: int) -> None:
         self._library, self._index = library, index
 

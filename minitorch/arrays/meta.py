@@ -103,6 +103,7 @@ class Module:
     """The names of NumPy, whose functions turn to the arrays. Those that make arrays are this file's."""
 
     __name__ = "meta"
+    is_host = False
 
     def __getattr__(self, name: str) -> Any:
         found = _OWN[name] if name in _OWN else getattr(np, name)

@@ -20,7 +20,6 @@ from minitorch.autograd.hooks import NodeHooks, RemovableHandle
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
 from minitorch.devices import cpu
 from minitorch.dispatch.formulas import ARGUMENT, PLAIN, RESULT, SHAPE, STRIDE
-from minitorch.kernels.blocks import BLOCK
 from minitorch.size import Size
 
 if TYPE_CHECKING:
@@ -228,6 +227,10 @@ def spare_memory(grads: Gradients) -> Array | None:
     return array if spare else None
 
 
+MANY = 2**15
+"""From more elements on, overwriting a gradient saves more time than finding out whether it may be overwritten."""
+
+
 class OpNode(Node):
     """The node of a declared op: it runs the op's formulas on what they asked to be saved.
 
@@ -302,7 +305,7 @@ class OpNode(Node):
         if grad is None and all(each is None for each in grads):
             return gradients
         memory = None
-        if plan.overwrites and grad is not None and grad._array.size > BLOCK:
+        if plan.overwrites and grad is not None and grad._array.size > MANY:
             memory = spare_memory(grads)
         unseen = plan.asks_unseen and self._is_next_unseen()
         if plan.saves_tensors:

@@ -200,7 +200,8 @@ def _one(output: Any) -> Tensor | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if kind.category != FLOATING:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}")
-    one = output._device.xp.ones(array.shape, kind.numpy)
+    xp = output._device.xp
+    one = xp.ones(array.shape, kind.numpy) if array.ndim else xp.asarray(1, kind.numpy)
     return make_tensor(one, kind, output._device)
 
 

@@ -10,12 +10,9 @@
         },
     )
     def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
-        if self.__class__ is other.__class__ and self.ndim > 2:
-            return over_rows(xp, xp.multiply, self, other)
         return xp.multiply(self, other)
 
-`_times_conjugate(grad, other, memory)` is grad · conj(other), and `over_rows` multiplies row by row, where that is
-faster.
+`_times_conjugate(grad, other, memory)` is grad · conj(other).
 
 The kernel's signature is PyTorch's, after `xp`, the device's array module. A parameter annotated `Array` receives the
 tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's `derivatives.yaml`: its own parameter

@@ -8,7 +8,6 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.arrays.kernel import on_gpu, threads
-from minitorch.devices import cpu
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.kernels.running import reduced
 from minitorch.layout import may_overlap
@@ -17,8 +16,8 @@ CUPY_ADDS = ("int32", "int64", "float16", "float32", "float64", "uint32", "uint6
 """The types of which CuPy's `add.at` takes arrays."""
 
 
-def _adds_at(target: Array) -> bool:
-    return target.__class__ is cpu.array_type or target.dtype.name in CUPY_ADDS
+def _adds_at(xp: Any, target: Array) -> bool:
+    return xp.is_host or target.dtype.name in CUPY_ADDS
 
 
 def _by_element(
@@ -37,7 +36,7 @@ def add_rows(xp: Any, target: Array, dim: int, places: Array, values: Array, fre
 
     `fresh` says that zeros stand there.
     """
-    if target.ndim == 1 and _adds_at(target):
+    if target.ndim == 1 and _adds_at(xp, target):
         xp.add.at(target, places, values)
         return
     combine_rows(xp, xp.add, xp.moveaxis(target, dim, 0), places, xp.moveaxis(values, dim, 0), fresh)
@@ -60,7 +59,7 @@ def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> Non
     elif _are_slices(target, index, values):
         dim = len(index) - 1
         add_rows(xp, target, dim, checked_places(xp, index[-1], target.shape[dim], dim), values)
-    elif not target.flags.c_contiguous and _adds_at(target):
+    elif not target.flags.c_contiguous and _adds_at(xp, target):
         xp.add.at(target, index, values)
     elif not target.flags.c_contiguous:
         _combine_flat(xp, xp.add, target, index, values)
@@ -74,7 +73,7 @@ def combine_at(xp: Any, combine: Any, target: Array, index: tuple[Any, ...], val
     """target[index] = combine(target[index], values), where what is indexed several times gets all of its values."""
     dim = len(index) - 1
     if not _are_slices(target, index, values):
-        if target.__class__ is cpu.array_type:
+        if xp.is_host:
             combine.at(target, index, values)
         else:
             _combine_flat(xp, combine, target, index, values)
@@ -135,7 +134,7 @@ def combine_rows(
     for run in left.tolist():
         rest = given(order[start[run] + done : start[run] + count[run]])
         rest[0] = combine(target[place[run]], rest[0])  # one after the other, as sums round
-        target[place[run]] = reduced(combine, rest)
+        target[place[run]] = reduced(xp, combine, rest)
     return place, count
 
 

@@ -123,27 +123,22 @@ def add_windows(xp: Any, array: Array, columns: Array, stride: Ints, dilation: I
         target[(slice(None), slice(None), *offset)] += columns[(slice(None), slice(None), *offset)]
 
 
-def _on_cpu(xp: Any) -> bool:
-    """Whether the ways are open that spare a CPU's caches. A GPU always multiplies the matrix of windows, at once."""
-    return bool(xp.__name__ == "numpy")
-
-
 def _chunks(xp: Any, count: int, elements_each: int) -> Iterator[slice]:
-    size = max(1, (WORKSPACE if _on_cpu(xp) else GPU_WORKSPACE) // max(elements_each, 1))
+    size = max(1, (WORKSPACE if xp.is_host else GPU_WORKSPACE) // max(elements_each, 1))
     return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
 def correlate(xp: Any, x: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """The convolution with a weight (O, C / groups, *kernel)."""
     columns = (x.shape[-1] + 2 * padding[-1] - dilation[-1] * (weight.shape[-1] - 1) - 1) // stride[-1] + 1
-    if groups == 1 and _on_cpu(xp) and _is_wide(len(x) * columns, weight, dilation):
+    if groups == 1 and xp.is_host and _is_wide(len(x) * columns, weight, dilation):
         left_over = dilation[-1] * (weight.shape[-1] - 1)
         deep = math.prod(weight.shape[1:2] + weight.shape[-2:-1]) >= DEEP
         if deep and stride[-1] == 1 and 8 * left_over <= columns:
             return _correlate_lines(xp, x, weight, stride, padding, dilation)
         return _correlate_rows(xp, padded(xp, x, padding), weight, stride, dilation)
     x = padded(xp, x, padding)
-    if 1 < groups == x.shape[1] and _on_cpu(xp):
+    if 1 < groups == x.shape[1] and xp.is_host:
         return _correlate_channels(xp, x, weight, stride, dilation)
     n, kernel = weight.ndim - 2, weight.shape[2:]
     count, outputs, size = len(x), weight.shape[0], windows(xp, x, kernel, stride, dilation).shape[2 + n :]
@@ -326,7 +321,7 @@ def scatter(
     covered = _covered(output, kernel, stride, dilation)
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     positions = math.prod(output)
-    small = len(grad) > 1 and _are_small(positions, kernel, groups) and _on_cpu(xp)
+    small = len(grad) > 1 and _are_small(positions, kernel, groups) and xp.is_host
     turns = set(stride) == {1} and groups == 1 and covered == whole and min(around) >= 0
     shrunk = small and 3 * positions < 2 * math.prod(size)  # by its kernel: the turned one would see many zeros
     if turns and not shrunk and grad.size >= weight.shape[0] ** 2:
@@ -334,7 +329,7 @@ def scatter(
         return correlate(xp, grad, turned, stride, around, dilation, 1)
     shape = (len(grad), weight.shape[1] * groups, *whole)
     result = xp.zeros(shape, grad.dtype)
-    if 1 < groups == shape[1] and _on_cpu(xp):
+    if 1 < groups == shape[1] and xp.is_host:
         _scatter_channels(xp, grad, weight, result, stride, dilation)
         return _without(xp, result, size, padding)
     count, outputs, depth = len(grad), weight.shape[0], math.prod(weight.shape[1:])
@@ -362,7 +357,7 @@ def _without(xp: Any, array: Array, size: Ints, padding: Ints) -> Array:
 
 def outer(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
     """The adjoint of `correlate` in the weight: what was seen, weighted by the gradient of what was made of it."""
-    if 1 < groups == x.shape[1] and _on_cpu(xp):
+    if 1 < groups == x.shape[1] and xp.is_host:
         return _outer_channels(xp, grad, x, kernel, stride, dilation)
     count, outputs, size = len(grad), grad.shape[1], grad.shape[2:]
     positions, depth = math.prod(size), x.shape[1] // groups * math.prod(kernel)

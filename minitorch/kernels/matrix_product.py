@@ -14,16 +14,8 @@ def product(xp: Any, a: Array, b: Array) -> Array:
     if a.dtype.itemsize == 2 and a.dtype.kind != "i":
         return product_in_single(xp, a, b).astype(a.dtype)
     if a.ndim == b.ndim == 2:
-        if _few_rows(a, b) and xp.__name__ == "numpy":
-            return xp.ascontiguousarray(xp.dot(b.T, a.T).T)
         return xp.dot(a, b)
     return xp.matmul(for_blas(xp, a), for_blas(xp, b))
-
-
-def _few_rows(a: Array, b: Array) -> bool:
-    """Whether (bᵀ aᵀ)ᵀ is quicker than a @ b: for few rows OpenBLAS packs a transposed b (a layer's weight) slowly."""
-    rows, depth = a.shape
-    return depth >= 256 and 1 < rows <= depth // 4 and rows < b.shape[1] and b.flags.f_contiguous
 
 
 def product_in_single(xp: Any, a: Array, b: Array) -> Array:

@@ -7,21 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.arrays import Array, Shape
+from minitorch.arrays.blocks import blocks
 from minitorch.arrays.kernel import on_gpu
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.kernels.summation import add_up
 
-_BLOCK = 2**17
-"""Elements worked on at once: their intermediate results stay in the processor's cache."""
 
-
-def _blocks(xp: Any, shape: Shape, axes: Shape) -> Iterator[slice]:
+def _blocks(xp: Any, x: Array, axes: Shape) -> Iterator[slice]:
     """Parts of the first dimension that are normalized independently; all of it where it is one of the axes."""
-    size = math.prod(shape)
-    if not size or 0 in axes or xp.__name__ != "numpy":
+    if not x.size or 0 in axes:
         return iter([slice(None)])
-    step = max(_BLOCK * shape[0] // size, 1)
-    return (slice(start, start + step) for start in range(0, shape[0], step))
+    return blocks(xp, len(x), x.nbytes // len(x), live=2)
 
 
 def _mean(xp: Any, x: Array, axes: Shape) -> Array:
@@ -89,7 +85,7 @@ def normalize_into(
 def normalized(xp: Any, x: Array, weight: Array | None, bias: Array | None, axes: Shape, eps: float) -> Array:
     """x̂ · weight + bias, x̂ being x standardized over `axes`; weight and bias broadcast to x."""
     result = xp.empty(x.shape, x.dtype)
-    for block in _blocks(xp, x.shape, axes):
+    for block in _blocks(xp, x, axes):
         normalize_into(xp, result[block], x[block], weight, bias, axes, eps)
     return result
 
@@ -127,7 +123,7 @@ def gradients(
     of_weight: Any = 0
     of_bias: Any = 0
     product: Array = None
-    for block in _blocks(xp, x.shape, axes):
+    for block in _blocks(xp, x, axes):
         part = grad[block]
         product = xp.empty(part.shape, grad.dtype) if product is None else product[: len(part)]
         gradient_into(xp, result[block], product, part, x[block], weight, axes, eps)

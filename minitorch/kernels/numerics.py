@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.kernels.blocks import in_blocks
+from minitorch.arrays.blocks import in_blocks
 from minitorch.layout import kept_order
 
 Kernel = Callable[..., Array]
@@ -16,26 +16,22 @@ Kernel = Callable[..., Array]
 def in_double(kernel: Kernel) -> Kernel:
     """Has a kernel compute in float64, a block at a time, and give back the dtype it was called with."""
 
+    @in_blocks
     @functools.wraps(kernel)
     def compute(xp: Any, x: Array, *more: Any) -> Array:
-        def block(x: Array, *more: Any) -> Array:
-            double = x.astype("float64", order=kept_order(x), copy=x.dtype != "float64" or 0 in x.strides)
-            return xp.asarray(kernel(xp, double, *more)).astype(x.dtype, copy=False)
-
-        if more and isinstance(more[0], xp.ndarray):
-            return in_blocks(xp, block, x, *more)
-        return in_blocks(xp, lambda x: block(x, *more), x)
+        double = x.astype("float64", order=kept_order(x), copy=x.dtype != "float64" or 0 in x.strides)
+        return xp.asarray(kernel(xp, double, *more)).astype(x.dtype, copy=False)
 
     return compute
 
 
 def by_block(kernel: Kernel) -> Kernel:
     """Has a kernel compute in the precision of its argument, a block at a time."""
+    blockwise = in_blocks(kernel)
 
     @functools.wraps(kernel)
     def compute(xp: Any, x: Array) -> Array:
-        dense = x.astype(x.dtype, order=kept_order(x), copy=0 in x.strides)
-        return in_blocks(xp, lambda block: kernel(xp, block), dense)
+        return blockwise(xp, x.astype(x.dtype, order=kept_order(x), copy=0 in x.strides))
 
     return compute
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.devices import cpu
 
 
-def running(combine: Any, array: Array, axis: int) -> Array:
+def running(xp: Any, combine: Any, array: Array, axis: int) -> Array:
     """y_i = combine(x_0, ..., x_i) of an associative function, such as the largest element so far.
 
     NumPy goes from element to element. CuPy can't, so there each step combines twice as many as the one before
     (Hillis and Steele 1986, doi:10.1145/7902.7903).
     """
-    if array.__class__ is cpu.array_type:
+    if xp.is_host:
         return combine.accumulate(array, axis=axis)
     result = array.copy()
     along = result.swapaxes(0, axis)
@@ -25,9 +24,9 @@ def running(combine: Any, array: Array, axis: int) -> Array:
     return result
 
 
-def reduced(combine: Any, array: Array) -> Array:
+def reduced(xp: Any, combine: Any, array: Array) -> Array:
     """combine(x_0, combine(x_1, ...)) along the first dimension, which has an element at least."""
-    if array.__class__ is cpu.array_type:
+    if xp.is_host:
         return combine.reduce(array, axis=0)
     while len(array) > 1:
         half = len(array) // 2

@@ -6,22 +6,11 @@ Each formula writes its result into `out`, which is also the memory that it comp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.arrays.blocks import blocks
 from minitorch.arrays.kernel import on_gpu
-
-BLOCK = 2**16
-"""How many elements are worked on at once: 256 KiB of float32."""
-
-
-def _blocks(xp: Any, first: Array, *others: Array) -> Iterator[tuple[Array, ...]]:
-    """The same rows of several arrays, a block at a time; on a GPU all at once."""
-    rows = len(first)
-    step = max(BLOCK // max(first.shape[-1], 1), 1) if xp.__name__ == "numpy" else max(rows, 1)
-    for start in range(0, rows, step):
-        yield tuple(each[start : start + step] for each in (first, *others))
 
 
 def _rows(array: Array, dim: int) -> Array:
@@ -40,8 +29,9 @@ def by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
     if dim == first.ndim - 1 or first.size == 0:
         out = xp.empty(first.shape, first.dtype)
         if first.size:
-            for block in _blocks(xp, _rows(out, dim), *(_rows(each, dim) for each in arrays)):
-                compute(xp, -1, *block)
+            whole = [_rows(each, dim) for each in (out, *arrays)]
+            for rows in blocks(xp, len(whole[0]), whole[0].strides[0], live=4):
+                compute(xp, -1, *(each[rows] for each in whole))
         return out
     out = xp.empty(first.shape, first.dtype)
     compute(xp, dim, out, *arrays)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.kernels.blocks import choose
 from minitorch.kernels.numerics import in_double, in_single, piecewise, polynomial
 
 # The error function. Cody 1969, "Rational Chebyshev approximations for the error function", doi:10.2307/2004390:
@@ -98,7 +97,7 @@ def _erfc_single(xp: Any, x: Array) -> Array:
     size = xp.abs(x.astype("float64"))
     t = 1 / (1 + 0.5 * size)
     tail = xp.exp(-size * size) * t * polynomial(t, _SINGLE_ERFC)
-    return choose(xp, x < 0, 2 - tail, tail).astype("float32")
+    return xp.where(x < 0, 2 - tail, tail).astype("float32")
 
 
 @in_single(_erfc_single)
@@ -187,8 +186,8 @@ _OUTER = (
 
 def _erfinv_single(xp: Any, x: Array) -> Array:
     w = -xp.log((1 - x) * (1 + x))
-    result = x * choose(xp, w < 5, polynomial(w - 2.5, _INNER), polynomial(xp.sqrt(w) - 3, _OUTER))
-    return choose(xp, xp.abs(x) == 1, x * xp.inf, result)
+    result = x * xp.where(w < 5, polynomial(w - 2.5, _INNER), polynomial(xp.sqrt(w) - 3, _OUTER))
+    return xp.where(xp.abs(x) == 1, x * xp.inf, result)
 
 
 @in_single(_erfinv_single)

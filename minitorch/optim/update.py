@@ -12,6 +12,7 @@ from typing import Any
 
 import minitorch
 from minitorch.arrays import gpus
+from minitorch.arrays.blocks import blocks_of
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.devices import cpu
 from minitorch.dtypes import float32, float64, get_default_dtype
@@ -21,8 +22,8 @@ from minitorch.tensor import Tensor, make_tensor
 Group = dict[str, Any]
 """Parameters and their options."""
 
-BLOCK = 2**16
-"""Elements updated at once: what an update reads and writes of them stays in the second-level cache."""
+LIVE = 4
+"""The arrays that an update reads and writes: a block of each stays in the second-level cache."""
 
 
 def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
@@ -41,18 +42,11 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
         arrays = tuple(each[..., None].view(each.real.dtype) for each in arrays)
     elif not value.ndim:  # NumPy makes numbers of what is computed from it
         arrays = tuple(each.reshape(1) for each in arrays)
-    first = arrays[0]
     if gpus.in_use and (elsewhere := gpus.elsewhere([parameter])):
         with elsewhere:  # the formula runs before it ends
             yield arrays
-    elif (
-        first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays)
-    ):
-        yield arrays
     else:
-        flat = [each.reshape(-1) for each in arrays]
-        for start in range(0, first.size, BLOCK):
-            yield tuple(each[start : start + BLOCK] for each in flat)
+        yield from map(tuple, blocks_of(parameter.device.xp, *arrays, live=LIVE))
     if parameter._bits:
         parameter._put(value)
     parameter._bump_version()

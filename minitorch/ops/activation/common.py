@@ -20,11 +20,11 @@ from minitorch.dispatch.iteration import arranged, combined, like_first
 from minitorch.dispatch.overlap import ANY_TARGET
 from minitorch.dispatch.rounding import RoundedOnce
 from minitorch.dtypes import FROM_NUMPY
-from minitorch.kernels.blocks import blocks_of, choose, clipped
+from minitorch.kernels.masking import clear_below
 from minitorch.ops.creation.factory import cast_number
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.pointwise.arithmetic import conj
-from minitorch.ops.pointwise.masking import clear, masked
+from minitorch.ops.pointwise.masking import masked
 from minitorch.ops.pointwise.trigonometry import tanh
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor
@@ -103,13 +103,8 @@ def activation(
 def threshold_backward(xp: Any, grad_output: Array, self: Array, threshold: float) -> Array:
     """grad_output where self > threshold or NaN, else 0."""
     result = xp.empty_like(self)
-    _clear_below(xp, threshold, grad_output, self, result)
+    clear_below(xp, threshold, grad_output, self, result)
     return result
-
-
-def _clear_below(xp: Any, threshold: float, grad: Array, self: Array, out: Array) -> None:
-    for grads, elements, outs in blocks_of(xp, grad, self, out):
-        clear(xp, grads, elements <= threshold, outs)
 
 
 def _relu_backward(grad: Tensor, result: Tensor, memory: Array | None) -> Tensor:
@@ -117,7 +112,7 @@ def _relu_backward(grad: Tensor, result: Tensor, memory: Array | None) -> Tensor
     if memory is None or not result._array.flags.c_contiguous:
         gradient: Tensor = threshold_backward(grad, result, 0)
         return gradient
-    _clear_below(grad._device.xp, 0, memory, result._array, memory)
+    clear_below(grad._device.xp, 0, memory, result._array, memory)
     return grad
 
 
@@ -134,7 +129,7 @@ def relu(xp: Any, self: Array) -> Array:
         raise RuntimeError("Boolean inputs not supported for relu")
     if self.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    return clipped(xp, self, 0, None)
+    return xp.maximum(0, self)
 
 
 @activation(
@@ -150,7 +145,7 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
         raise not_implemented("threshold_cpu", self.dtype.name)
     if self.dtype.kind == "u" and min(threshold, value) < 0:
         raise RuntimeError("value cannot be converted to type uint8_t without overflow")
-    return choose(xp, self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
+    return xp.where(self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
 
 
 @activation(
@@ -168,7 +163,7 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
         raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype.kind == "u" and min(min_val, max_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return clipped(xp, self, self.dtype.type(min_val), self.dtype.type(max_val))
+    return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
 _clamped = NAMESPACES["nn.functional"]["hardtanh"]

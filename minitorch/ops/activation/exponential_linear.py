@@ -13,7 +13,6 @@ from minitorch.dispatch import signatures
 from minitorch.dispatch.apply import in_place_of
 from minitorch.dispatch.declaration import NAMESPACES, OPS, composite, pointwise
 from minitorch.dispatch.errors import floating
-from minitorch.kernels.blocks import choose
 from minitorch.ops.activation.common import activation
 from minitorch.ops.pointwise.masking import masked
 from minitorch.tensor import Tensor
@@ -33,14 +32,14 @@ from minitorch.tensor import Tensor
 def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · grad for x > 0, else scale · α · input_scale · exp(input_scale · x) · grad."""
     slope = xp.exp(xp.minimum(self, 0) * input_scale) * (alpha * scale * input_scale)
-    return grad_output * choose(xp, self <= 0, slope, xp.asarray(scale, self.dtype))
+    return grad_output * xp.where(self <= 0, slope, xp.asarray(scale, self.dtype))
 
 
 def _exponential(xp: Any, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(x, "elu_cpu")
     negative = xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
-    return choose(xp, x >= 0, x if scale == 1 else x * scale, negative)  # a zero keeps its sign
+    return xp.where(x >= 0, x if scale == 1 else x * scale, negative)  # a zero keeps its sign
 
 
 def _gradient_of_result(grad: Tensor, result: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:

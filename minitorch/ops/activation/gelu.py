@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.arrays.blocks import in_blocks
 from minitorch.dispatch.declaration import pointwise
 from minitorch.dispatch.derived import derived
 from minitorch.dispatch.errors import floating
-from minitorch.kernels.blocks import in_blocks
 from minitorch.kernels.special import erf
 from minitorch.tensor import Tensor
 
@@ -40,15 +40,17 @@ def _gelu_slope(x: Tensor, approximate: str) -> Any:
     ),
 )
 def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) -> Array:
-    def backward(grad: Array, x: Array) -> Array:
-        square, t = x * x, _of_normal(xp, x, approximate)
-        if approximate == "none":
-            slope = 0.5 * (1 + t) + x * (xp.exp(square * -0.5) * (0.5 * _ROOT))
-        else:
-            slope = 0.5 * (1 + t) + (0.5 * x) * (1 - t * t) * (_ROOT * (1 + 3 * _CUBIC * square))
-        return slope * grad
+    return _gradient(xp, grad_output, self, approximate)
 
-    return in_blocks(xp, backward, grad_output, self)
+
+@in_blocks
+def _gradient(xp: Any, grad: Array, x: Array, approximate: str) -> Array:
+    square, t = x * x, _of_normal(xp, x, approximate)
+    if approximate == "none":
+        slope = 0.5 * (1 + t) + x * (xp.exp(square * -0.5) * (0.5 * _ROOT))
+    else:
+        slope = 0.5 * (1 + t) + (0.5 * x) * (1 - t * t) * (_ROOT * (1 + 3 * _CUBIC * square))
+    return slope * grad
 
 
 @pointwise(
@@ -60,12 +62,12 @@ def gelu(xp: Any, self: Array, approximate: str = "none") -> Array:
     """x Φ(x), with the normal distribution Φ; approximate="tanh" is faster."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    floating(self, "gelu")
+    return _gated(xp, floating(self, "gelu"), approximate)
 
-    def gate(x: Array) -> Array:
-        t = _of_normal(xp, x, approximate)
-        t += 1
-        t *= 0.5 * x
-        return t
 
-    return in_blocks(xp, gate, self)
+@in_blocks
+def _gated(xp: Any, x: Array, approximate: str) -> Array:
+    t = _of_normal(xp, x, approximate)
+    t += 1
+    t *= 0.5 * x
+    return t

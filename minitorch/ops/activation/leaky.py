@@ -16,7 +16,6 @@ from minitorch.dispatch.errors import floating, not_implemented
 from minitorch.dispatch.iteration import like_first
 from minitorch.dtypes import FLOATING, FROM_NUMPY, type_name
 from minitorch.kernels import sampling
-from minitorch.kernels.blocks import choose
 from minitorch.ops.activation.common import activation
 from minitorch.ops.random.in_place import draw
 from minitorch.random import Generator
@@ -32,7 +31,7 @@ from minitorch.tensor import Tensor
 )
 def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
     """grad_output where self > 0, else negative_slope · grad_output."""
-    return choose(xp, self > 0, grad_output, grad_output * negative_slope)
+    return xp.where(self > 0, grad_output, grad_output * negative_slope)
 
 
 def _gradient_of_result(grad: Tensor, result: Tensor, negative_slope: float) -> Tensor:
@@ -56,7 +55,7 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
     floating(self, "leaky_relu_cpu")
     if 0 < negative_slope <= 1:
         return xp.maximum(self, self * negative_slope)
-    return choose(xp, self > 0, self, self * negative_slope)
+    return xp.where(self > 0, self, self * negative_slope)
 
 
 def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
@@ -87,7 +86,7 @@ def _prelu_gradients(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple
 def prelu_kernel_backward(xp: Any, grad_output: Array, self: Array, weight: Array) -> tuple[Array, Array]:
     """grad_output, or below 0 weight · grad_output, for the input; for the weight, below 0 self · grad_output."""
     positive, zero = self > 0, self.dtype.type(0)
-    return choose(xp, positive, grad_output, grad_output * weight), choose(xp, positive, zero, grad_output * self)
+    return xp.where(positive, grad_output, grad_output * weight), xp.where(positive, zero, grad_output * self)
 
 
 @pointwise(
@@ -100,7 +99,7 @@ def _prelu(xp: Any, self: Array, weight: Array) -> Array:
     floating(self, "prelu_cpu")
     if (weight > 0).all() and (weight <= 1).all():
         return xp.maximum(self, self * weight)
-    return choose(xp, self > 0, self, self * weight)
+    return xp.where(self > 0, self, self * weight)
 
 
 @composite(autocast="lower")
@@ -129,12 +128,12 @@ def rrelu_slopes(
         if FROM_NUMPY[self.dtype].category != FLOATING:
             raise not_implemented("leaky_relu_cpu", self.dtype.name)
         one, middle = (xp.asarray(slope, self.dtype) for slope in (1, (lower + upper) / 2))
-        return choose(xp, xp.asarray(self > 0, order="C"), one, middle)
+        return xp.where(xp.asarray(self > 0, order="C"), one, middle)
     slopes = xp.ones(self.shape, self.dtype)
     if self.dtype not in ("bfloat16", "float32", "float64"):
         raise not_implemented("rrelu_with_noise_out_cpu", self.dtype.name)
     leaks = self <= 0
-    if hasattr(self, "get"):  # on a GPU a number is drawn for each element
+    if not xp.is_host:  # on a GPU a number is drawn for each element
         drawn = draw(xp, xp.empty(self.shape, self.dtype), sampling.uniform_, generator, lower, upper)
         return xp.where(leaks, drawn, slopes)
     # On the CPU a number is drawn only where one is needed, and always in double precision.

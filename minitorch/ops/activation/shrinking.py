@@ -13,9 +13,9 @@ from minitorch.dispatch.errors import floating
 from minitorch.dispatch.out_types import SAME_TYPE
 from minitorch.dispatch.rounding import RoundedOnce
 from minitorch.dtypes import type_name
-from minitorch.kernels.blocks import clipped
+from minitorch.kernels.masking import keep
 from minitorch.ops.activation.common import activation
-from minitorch.ops.pointwise.masking import keep, masked
+from minitorch.ops.pointwise.masking import masked
 from minitorch.tensor import Tensor
 
 _SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorch
@@ -24,7 +24,7 @@ _SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorc
 @activation(derivatives={"self": lambda grad, self: masked(grad * _SIXTH, self, (self > -3) & (self < 3))})
 def hardsigmoid(xp: Any, self: Array) -> Array:
     """x/6 + ½, clamped to [0, 1]."""
-    return clipped(xp, floating(self, "hardsigmoid_cpu") + 3, 0, 6) / 6
+    return xp.clip(floating(self, "hardsigmoid_cpu") + 3, 0, 6) / 6
 
 
 def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
@@ -34,7 +34,7 @@ def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
 @activation(derivatives={"self": RoundedOnce(_hardswish_gradient)})
 def hardswish(xp: Any, self: Array) -> Array:
     """x · hardsigmoid(x). Howard et al. 2019, https://arxiv.org/abs/1905.02244"""
-    return self * clipped(xp, floating(self, "hardswish_cpu") + 3, 0, 6) / 6
+    return self * xp.clip(floating(self, "hardswish_cpu") + 3, 0, 6) / 6
 
 
 @pointwise(
@@ -62,7 +62,7 @@ def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     if lambd < 0:
         kind = type_name(self)
         raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {kind}, but found {lambd:g}")
-    return self - clipped(xp, self, -lambd, lambd)
+    return self - xp.clip(self, -lambd, lambd)
 
 
 @composite(variants="function", namespace="nn.functional")

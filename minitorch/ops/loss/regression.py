@@ -11,13 +11,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from minitorch.arrays import Array
+from minitorch.arrays import Array, Number
+from minitorch.arrays.blocks import in_blocks
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import cannot_cast, floating
 from minitorch.dispatch.op import KEEP
 from minitorch.dispatch.rounding import RoundedOnce
 from minitorch.dtypes import SCALAR_TYPES, can_cast, type_name
-from minitorch.kernels.blocks import choose, in_blocks
 from minitorch.ops.views.broadcasting import broadcast_tensors
 from minitorch.tensor import Tensor
 
@@ -185,13 +185,13 @@ def l1_loss(
 )
 def smooth_absolute_error(xp: Any, self: Array, target: Array, reduction: str, beta: float) -> Array:
     floating(self, "smooth_l1_cpu")
-    beta, half = self.dtype.type(beta), self.dtype.type(0.5)
+    return reduced(_bent(xp, self, target, self.dtype.type(beta)), reduction)
 
-    def bent(self: Array, target: Array) -> Array:
-        distance = xp.abs(self - target)
-        return choose(xp, distance < beta, half * distance * distance / beta, distance - half * beta)
 
-    return reduced(in_blocks(xp, bent, self, target), reduction)
+@in_blocks
+def _bent(xp: Any, self: Array, target: Array, beta: Number) -> Array:
+    distance, half = xp.abs(self - target), self.dtype.type(0.5)
+    return xp.where(distance < beta, half * distance * distance / beta, distance - half * beta)
 
 
 def _bend(difference: Tensor, beta: float) -> Tensor:
@@ -237,13 +237,13 @@ def _huber_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str, 
 )
 def huber_error(xp: Any, self: Array, target: Array, reduction: str, delta: float) -> Array:
     floating(self, "huber_cpu")
-    delta, half = self.dtype.type(delta), self.dtype.type(0.5)
+    return reduced(_huber(xp, self, target, self.dtype.type(delta)), reduction)
 
-    def bent(self: Array, target: Array) -> Array:
-        distance = xp.abs(self - target)
-        return choose(xp, distance < delta, half * distance * distance, delta * (distance - half * delta))
 
-    return reduced(in_blocks(xp, bent, self, target), reduction)
+@in_blocks
+def _huber(xp: Any, self: Array, target: Array, delta: Number) -> Array:
+    distance, half = xp.abs(self - target), self.dtype.type(0.5)
+    return xp.where(distance < delta, half * distance * distance, delta * (distance - half * delta))
 
 
 @composite(autocast="float32", variants="function", namespace="nn.functional")

@@ -16,10 +16,10 @@ from minitorch.arrays import Array
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.declaration import composite, flat, private
 from minitorch.dispatch.errors import not_implemented
+from minitorch.kernels.masking import keep
 from minitorch.ops.naming import called
 from minitorch.ops.nn.planes import gather_planes, like_images
 from minitorch.ops.nn.pooling_geometry import Windows, per_dimension, windows
-from minitorch.ops.pointwise.masking import keep
 from minitorch.tensor import Tensor
 
 

@@ -16,7 +16,6 @@ from minitorch.dispatch.formulas import passed_on
 from minitorch.dispatch.iteration import arranged
 from minitorch.dispatch.out_types import SAME_TYPE
 from minitorch.dtypes import COMPLEX, FLOATING, bool_, from_numpy_dtype
-from minitorch.kernels.blocks import over_rows
 from minitorch.layout import kept_order
 from minitorch.tensor import Tensor
 
@@ -81,8 +80,6 @@ def _check_not_bool(self: Any, other: Any, alpha: Number = 1) -> None:
 
 def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
     try:
-        if left.__class__ is right.__class__ and left.ndim > 2:
-            return over_rows(xp, xp.subtract, left, right)
         return xp.subtract(left, right)
     except TypeError:
         raise RuntimeError(_TWO_BOOLS) from None
@@ -98,7 +95,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 )
 def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """self − alpha · other. Raises RuntimeError for bool."""
-    return _subtract(xp, self, times(alpha, other, self))
+    return _subtract(xp, self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
 
 
 @pointwise(
@@ -143,8 +140,6 @@ def _times_conjugate(grad: Tensor, other: Any, memory: Array | None) -> Tensor:
 )
 def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self · other."""
-    if self.__class__ is other.__class__ and self.ndim > 2:
-        return over_rows(xp, xp.multiply, self, other)
     return xp.multiply(self, other)
 
 

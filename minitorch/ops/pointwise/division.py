@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.arrays import Array, Number
+from minitorch.arrays.blocks import in_blocks
 from minitorch.dispatch.apply import function_of
 from minitorch.dispatch.declaration import METHODS, OPS, composite, pointwise
 from minitorch.dispatch.errors import no_derivative, not_implemented
-from minitorch.kernels.blocks import in_blocks, of_expanded
 from minitorch.layout import kept_order
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.tensor import Tensor
@@ -30,8 +30,6 @@ from minitorch.tensor import Tensor
 )
 def true_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other; of integers in the default dtype."""
-    if other.__class__ is int:
-        return of_expanded(xp, lambda x: xp.true_divide(x, other), self)
     return xp.true_divide(self, other)
 
 
@@ -173,18 +171,19 @@ def _by_quotient(xp: Any, function: Any, self: Array | Number, other: Array | Nu
     kind = (self if isinstance(self, xp.ndarray) else other).dtype
     if kind != "float32":
         return function(self, other)
+    return _in_double(xp, function, xp.asarray(self, kind), xp.asarray(other, kind))
 
-    def divide(x: Array, y: Array) -> Array:
-        wide, divisor = (each.astype("float64", order=kept_order(each)) for each in (x, y))
-        quotient = wide / divisor
-        whole = xp.trunc(quotient) if function is xp.fmod else xp.floor(quotient)
-        if function is not xp.floor_divide:
-            whole = xp.copysign(wide - whole * divisor, wide if function is xp.fmod else divisor)
-        result = xp.asarray(whole.astype("float32"))
-        inexact = ~(xp.abs(quotient) < _EXACT) | xp.isinf(y)
-        if inexact.any():
-            places = (xp.broadcast_to(each, result.shape)[inexact] for each in (x, y))
-            result[inexact] = function(*places)
-        return result
 
-    return in_blocks(xp, divide, xp.asarray(self, kind), xp.asarray(other, kind))
+@in_blocks
+def _in_double(xp: Any, function: Any, x: Array, y: Array) -> Array:
+    wide, divisor = (each.astype("float64", order=kept_order(each)) for each in (x, y))
+    quotient = wide / divisor
+    whole = xp.trunc(quotient) if function is xp.fmod else xp.floor(quotient)
+    if function is not xp.floor_divide:
+        whole = xp.copysign(wide - whole * divisor, wide if function is xp.fmod else divisor)
+    result = xp.asarray(whole.astype("float32"))
+    inexact = ~(xp.abs(quotient) < _EXACT) | xp.isinf(y)
+    if inexact.any():
+        places = (xp.broadcast_to(each, result.shape)[inexact] for each in (x, y))
+        result[inexact] = function(*places)
+    return result

@@ -1,4 +1,4 @@
-"""Clearing numbers by a mask, quickly: the heart of the derivatives of ReLU, of clamp and of dropout."""
+"""The gradient of functions with slope 1 or 0, as those of clamp and of dropout are."""
 
 from __future__ import annotations
 
@@ -6,26 +6,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import declare, zero_gradient
-
-
-def keep(xp: Any, array: Array, mask: Array) -> Array:
-    """`array` where the mask of the same shape holds, else 0.
-
-    The mask's true is made all bits set, so that one `and` keeps or clears a number: four times faster than `where`,
-    and right for infinities and NaN, where a product with the mask is not.
-    """
-    if array.dtype.kind == "c":
-        return xp.where(mask, array, xp.zeros((), array.dtype))
-    kind = f"int{8 * array.dtype.itemsize}"
-    bits = xp.asarray(xp.negative(mask.view("int8")), kind)
-    return xp.bitwise_and(array.view(kind), bits, out=bits).view(array.dtype)
-
-
-def clear(xp: Any, array: Array, mask: Array, out: Array) -> None:
-    """Writes `array` to `out`, but 0 where the mask of the same shape holds. For real numbers."""
-    kind = f"int{8 * out.dtype.itemsize}"
-    bits = xp.subtract(mask.view("int8"), 1).astype(kind)
-    xp.bitwise_and(array.view(kind), bits, out=out.view(kind))
+from minitorch.kernels.masking import keep
 
 
 @declare(

@@ -12,7 +12,6 @@ from minitorch.dispatch.declaration import METHODS, composite, pointwise
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.out_types import SAME_TYPE
 from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, c_type_name, finfo, scalar_type, uint8
-from minitorch.kernels.blocks import choose, clipped
 from minitorch.layout import copy_in, preserve_format
 from minitorch.ops.creation.filled import scalar_tensor
 from minitorch.ops.pointwise.arithmetic import conj
@@ -56,8 +55,8 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
         raise not_implemented("clamp", "bool")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if numbers:
-        return clipped(xp, self, min, max)
+    if numbers and min is not None and max is not None:
+        return xp.clip(self, min, max)
     result = self if min is None else xp.maximum(self, min)
     return result if max is None else xp.minimum(result, max)
 
@@ -73,7 +72,7 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
     """max(self, min). PyTorch has no page about it."""
     _refuse_complex(self, "clamp")
-    return xp.maximum(self, min) if isinstance(min, xp.ndarray) else clipped(xp, self, min, None)
+    return xp.maximum(self, min)
 
 
 @pointwise(
@@ -87,7 +86,7 @@ def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
 def clamp_max(xp: Any, self: Array, max: Array | Number) -> Array:
     """min(self, max). PyTorch has no page about it."""
     _refuse_complex(self, "clamp")
-    return xp.minimum(self, max) if isinstance(max, xp.ndarray) else clipped(xp, self, None, max)
+    return xp.minimum(self, max)
 
 
 def _unless(loses: Tensor, ties: Tensor, grad: Tensor) -> Any:
@@ -166,7 +165,7 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
 def _where(xp: Any, condition: Array, self: Array | Number, other: Array | Number) -> Array:
     kind = (self if isinstance(self, xp.ndarray) else other).dtype
     self, other = xp.asarray(self, kind), xp.asarray(other, kind)
-    return choose(xp, condition, self, other) if condition.dtype == bool else xp.where(condition, self, other)
+    return xp.where(condition, self, other)
 
 
 @composite(variants="function")
@@ -246,8 +245,8 @@ def nan_to_num(
     if self.dtype.kind == "c":
         return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
     kind = self.dtype.type
-    replaced = choose(xp, self != self, xp.asarray(nan or 0.0, self.dtype), self)
+    replaced = xp.where(self != self, xp.asarray(nan or 0.0, self.dtype), self)
     if (posinf, neginf) == (limits.max, limits.min):
-        return clipped(xp, replaced, kind(neginf), kind(posinf))
-    replaced = choose(xp, self == xp.inf, xp.asarray(posinf, self.dtype), replaced)
-    return choose(xp, self == -xp.inf, xp.asarray(neginf, self.dtype), replaced)
+        return xp.clip(replaced, kind(neginf), kind(posinf))
+    replaced = xp.where(self == xp.inf, xp.asarray(posinf, self.dtype), replaced)
+    return xp.where(self == -xp.inf, xp.asarray(neginf, self.dtype), replaced)

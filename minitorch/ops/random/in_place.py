@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.arrays import Array, Number
-from minitorch.devices import cpu
 from minitorch.dispatch.declaration import declare, zero_gradient
 from minitorch.dispatch.promotion import is_number
 from minitorch.kernels import sampling
@@ -24,7 +23,7 @@ Sampler = Callable[..., None]
 
 def draw(xp: Any, array: Array, sampler: Sampler, generator: Generator | None, *parameters: Any) -> Array:
     """Fills an array on any device, in its own memory: the order of the draws depends on its strides."""
-    if isinstance(array, cpu.array_type):
+    if xp.is_host:
         sampler(array, default_generator if generator is None else _of_cpu(generator), *parameters)
     elif hasattr(array, "get"):  # an array on a GPU; one of the meta device has no elements
         return draw_on_gpu(xp, array, sampler, generator, *parameters)

@@ -146,7 +146,7 @@ def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
         for here in range(1, len(moved)):
             moved[here] = OPS["logaddexp"].kernel(xp, moved[here - 1], moved[here])  # its angles grow beyond π
         return result
-    return running(xp.logaddexp, self.astype(_accumulates_in(kind), copy=False), dim).astype(self.dtype, copy=False)
+    return running(xp, xp.logaddexp, self.astype(_accumulates_in(kind), copy=False), dim).astype(self.dtype, copy=False)
 
 
 def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
@@ -188,9 +188,9 @@ def _extreme_so_far(name: str, best: str) -> Any:
         dim = check_dim(dim, self.ndim)
         if self.dtype.kind == "c":
             raise not_implemented(f"{name}_cpu", self.dtype.name)
-        values = running(getattr(xp, best), self, dim)
+        values = running(xp, getattr(xp, best), self, dim)
         positions = xp.arange(self.shape[dim]).reshape([-1 if d == dim else 1 for d in range(self.ndim)])
-        return values, running(xp.maximum, ((values == self) | (self != self)) * positions, dim)
+        return values, running(xp, xp.maximum, ((values == self) | (self != self)) * positions, dim)
 
     return scan
 

@@ -206,7 +206,7 @@ def mode(xp: Any, self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Ar
     positions = xp.arange(values.shape[-1])
     starts = xp.where(values[..., 1:] != values[..., :-1], positions[1:], 0)
     first = xp.concatenate([xp.zeros((*values.shape[:-1], 1), positions.dtype), starts], axis=-1)
-    run = positions - running(xp.maximum, first, -1)  # how many equal ones came before
+    run = positions - running(xp, xp.maximum, first, -1)  # how many equal ones came before
     ends = xp.expand_dims(xp.argmax(run, axis=-1), -1)
     return chosen(xp, self, xp.moveaxis(xp.take_along_axis(order, ends, axis=-1), -1, dim), dim, keepdim)
 

@@ -14,9 +14,9 @@ from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, type_name, uint8
 from minitorch.dtypes import dtype as DType
-from minitorch.kernels.summation import LARGE, add_up
+from minitorch.kernels.masking import keep
+from minitorch.kernels.summation import add_up
 from minitorch.ops.indexing.joining import cat
-from minitorch.ops.pointwise.masking import keep
 from minitorch.ops.views.shape import checked_dims
 from minitorch.tensor import Tensor, holds_somewhere
 
@@ -171,23 +171,8 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
     axis = None if dim is None else dims_of(dim, self.ndim)
-    product = _multiply_up(xp, self.astype(working, copy=False), axis, keepdim)
+    product = xp.prod(self.astype(working, copy=False), axis, keepdims=keepdim)
     return product.astype(kind.numpy, copy=False)  # NumPy multiplies small integers as large ones
-
-
-def _multiply_up(xp: Any, array: Array, axis: Any, keepdim: bool) -> Array:
-    """∏ along an axis, or of all elements. A long last axis is folded in eight, whole vectors at once."""
-    axes = tuple(range(array.ndim)) if axis is None else axis
-    if array.size < LARGE or array.ndim - 1 not in axes:
-        return xp.multiply.reduce(array, axis=axis, keepdims=keepdim)
-    while (size := array.shape[-1]) > 64:
-        eighth = size // 8
-        folded = array[..., :eighth].copy()
-        for start in range(eighth, size, eighth):
-            piece = array[..., start : start + eighth]
-            folded[..., : piece.shape[-1]] *= piece
-        array = folded
-    return xp.multiply.reduce(array, axis=axis, keepdims=keepdim)
 
 
 @declare(out_type=CASTS, row_major=True, variants="function method out")

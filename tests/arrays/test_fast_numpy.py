@@ -1,4 +1,4 @@
-"""Ops that compute large tensors a block at a time, against torch: across blocks, and at special numbers."""
+"""The fast ways of `xp` on the CPU: NumPy's numbers and torch's, across blocks and at special values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 import minitorch
-from minitorch.kernels.blocks import BLOCK, choose, clipped, in_blocks
+from minitorch.arrays import fast_numpy as xp
+from minitorch.arrays.blocks import CACHE, LIVE, in_blocks
 from tests.same import exactly_the_same, same_within
+
+BLOCK = CACHE // (4 * LIVE)
+"""The elements of a block in float32."""
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 1e-5, -1e30, 2.0**24, np.inf, -np.inf, np.nan], np.float32)
 
@@ -81,29 +85,47 @@ def test_one_tensor(torch: Any, name: str) -> Any:
     return called(torch, name, x)
 
 
+@in_blocks
+def scaled_sum(xp: Any, x: Any, y: Any, factor: float) -> Any:
+    return (x + y) * factor
+
+
 def test_blocks_are_the_whole() -> None:
     x, y = numbers(2), numbers(3)
-    assert np.array_equal(in_blocks(np, lambda a, b: a * b, x, y), x * y, equal_nan=True)
-    assert np.array_equal(in_blocks(np, lambda a, b: a * b, x, y[:1].reshape(())), x * y[0], equal_nan=True)
-    assert np.array_equal(
-        in_blocks(np, lambda a, b: a + b, x[:, None], y[None, :3]), x[:, None] + y[:3], equal_nan=True
-    )
+    lengths = []
+    for one, other in ((x, y), (x, y[:1].reshape(())), (x[::2], y[::2]), (x[:, None], y[None, :3])):
+        whole = (one + other) * 2.0
+        assert np.array_equal(scaled_sum(xp, one, other, 2.0), whole, equal_nan=True)
+    in_blocks(lambda xp, x: lengths.append(len(x)) or x)(xp, x)
+    assert lengths == [BLOCK, BLOCK, 5]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"])
-def test_choose_is_where(dtype: str) -> None:
+def test_where(dtype: str) -> None:
     x, y = np.nan_to_num(numbers(0)).astype(dtype), np.nan_to_num(numbers(1)).astype(dtype)
     mask = np.random.default_rng(0).random(x.shape) < 0.5
-    np.testing.assert_array_equal(choose(np, mask, x, y), np.where(mask, x, y))
-    np.testing.assert_array_equal(choose(np, mask, x[0], y[:1]), np.where(mask, x[0], y[:1]))
+    for one, other in ((x, y), (x[0], y[:1]), (x, 0), (x, y.astype("complex128"))):
+        expected = np.where(mask, one, other)
+        np.testing.assert_array_equal(xp.where(mask, one, other), expected)
+        assert xp.where(mask, one, other).dtype == expected.dtype
+    np.testing.assert_array_equal(xp.where(mask)[0], np.where(mask)[0])
 
 
-def test_clipped() -> None:
-    x = numbers(0)
-    np.testing.assert_array_equal(clipped(np, x, -1, 2), np.minimum(np.maximum(x, -1), 2))
-    np.testing.assert_array_equal(clipped(np, x, None, 2), np.minimum(x, 2))
-    whole = np.arange(-5, 5)
-    np.testing.assert_array_equal(clipped(np, whole, -1, None), np.maximum(whole, -1))
+def test_bounds() -> None:
+    """NaN stays NaN, and −0 is not below 0."""
+    for x in (numbers(0), SPECIAL, np.arange(-5, 5)):
+        np.testing.assert_array_equal(xp.clip(x, -1, 2), np.minimum(np.maximum(x, -1), 2))
+        np.testing.assert_array_equal(xp.minimum(x, 2), np.minimum(x, 2))
+        for least in (xp.maximum(0, x), xp.maximum(x, 0)):
+            np.testing.assert_array_equal(least, np.maximum(x, 0))
+            np.testing.assert_array_equal(np.signbit(least), np.signbit(x) & (x == 0))
+
+
+def test_one_expanded_element_is_divided_once() -> None:
+    x = np.broadcast_to(np.float32(1), (xp.FEW, 3))
+    quotient = xp.true_divide(x, 3)
+    np.testing.assert_array_equal(quotient, np.true_divide(x, 3))
+    assert quotient.flags.c_contiguous and quotient.flags.writeable
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "nansum", "var"])
