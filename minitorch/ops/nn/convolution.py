@@ -22,7 +22,8 @@ from minitorch.arrays import Array, Ints
 from minitorch.dispatch.declaration import NAMESPACES, composite, private
 from minitorch.dispatch.one_node import one_node
 from minitorch.dtypes import FROM_NUMPY
-from minitorch.kernels.convolution import correlate, outer, padded, scatter
+from minitorch.kernels.convolution import correlate, outer, scatter
+from minitorch.kernels.convolution.im2col import padded
 from minitorch.kernels.summation import add_up
 from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.naming import called

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
-from minitorch.kernels.convolution import add_windows, padded, take_windows
+from minitorch.kernels.convolution.im2col import add_windows, padded, take_windows
 from minitorch.tensor import Tensor
 
 Pair = tuple[int, int]
