@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.arrays import Array
 from minitorch.kernels.convolution.batch import correlate_batch, outer_batch, scatter_batch
 from minitorch.kernels.convolution.channels import correlate_channels, outer_channels, scatter_channels
-from minitorch.kernels.convolution.im2col import Ints, covered, without
+from minitorch.kernels.convolution.im2col import Ints, covered, windows, without
 from minitorch.kernels.convolution.images import correlate_images, outer_images, scatter_images
 from minitorch.kernels.convolution.lines import correlate_lines
 from minitorch.kernels.convolution.routes import Sizes, adjoint_route, is_convolution, route
