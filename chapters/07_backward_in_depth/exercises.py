@@ -764,6 +764,7 @@ recording = [torch.is_grad_enabled()]
 with torch.no_grad():
     update_average(averages, parameters, 1.0)  # which changes no number
     recording.append(torch.is_grad_enabled())
+torch.set_grad_enabled(True)  # for the exercises that follow, whatever this answer has left behind
 check.show(
     {
         "decay": decay,

@@ -2089,13 +2089,13 @@ def zero_grad():
 
 # %% check="modules_call" raises="AttributeError TypeError"
 generator = check.rng()
-nn = mytorch.nn
+layers = mytorch.nn
 k = float(generator.integers(2, 6))
 numbers = mytorch.tensor([[float(each) for each in generator.integers(1, 9, 3)] for _ in range(2)])
 told = []
 
 
-class Scaled(nn.Module):
+class Scaled(layers.Module):
     def forward(self, x, y=0.0, *, power=1):
         return (x * k + y) ** power
 
@@ -2156,7 +2156,7 @@ def entered():
     return x.grad, list(told)
 
 
-model = nn.Sequential(nn.Linear(3, 2), nn.Sequential(nn.Identity(), nn.Linear(2, 2, bias=False)))
+model = layers.Sequential(layers.Linear(3, 2), layers.Sequential(layers.Identity(), layers.Linear(2, 2, bias=False)))
 model.none = None
 model.register_module("left_out", None)
 order = []

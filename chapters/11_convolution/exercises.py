@@ -1382,7 +1382,7 @@ def adaptive_avg_pool2d():
 
 # %% check="conv_transposed_and_pools" raises="RuntimeError"
 rng = check.rng()
-F = mytorch.nn.functional
+functional = mytorch.nn.functional
 n, high, wide, stride = whole(rng, 2, 3), whole(rng, 5, 6), whole(rng, 7, 8), whole(rng, 2, 3)
 
 
@@ -1405,10 +1405,10 @@ small, weight, bias = array(n, 4, 3, 2), array(4, 1, 3, 2), array(2)
 images = array(n, 2, high, wide)
 ties = mytorch.tensor(rng.integers(0, 2, (1, 1, 4, 6)).astype(float))
 cases = {
-    "transposed": both(F.conv_transpose2d, small, array(4, 3, 3, 2)),
-    "transposed, groups and bias": both(F.conv_transpose2d, small, weight, bias, groups=2),
+    "transposed": both(functional.conv_transpose2d, small, array(4, 3, 3, 2)),
+    "transposed, groups and bias": both(functional.conv_transpose2d, small, weight, bias, groups=2),
     "transposed, all options": both(
-        F.conv_transpose2d,
+        functional.conv_transpose2d,
         small,
         weight,
         bias,
@@ -1418,31 +1418,35 @@ cases = {
         groups=2,
         dilation=2,
     ),
-    "transposed, a batch of one": both(F.conv_transpose2d, small[:1], weight, groups=2),
-    "transposed, one output channel of one image": both(F.conv_transpose2d, small[0], array(4, 1, 2, 2)),
-    "transposed, channels and output padding": tried(F.conv_transpose2d, images, weight, None, 2, 0, 2),
-    "transposed, stride and channels": tried(F.conv_transpose2d, images, weight, None, 0),
-    "transposed, shape and output padding": tried(F.conv_transpose2d, small[0, 0], weight, None, 2, 0, (1, 2, 3)),
-    "transposed, one image": both(F.conv_transpose2d, small[0], weight, groups=2),
-    "transposed, too much output padding": tried(F.conv_transpose2d, small, weight, None, 2, 0, 2),
-    "transposed, channels": tried(F.conv_transpose2d, images, weight),
-    "max": both(F.max_pool2d, images, kernel_size=2),
-    "max, all options": both(F.max_pool2d, images - 3, kernel_size=(3, 2), stride=(1, 2), padding=1, dilation=(1, 2)),
-    "max of equal numbers": both(F.max_pool2d, ties, kernel_size=2),
-    "max of one image": both(F.max_pool2d, images[0], kernel_size=3, stride=stride),
-    "max of a batch of one": both(F.max_pool2d, images[:1], kernel_size=2),
-    "max of small numbers": both(F.max_pool2d, images - 1e30, kernel_size=2, padding=1),
-    "max, too much padding": tried(F.max_pool2d, images, 2, 2, 2),
-    "mean": both(F.avg_pool2d, images, kernel_size=2),
-    "mean, padding": both(F.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
+    "transposed, a batch of one": both(functional.conv_transpose2d, small[:1], weight, groups=2),
+    "transposed, one output channel of one image": both(functional.conv_transpose2d, small[0], array(4, 1, 2, 2)),
+    "transposed, channels and output padding": tried(functional.conv_transpose2d, images, weight, None, 2, 0, 2),
+    "transposed, stride and channels": tried(functional.conv_transpose2d, images, weight, None, 0),
+    "transposed, shape and output padding": tried(
+        functional.conv_transpose2d, small[0, 0], weight, None, 2, 0, (1, 2, 3)
+    ),
+    "transposed, one image": both(functional.conv_transpose2d, small[0], weight, groups=2),
+    "transposed, too much output padding": tried(functional.conv_transpose2d, small, weight, None, 2, 0, 2),
+    "transposed, channels": tried(functional.conv_transpose2d, images, weight),
+    "max": both(functional.max_pool2d, images, kernel_size=2),
+    "max, all options": both(
+        functional.max_pool2d, images - 3, kernel_size=(3, 2), stride=(1, 2), padding=1, dilation=(1, 2)
+    ),
+    "max of equal numbers": both(functional.max_pool2d, ties, kernel_size=2),
+    "max of one image": both(functional.max_pool2d, images[0], kernel_size=3, stride=stride),
+    "max of a batch of one": both(functional.max_pool2d, images[:1], kernel_size=2),
+    "max of small numbers": both(functional.max_pool2d, images - 1e30, kernel_size=2, padding=1),
+    "max, too much padding": tried(functional.max_pool2d, images, 2, 2, 2),
+    "mean": both(functional.avg_pool2d, images, kernel_size=2),
+    "mean, padding": both(functional.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
     "bounds": [
         mytorch.nn.pooling.bounds(size, count) for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1))
     ],
-    "adaptive": both(F.adaptive_avg_pool2d, images, output_size=(2, 3)),
-    "mean of a batch of one": both(F.avg_pool2d, images[:1], kernel_size=(2, 3)),
-    "adaptive, a batch of one": both(F.adaptive_avg_pool2d, images[:1], output_size=(3, 1)),
-    "adaptive, one number": both(F.adaptive_avg_pool2d, images[0], output_size=1),
-    "adaptive, more than there are": both(F.adaptive_avg_pool2d, ties, output_size=5),
+    "adaptive": both(functional.adaptive_avg_pool2d, images, output_size=(2, 3)),
+    "mean of a batch of one": both(functional.avg_pool2d, images[:1], kernel_size=(2, 3)),
+    "adaptive, a batch of one": both(functional.adaptive_avg_pool2d, images[:1], output_size=(3, 1)),
+    "adaptive, one number": both(functional.adaptive_avg_pool2d, images[0], output_size=1),
+    "adaptive, more than there are": both(functional.adaptive_avg_pool2d, ties, output_size=5),
 }
 check.show(cases, rtol=1e-4, atol=1e-5, text="Results of the four layers, and the gradients of what they were given.")
 

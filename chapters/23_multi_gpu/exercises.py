@@ -387,7 +387,7 @@ def all_reduce():
 
 # %% check="gpus_ring"
 generator = check.rng()
-distributed = mytorch.distributed
+dist = mytorch.distributed
 size = int(generator.integers(3, 6))
 table = generator.integers(0, 10, size=(size, size, 2)).astype("float32")
 length = int(generator.integers(2, 4)) * size + int(generator.integers(1, size))
@@ -398,7 +398,7 @@ grid = generator.integers(0, 10, size=(size, 2, size)).astype("float32")
 
 def run(job):
     try:
-        return distributed.spawn(job, nprocs=size)
+        return dist.spawn(job, nprocs=size)
     except RuntimeError as error:
         return f"{type(error).__name__}: {str(error)[:40]}"
 
@@ -406,8 +406,8 @@ def run(job):
 def half(name, of):
     def job(rank):
         chunks = [mytorch.tensor(each.tolist()) for each in table[rank]]
-        getattr(distributed, name)(chunks)
-        return [of(chunks, rank), distributed.bytes_sent()]
+        getattr(dist, name)(chunks)
+        return [of(chunks, rank), dist.bytes_sent()]
 
     return run(job)
 
@@ -416,15 +416,15 @@ def reduced(rows):
     def job(rank):
         tensor = mytorch.tensor(rows[rank].tolist())
         tensor = tensor.t() if tensor.ndim == 2 else tensor
-        distributed.all_reduce(tensor)
-        return [tensor, tensor.stride(), distributed.bytes_sent()]
+        dist.all_reduce(tensor)
+        return [tensor, tensor.stride(), dist.bytes_sent()]
 
     return run(job)
 
 
 def recorded(rank):
     weight = mytorch.ones(4, requires_grad=True)
-    distributed.all_reduce(weight)
+    dist.all_reduce(weight)
     return [weight.is_leaf, weight.detach()]
 
 
@@ -608,7 +608,7 @@ def average_gradients():
 
 # %% check="gpus_ddp"
 generator = check.rng()
-distributed, parallel = mytorch.distributed, mytorch.nn.parallel
+dist, parallel = mytorch.distributed, mytorch.nn.parallel
 sizes = [int(each) for each in generator.permutation(5) + 1]
 parameters = [mytorch.nn.Parameter(mytorch.zeros(each)) for each in sizes]
 two = 4 * sum(sizes[-2:])
@@ -639,16 +639,16 @@ def trained(capacity, quiet=0):
 
     def job(rank):
         model = parallel.DistributedDataParallel(models[rank], bucket_cap_mb=capacity)
-        begin = distributed.bytes_sent()
+        begin = dist.bytes_sent()
         mine = x[rank::size]
         with model.no_sync():
             passes(rank, model, [mine[:2]] * quiet)
-        sent_quietly = distributed.bytes_sent() - begin
+        sent_quietly = dist.bytes_sent() - begin
         gradients = passes(rank, model, [mine])
-        return [gradients, sent_quietly, distributed.bytes_sent() - begin, len(model.arrived), model.reduced]
+        return [gradients, sent_quietly, dist.bytes_sent() - begin, len(model.arrived), model.reduced]
 
     try:
-        return distributed.spawn(job, nprocs=size)[0]
+        return dist.spawn(job, nprocs=size)[0]
     except RuntimeError as error:
         return f"{type(error).__name__}: {str(error)[:40]}"
 
@@ -658,15 +658,15 @@ def half_in_no_sync(forward_inside):
 
     def job(rank):
         model = parallel.DistributedDataParallel(mytorch.nn.Linear(3, 1, bias=False))
-        begin, inside = distributed.bytes_sent(), [model.no_sync(), nullcontext()]
+        begin, inside = dist.bytes_sent(), [model.no_sync(), nullcontext()]
         with inside[not forward_inside]:
             loss = model(x[rank : rank + 1]).sum()
         with inside[forward_inside]:
             loss.backward()
-        return [model.module.weight.grad, distributed.bytes_sent() > begin]
+        return [model.module.weight.grad, dist.bytes_sent() > begin]
 
     try:
-        return distributed.spawn(job, nprocs=2)
+        return dist.spawn(job, nprocs=2)
     except RuntimeError as error:
         return f"{type(error).__name__}: {str(error)[:40]}"
 
@@ -682,13 +682,13 @@ def order_of_buckets():
         first, second, third = module.parameters()
         noted = []
         for each in (second, third, first):
-            begin = distributed.bytes_sent()
+            begin = dist.bytes_sent()
             model.on_gradient(each)
-            noted.append([model.reduced, len(model.arrived), distributed.bytes_sent() > begin or rank > 0])
+            noted.append([model.reduced, len(model.arrived), dist.bytes_sent() > begin or rank > 0])
         return [noted, [each.grad.item() for each in module.parameters()]]
 
     try:
-        return distributed.spawn(job, nprocs=2)[0]
+        return dist.spawn(job, nprocs=2)[0]
     except RuntimeError as error:
         return f"{type(error).__name__}: {str(error)[:40]}"
 
@@ -709,10 +709,10 @@ def all_reduces():
             each.grad = mytorch.full(each.shape, float(rank))
         parallel.distributed.average_gradients(three)
 
-    original, counted = distributed.all_reduce, []
-    distributed.all_reduce = lambda tensor: (counted.append(1), original(tensor))[1]
-    distributed.spawn(job, nprocs=2)
-    distributed.all_reduce = original
+    original, counted = dist.all_reduce, []
+    dist.all_reduce = lambda tensor: (counted.append(1), original(tensor))[1]
+    dist.spawn(job, nprocs=2)
+    dist.all_reduce = original
     return len(counted) // 2
 
 
@@ -730,7 +730,7 @@ check.show(
         "forward pass in no_sync, backward pass outside": half_in_no_sync(True),
         "forward pass outside, backward pass in no_sync": half_in_no_sync(False),
         "after the second, third and first parameter": order_of_buckets(),
-        "written in place": distributed.spawn(same_objects, nprocs=3)[0],
+        "written in place": dist.spawn(same_objects, nprocs=3)[0],
         "all-reduces for three gradients": all_reduces(),
     },
     text="Parameters in buckets; gradients of rank 0 after a pass, bytes sent without and with synchronisation, what is left to do.",

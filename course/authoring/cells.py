@@ -46,8 +46,19 @@ def defined(text: str) -> set[str]:
             case ast.Import() | ast.ImportFrom():
                 names.update(_bound(node))
             case _:
-                names.update(leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name) and _stores(leaf))
+                inside = {leaf for each in ast.walk(node) for leaf in _variables(each)}
+                names.update(
+                    leaf.id
+                    for leaf in ast.walk(node)
+                    if isinstance(leaf, ast.Name) and _stores(leaf) and leaf not in inside
+                )
     return names
+
+
+def _variables(node: ast.AST) -> Iterator[ast.AST]:
+    """The variables of a comprehension, which exist inside it alone."""
+    if isinstance(node, ast.comprehension):
+        yield from ast.walk(node.target)
 
 
 def free(text: str) -> set[str]:

@@ -6,6 +6,7 @@ It reads the sources of the exercises, so nothing has to be built before. Only c
 """
 
 import ast
+import json
 import re
 import secrets
 import tempfile
@@ -87,11 +88,15 @@ def exercises(path: Path) -> list[str]:
     return [name for name, cell in checks(_read(path)).items() if _DRAWS.search(cell.source)]
 
 
-def faults(course: Course, path: Path, chosen: Iterable[str], seeds: Sequence[int]) -> Iterator[Fault]:
+def faults(
+    course: Course, path: Path, chosen: Iterable[str], seeds: Sequence[int], twins: bool = False
+) -> Iterator[Fault]:
     """Run the reference and the known mistakes of the chosen exercises of a source, on each of these seeds.
 
     The reference has to show values, and the same ones with only some of its parts and on a machine that rounds
-    differently. A mistake has to show others, by a margin, also with only the parts that it spoils.
+    differently. A mistake has to show others, by a margin, also with only the parts that it spoils. With `twins`,
+    values that are equal to each other in all of these runs are found, too: one of them could go, or no mistake tells
+    them apart.
     """
     notebook = _read(path)
     with (
@@ -106,6 +111,8 @@ def faults(course: Course, path: Path, chosen: Iterable[str], seeds: Sequence[in
                 of_seed = {what: each[place] for what, each in said.items()}
                 for what, details in _compared(of_seed, list(right), list(wrong)):
                     yield Fault(name, what, seed, details)
+            for names in _twins(said.values()) if twins else ():
+                yield Fault(name, f"{names} are equal in every run", seeds[0], "")
 
 
 def _read(path: Path) -> NotebookNode:
@@ -178,6 +185,17 @@ def _compared(said: dict[str, Said], right: list[str], wrong: list[str]) -> Iter
             yield f"{what} fails by less than {_MARGIN} tolerances", _difference(expected, said[what])
 
 
+def _twins(said: Iterable[list[Said]]) -> Iterator[str]:
+    """The names of values that are equal to each other wherever they are shown; those of every run alone."""
+    shown: list[bundle.Bundle] = [
+        each["plain" if "plain" in each else "values"] for run in said for each in run if not isinstance(each, str)
+    ]
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in [each for each in shown[0] if all(each in values for values in shown)] if shown else ():
+        alike[json.dumps([values[name] for values in shown], sort_keys=True)].append(name)
+    return (" and ".join(map(repr, sorted(names))) for names in alike.values() if len(names) > 1)
+
+
 def _difference(expected: bundle.Bundle, said: Said) -> str:
     return said if isinstance(said, str) else bundle.difference(expected, said)
 
@@ -187,7 +205,8 @@ def _difference(expected: bundle.Bundle, said: Said) -> str:
 @click.option("--seeds", "count", type=click.IntRange(min=1), default=200, show_default=True, help="How many.")
 @click.option("--seed", type=click.IntRange(min=0), help="This one, in place of fresh ones.")
 @click.option("--exercise", "only", multiple=True, metavar="NAME", help="Only these exercises.")
-def main(chapters: tuple[str, ...], count: int, seed: int | None, only: tuple[str, ...]) -> None:
+@click.option("--twins", is_flag=True, help="Also list values that no mistake tells apart.")
+def main(chapters: tuple[str, ...], count: int, seed: int | None, only: tuple[str, ...], twins: bool) -> None:
     """Run the exercises of CHAPTERS, or of all, on many seeds, and list the inputs that are no good."""
     course = Course.find()
     wanted = {key(chapter) for chapter in chapters}
@@ -197,7 +216,7 @@ def main(chapters: tuple[str, ...], count: int, seed: int | None, only: tuple[st
             continue
         chosen = [name for name in exercises(path) if not only or name in only]
         found: dict[tuple[str, str], list[Fault]] = defaultdict(list)
-        for fault in faults(course, path, chosen, seeds):
+        for fault in faults(course, path, chosen, seeds, twins):
             found[fault.exercise, fault.what].append(fault)
         click.echo(f"{path.parent.name}: {len(chosen)} exercises, {len(seeds)} seeds, {len(found)} faults")
         for (exercise, what), on in found.items():

@@ -31,7 +31,7 @@ class CellError(Exception):
 
 
 class WeakCheckError(Exception):
-    """A check gives a mutant the same values as the reference, or shows no values."""
+    """A check gives a mutant the same values as the reference, or shows no values, or none with any mutant."""
 
     def __init__(self, exercise: str, message: str) -> None:
         super().__init__(f"{exercise}: {message}")
@@ -85,7 +85,8 @@ async def execute_reference(
 
     Raises:
         CellError: a cell of the reference raised.
-        WeakCheckError: a mutant got the reference's values, or a check of the reference did not show one bundle.
+        WeakCheckError: a mutant got the reference's values, a check of the reference did not show one bundle, or a
+            check showed values with no mutant.
     """
     length, check_cells = len(notebook.cells), checks(notebook)
     runs = [(exercise, mutant) for exercise, about in tasks(notebook).items() for mutant in about["mutants"]]
@@ -110,6 +111,9 @@ async def execute_reference(
             if not bundle.difference(expected[exercise][0], shown):
                 raise WeakCheckError(exercise, f"mutant {mutant['name']!r} passes the check")
             known[exercise].append((mutant["says"], shown))
+    for exercise, shown_by_mutants in known.items():
+        if not shown_by_mutants:
+            raise WeakCheckError(exercise, "no mutant gets as far as its values, so nothing shows what they depend on")
     found = {
         exercise: bundle.known_mistakes(bundles[0], known[exercise], str(seed))
         for exercise, bundles in expected.items()

@@ -299,6 +299,13 @@ def _validate_independence(source: Source) -> None:
             raise cell.error(f"setup uses {', '.join(sorted(missing))}, which no setup cell defines")
     for exercise in source.exercises:
         assert exercise.solution is not None and exercise.check is not None
+        for cell in (exercise.solution, exercise.check):
+            taken = defined(cell.text) & shared - {"mytorch"}  # which a core exercise's check makes anew
+            cell.expect(
+                not taken,
+                f"the {cell.role} of {exercise.name!r} defines {', '.join(sorted(taken))}, which a setup cell defines "
+                "for all exercises: the next one would get another",
+            )
         known_to = exercise.kind.known(exercise.solution.text, shared, core_names(source))
         for cell, known in zip((exercise.solution, exercise.check), known_to, strict=True):
             if missing := free(cell.text) - known:

@@ -165,6 +165,7 @@ LESSON_PRINTS = ("print(table.strides", "print(object(), table.strides", ELSEWHE
         ("prediction = (12, 3, 1)", "prediction = (12, 1, 4)", "mutant 'Strides of a copy' passes the check", None),
         ("prediction = (12, 3, 1)", "prediction = typo", "mutant 'Strides of a copy' does not run: NameError", None),
         ("prediction = (12, 1, 4)", "prediction = 1 / 0", "ZeroDivisionError", LESSON_RAISES),
+        ('check.show({"pre', 'assert prediction[1] < 3\ncheck.show({"pre', "no mutant gets as far as its values", None),
         ('print("itemsize:"', "print(object()", ELSEWHERE, LESSON_PRINTS),
         ('print("itemsize:"', 'np.array([0.0]) / 0\nprint("itemsize:"', "writes to stderr: ", None),
     ],

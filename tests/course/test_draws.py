@@ -39,7 +39,7 @@ def larger(a, b):
 
 # %% check="larger"
 a, b = check.rng().integers(0, 3, 2).tolist()
-check.show({"of two": larger(a, b)})
+check.show({"of two": larger(a, b), "again": larger(a, b), "the second": b})
 
 # %% [markdown] hint="larger"
 # One.
@@ -74,7 +74,7 @@ def test_no_draw_lets_a_mistake_pass_or_the_reference_fail(path: Path, name: str
     assert list(faults(Course(CODE), path, chosen, seeds)) == []
 
 
-def test_the_seeds_on_which_a_mistake_passes_are_found(tmp_path: Path) -> None:
+def test_the_seeds_on_which_a_mistake_passes_are_found_and_values_that_tell_the_same(tmp_path: Path) -> None:
     path = tmp_path / "chapters" / "01_weak" / "exercises.py"
     path.parent.mkdir(parents=True)
     path.write_text(WEAK.lstrip(), encoding="utf-8")
@@ -82,5 +82,6 @@ def test_the_seeds_on_which_a_mistake_passes_are_found(tmp_path: Path) -> None:
     drawn = {seed: np.random.default_rng(seed).integers(0, 3, 2).tolist() for seed in seeds}
     hidden = {seed for seed, (a, b) in drawn.items() if a >= b}
     assert 0 < len(hidden) < len(seeds)
-    found = {(fault.seed, fault.what) for fault in faults(Course(tmp_path), path, ["larger"], seeds)}
-    assert found == {(seed, "mutant 'The first' passes") for seed in hidden}
+    found = {(fault.seed, fault.what) for fault in faults(Course(tmp_path), path, ["larger"], seeds, twins=True)}
+    twins = (seeds[0], "'again' and 'of two' are equal in every run")
+    assert found == {twins} | {(seed, "mutant 'The first' passes") for seed in hidden}

@@ -113,6 +113,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
         (CHECK, "check.show(area(1)); check.show(area(2))", 15, "calls check.show once, not 2 times"),
         (CHECK, "check.show(1)", 15, "uses nothing that the solution of 'area' defines"),
         (CHECK, "check.show(area(side))", 15, "uses side, which neither a setup cell nor the exercise"),
+        (CHECK, f"math = 3\n{CHECK}", 15, "the check of 'area' defines math, which a setup cell defines"),
         (CHECK, "check.show(area(2)", 15, "was never closed"),
         ("return math.pi * radius**2", "return numpy.pi * radius**2", 9, "the solution of 'area' uses numpy"),
         ("import math\n", "import math\n\nmath.tau = turn\n", 1, "setup uses turn"),
@@ -155,7 +156,7 @@ def test_a_stub_takes_the_solutions_place_and_never_runs_in_the_reference() -> N
 
 def test_names() -> None:
     text = "import os.path as p, sys\nfrom a import b\nx, *y = z = 1\ndef f(q): return w\nclass C: v = 2\n"
-    text += "with o as u: t = q\n%magic k\n"
+    text += "with o as u: t = [i for i in q]\n%magic k\n"
     assert defined(text) == {"p", "sys", "b", "x", "y", "z", "f", "C", "u", "t"}
     assert free("lambda a: a + b\n[c for c in range(d)]\ntry: pass\nexcept E as e: print(e)") == {"b", "d", "E"}
     assert replacement_name("m.n:OPS.mul.kernel", ["mul", "helper"]) == "mul"
