@@ -134,8 +134,8 @@ def _bound_otherwise(tree: ast.Module) -> set[str]:
 def trials(statements: list[ast.stmt], names: set[str], others: set[str]) -> list[ast.stmt]:
     """What tries parts, and what no part needs, of a cell's statements.
 
-    That is every expression and assertion, and what serves no part although it uses one, runs a line of IPython, or has
-    the name of something else in the file.
+    That is every expression and assertion, unless it fills a table that a part needs, and what serves no part although
+    it uses one, runs a line of IPython, or has the name of something else in the file.
 
     Args:
         statements: the cell.
@@ -143,16 +143,26 @@ def trials(statements: list[ast.stmt], names: set[str], others: set[str]) -> lis
         others: the names of what else there is in the file.
     """
     needed, spoiled = _needed(statements, names), {*names, "get_ipython"}
+    tables = {name for each in statements if isinstance(each, ast.Assign | ast.AnnAssign) for name in _bindings([each])}
     found = []
     for each in statements:
         if named(each) in names or isinstance(each, Definition):
             continue
         made, used = defined(ast.unparse(each)), {*used_at_definition(each)}
         is_unneeded = needed.isdisjoint(made) and not (others.isdisjoint(made) and spoiled.isdisjoint({*made, *used}))
-        if is_unneeded or isinstance(each, ast.Expr | ast.Assert | ast.Pass):
+        fills = isinstance(each, ast.Expr) and _called_on(each.value) in tables & needed and spoiled.isdisjoint(used)
+        if is_unneeded or (isinstance(each, ast.Expr | ast.Assert | ast.Pass) and not fills):
             found.append(each)
             spoiled |= made
     return found
+
+
+def _called_on(node: ast.expr) -> str:
+    """The name on which a method is called, maybe of something that it holds; empty if that is not what happens."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if is_call and isinstance(node, ast.Name) else ""
 
 
 def _needed(statements: list[ast.stmt], names: set[str]) -> set[str]:

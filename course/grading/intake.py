@@ -113,6 +113,7 @@ def outline_of(source: Path | NotebookNode) -> Outline:
         {name: list(kind.names) for name, kind in kinds.items()},
         {cell.id: role(cell) for cell in notebook.cells},
         {cell.id: exercise_of(cell) for cell in solutions},
+        {cell.source.strip(): exercise_of(cell) for cell in notebook.cells if role(cell) in ("setup", "check")},
     )
 
 

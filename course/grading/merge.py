@@ -34,6 +34,8 @@ class Outline:
     """The role of each cell, by its id."""
     solutions: dict[str, str]
     """The exercise of each solution cell, by its id."""
+    given: dict[str, str]
+    """The exercise that each check is about, by its text; nothing for the text of a setup cell."""
 
 
 def chapter_of(notebook: Any, stem: str, chapters: Collection[str]) -> str:
@@ -62,20 +64,34 @@ def solutions_of(notebook: Any, outline: Outline) -> Submission:
     """The solution cells of a submission whose exercises the outline knows."""
     cells: list[Any] = renamed.notebook_now(notebook).cells
     found: dict[str, list[str]] = {name: [] for name in outline.stubs}
+    beside: dict[str, list[str]] = {name: [] for name in outline.stubs}  # what a learner added above its check
+    added: list[str] = []
     unknown = 0
     made = Submission(outline.chapter, {}, [])
     for cell in cells:
+        exercise, checked = _exercise(cell, outline), _checked(cell, outline)
         if cell.cell_type != "code":
-            continue
-        if exercise := _exercise(cell, outline):
+            if exercise:
+                made.notes.append(f"{exercise}: its cell is not of code any more: turn it into one again")
+        elif exercise:
             found[exercise].append(_text(cell))
-        elif cell.get("id") not in outline.cells and cell.source.strip():
+        elif checked:
+            beside[checked] += added
+            added = []
+        elif checked is None and cell.source.strip():
             unknown += 1
+            added.append(_text(cell))
     made.names.extend(itertools.islice(_names(cells, outline), _MOST_NAMES))
     for name, sources in found.items():
+        with_code, elsewhere = (
+            [text for text in texts if has_code(text, outline.stubs[name])] for texts in (sources, beside[name])
+        )
+        if not with_code and _answers(elsewhere, {*outline.names[name]}):
+            sources = with_code = elsewhere
+            unknown -= len(sources)
+            made.notes.append(f"{name}: its own cell is empty or gone, so what was added above its check counts")
         if not sources:
             continue
-        with_code = [text for text in sources if has_code(text, outline.stubs[name])]
         counting = _without_drafts(with_code, {*outline.names[name]})
         made.solutions[name] = "\n\n".join(counting or sources[:1])
         if len(sources) > 1:
@@ -112,6 +128,11 @@ def _without_drafts(texts: list[str], asked: set[str]) -> list[str]:
     return kept
 
 
+def _answers(texts: list[str], asked: set[str]) -> bool:
+    """Whether cells together define all that is asked for."""
+    return bool(asked) and asked <= set[str]().union(*(_looked_up(text)[0] for text in texts))
+
+
 def _looked_up(text: str) -> tuple[set[str], set[str], bool]:
     """What a cell defines, which other names it uses, and whether it is Python that can be read."""
     try:
@@ -146,6 +167,15 @@ def _exercise(cell: Any, outline: Outline) -> str:
     if not name:  # an editor or a converter has lost it
         return outline.solutions.get(cell.get("id"), "")
     return name if isinstance(name, str) and name in outline.stubs else ""
+
+
+def _checked(cell: Any, outline: Outline) -> str | None:
+    """The exercise that a cell checks; empty if it is another of the course's, None if the learner added it."""
+    about = cell.metadata.get("nbgrader")
+    for name in (about.get("grade_id") if isinstance(about, dict) else None, cell.get("id")):
+        if isinstance(name, str) and (place := name.removeprefix("setup-")) in outline.cells:
+            return exercise if (exercise := place.removesuffix("-check")) in outline.stubs and exercise != place else ""
+    return outline.given.get(_text(cell).strip())
 
 
 def _text(cell: Any) -> str:

@@ -85,7 +85,7 @@ class Reach:
             else:
                 return
             if (unit := self.unit(name)) and unit not in needed:
-                raise ModuleNotFoundError(_told(name), name=name)
+                raise ModuleNotFoundError(f"{_told(name)}; import it below if you only compare with it", name=name)
 
         sys.addaudithook(audit)  # unlike a finder of modules it cannot be removed
 

@@ -58,6 +58,9 @@ FORMS = {
     "an import's name": f"from math import prod\n{HEAD}    return prod([x])",
     "math by a star": f"from math import *\n{HEAD}    return int(sqrt(prod([x, x])))",
     "numpy by a star": f"from numpy import *\n{HEAD}    return int(sum(array([x, 0])) + max([0, prod([0])]))",
+    "a table that is filled": "KNOWN = {}\nKNOWN['x'] = []\nKNOWN.update(y=2)\nKNOWN['x'].append(1)\n"
+    f"{HEAD}    return KNOWN['x'][0] * x * KNOWN['y'] // 2",
+    "a table that tries it": f"TRIED = []\n{HEAD}    return x\nTRIED.append(flip(1))\nTRIED.clear()",
     "lambda": "flip = lambda x, dim=0, *, both=False: x",
     "alias": f"{HEAD.replace('flip', 'mine')}    return x\nflip = mine",
     "annotated": f"from typing import Any\n{HEAD.replace('flip', 'mine')}    return x\nflip: Any = mine",
@@ -83,6 +86,12 @@ def test_a_form_of_an_answer_works_and_changes_nothing_else(name: str) -> None:
 def test_what_no_part_needs_stays_behind(name: str) -> None:
     text = swap(FILE, FORMS[name], ["flip"])
     assert "ipython" not in text and "files" not in text
+
+
+def test_a_table_that_a_trial_fills_stays_as_it_was() -> None:
+    """A trial runs in the cell alone, so what it leaves is no part's either."""
+    text = swap(FILE, f"KNOWN = []\n{HEAD}    return len(KNOWN)\nKNOWN.append(flip(1))\nprint(KNOWN)", ["flip"])
+    assert "KNOWN = []" in text and "append" not in text and "print" not in text
 
 
 def test_a_line_of_ipython_works_in_a_script_and_leaves_it_its_main() -> None:

@@ -86,6 +86,53 @@ def test_another_grade_id_is_not_overruled_by_the_cells_id(merged: Callable[...,
     assert NAME not in merged(RIGHT, nbgrader={"grade_id": "elsewhere"}).solutions
 
 
+def in_added_cells(notebook: Any, *texts: str, keeps: bool = True) -> Any:
+    """The notebook with cells that the learner added below the one for the answer, which may be gone."""
+    place = next(i for i, cell in enumerate(notebook.cells) if cell.get("id") == NAME)
+    notebook.cells[place + keeps : place + 1] = map(new_code_cell, texts)
+    return notebook
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_answer_in_an_added_cell_counts_where_its_own_is_empty_or_gone(
+    course: Course, submission: Callable[..., Any], keeps: bool
+) -> None:
+    outline = outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4))
+    made = solutions_of(in_added_cells(submission(), "K = 1", RIGHT, keeps=keeps), outline)
+    assert (made.solutions[NAME], made.answered) == (f"K = 1\n\n{RIGHT}", [NAME])
+    assert made.notes == [
+        f"{NAME}: its own cell is empty or gone, so what was added above its check counts",
+        f"{NAME}: 2 cells, joined in order",
+    ]
+    for texts in (("K = 1",), ("def running_mean(x:",)):
+        made = solutions_of(in_added_cells(submission(), *texts, keeps=keeps), outline)
+        assert (made.answered, made.notes) == ([], ["1 code cell that the learner added not run"])
+    own = solutions_of(in_added_cells(submission(running_mean=RIGHT), "running_mean = 5"), outline)
+    assert (own.solutions[NAME], own.notes) == (RIGHT, ["1 code cell that the learner added not run"])
+
+
+def test_answers_are_found_by_the_checks_below_them_where_all_metadata_and_ids_are_lost(
+    course: Course, submission: Callable[..., Any]
+) -> None:
+    notebook = submission(running_mean=RIGHT, predict_strides="prediction = (1,)")
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata, cell.id = {}, f"new-{number}"
+    made = solutions_of(notebook, outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)))
+    assert {name: made.solutions[name] for name in made.answered} == {
+        NAME: RIGHT,
+        "predict_strides": "prediction = (1,)",
+    }
+
+
+def test_a_cell_that_is_no_longer_of_code_is_told(course: Course, submission: Callable[..., Any]) -> None:
+    notebook = submission()
+    cell = next(cell for cell in notebook.cells if cell.get("id") == NAME)
+    cell.cell_type = "markdown"
+    made = solutions_of(notebook, outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)))
+    assert NAME not in made.solutions
+    assert made.notes == [f"{NAME}: its cell is not of code any more: turn it into one again"]
+
+
 def test_empty_cells_are_not_counted(course: Course, submission: Callable[..., Any]) -> None:
     notebook = submission()
     notebook.cells += [new_code_cell(text) for text in ("", "\n  ", "x = 1")]
