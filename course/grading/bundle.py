@@ -193,9 +193,12 @@ def _differ(expected: dict[str, Any], actual: dict[str, Any], rtol: float, atol:
         case "sequence" | "mapping":
             return _differ_items(expected, actual, rtol, atol)
         case "number":
-            exact = isinstance(expected["data"], int) and isinstance(actual["data"], int)
-            same = expected["data"] == actual["data"] if exact else _close(expected["data"], actual["data"], rtol, atol)
-            return "" if same else f"expected {expected['data']}, got {actual['data']}"
+            want, got = expected["data"], actual["data"]
+            if isinstance(want, int):  # near it there is no other whole number, however large it is
+                rtol = min(rtol, 0.4 / max(1, abs(want)))
+            exact = isinstance(want, int) and isinstance(got, int)
+            same = want == got if exact else _close(want, got, rtol, atol)
+            return "" if same else f"expected {want}, got {got}"
     return "" if expected == actual else f"expected {_summary(expected)}, got {_summary(actual)}"
 
 

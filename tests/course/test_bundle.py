@@ -38,6 +38,7 @@ def compared(expected: Any, actual: Any, rtol: float = 1e-5, atol: float = 1e-6)
         (np.zeros((0, 3)), np.zeros((0, 3))),
         (np.array(3.5), np.array(3.5)),
         (np.dtype("float32"), np.dtype("float32")),
+        (300_000, 300_000 + 1e-3),
     ],
 )
 def test_the_same(expected: Any, actual: Any) -> None:
@@ -49,6 +50,8 @@ def test_the_same(expected: Any, actual: Any) -> None:
     [
         (1.0, 1.0 + 2.1e-5, "x: expected 1.0, got 1.000021"),
         (3, 4, "x: expected 3, got 4"),
+        (300_000, 300_001.0, "x: expected 300000, got 300001.0"),
+        (-300_000, -299_999.0, "x: expected -300000, got -299999.0"),
         (10**17, 10**17 + 1, f"x: expected {10**17}, got {10**17 + 1}"),
         (1, True, "x: expected number 1, got boolean True"),
         ("a", "b", "x: expected string 'a', got string 'b'"),
