@@ -25,7 +25,7 @@ from course.sandbox import outside
 from course.sandbox.outside import Limits, SandboxError
 
 _START_SECONDS = 300  # for the imports and the setup, which are not the learner's
-_END_SECONDS = 60  # for removing what an exercise left
+_END_SECONDS = 10  # for the end of a run that has shown its values; its sandbox is ended otherwise
 _LAST_SECONDS = 30  # for the last words of a process that has ended, and for the end of one that says nothing more
 _MAX_LINE = 8 << 20  # bytes of one message
 
@@ -144,8 +144,7 @@ class Started:
         if isinstance(check, Outcome):
             return replace(check, message=raised or check.message)
         if self.runs != "once":
-            while self.receive(nonce, time.monotonic() + _END_SECONDS, _deaf) is not None:
-                pass
+            self.receive(nonce, min(deadline, time.monotonic() + _END_SECONDS), _deaf)
         if check.error:
             return Outcome("error", raised or check.error)
         return Outcome("shown", solution=raised, heard=check, line=self._heard if check.wrong else b"")

@@ -153,7 +153,8 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     except BaseException as raised:
         error = _message(raised)
         if not (job["parts"] or job["reveal"]) and _is_the_checks(raised, space) and time.monotonic() - began < _SOON:
-            error = ran.failed(ran.gave(found, lambda: _again(code, guard.names | found)), error)
+            with contextlib.suppress(BaseException):  # the name of a type may be the learner's code, too
+                error = ran.failed(ran.gave(found, lambda: _again(code, guard.names | found)), error)[:MAX_MESSAGE]
     send(
         nonce=job["nonce"],
         phase="check",

@@ -58,8 +58,10 @@ _CLONE, _CLONE3, _SOCKET, _INOTIFY_INIT = (56, 220), (435, 435), (41, 198), 253 
 _WITH_VALUES = {  # refused if this argument is one of these
     "fcntl": ((72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038)),  # locks, leases, events, hints on a file's use
     "madvise": ((28, 233), 2, (20, 21)),  # MADV_COLD, MADV_PAGEOUT
+    # Pairs that can send to another address: datagrams, with or without SOCK_CLOEXEC and SOCK_NONBLOCK.
+    "socketpair": ((53, 199), 1, tuple(kind | flags for kind in (2, 3) for flags in (0, 0x80000, 0x800, 0x80800))),
 }
-_FAMILIES = {True: (1, 2, 10, 16), False: (1,)}  # of sockets: the machine's own; IPv4, IPv6 and netlink with a network
+_FAMILIES = {True: (1, 2, 10, 16), False: ()}  # of sockets: the machine's own, IPv4, IPv6 and netlink
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
@@ -81,7 +83,8 @@ def restrict(network: bool = True) -> None:
     """Refuse the calls from now on.
 
     Args:
-        network: allow sockets of the internet's families. Where a network namespace is empty they reach nothing.
+        network: allow sockets. In namespaces of their own they reach nothing; elsewhere they reach whatever listens on
+            this machine, so only pairs are left.
 
     Raises:
         OSError: the kernel has no seccomp.

@@ -3,6 +3,8 @@
 The attacks are the tables of `channels` and `rights`, whose text is each answer; what they found is the error raised.
 """
 
+import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +97,38 @@ def test_two_sandboxes_share_nothing(course: Course, said: Said) -> None:
 
 def test_no_right_is_to_be_had(course: Course, said: Said, mode: str) -> None:
     assert said(course, [ASKS], ["predict_strides"]) == ["granted []"]
+
+
+CONNECTS = """
+import socket
+reached = []
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    try:
+        socket.socket(socket.AF_UNIX, kind).connect("PLACE")
+        reached.append(kind)
+    except OSError:
+        pass
+try:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.sendto(b"x", "PLACE.datagrams")
+    reached.append("a pair")
+except OSError:
+    pass
+one, other = socket.socketpair()
+one.send(b"fine")
+raise ValueError(f"reached {reached}, {other.recv(4).decode()}")
+"""
+
+
+def test_what_listens_on_this_machine_is_out_of_reach(course: Course, said: Said) -> None:
+    """Landlock does not ask about sockets that have a path, such as those of Docker and of the desktop."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.socket(socket.AF_UNIX) as server,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
+    ):
+        place = f"{folder}/s"
+        server.bind(place)
+        server.listen()
+        datagrams.bind(f"{place}.datagrams")
+        assert said(course, [CONNECTS.replace("PLACE", place)], ["predict_strides"]) == ["reached [], fine"]

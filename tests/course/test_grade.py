@@ -38,6 +38,11 @@ def contiguous_strides(size):
     display({"application/vnd.minitorch.check+json": {"version": 1, "values": values}}, raw=True)
     return (1,) * len(size)
 display({"application/vnd.minitorch.check+json": {"version": 1, "values": {}}}, raw=True)"""
+NAMELESS = """class Kind(type):
+    @property
+    def __name__(cls): raise SystemExit
+class Mine(metaclass=Kind): pass
+def contiguous_strides(size): return Mine()"""
 LATE = """def smallest_step():
     return 23
 import time
@@ -62,6 +67,9 @@ def submissions(make: Callable[..., Any]) -> dict[str, Any]:
             solved=True, predict_strides="# NBVAL_SKIP\nprediction = 1", running_mean="'''\n# NBVAL_SKIP\n'''\n1/0"
         ),
         "fake": make(solved=True, contiguous_strides=FAKE),
+        "nameless": make(
+            contiguous_strides=NAMELESS, running_mean="def running_mean(x):\n    return type('x' * 9**8, (), {})"
+        ),
         "dies": make(
             solved=True,
             predict_strides="import os; os._exit(0)",
@@ -202,6 +210,12 @@ def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callab
     assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
     assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"
     assert step == "NameError: name 'undefined' is not defined"
+
+
+def test_the_name_of_a_type_is_the_learners_too(result: Callable[[str], Result]) -> None:
+    _, strides, mean, _ = messages(result("nameless"))
+    assert strides.startswith("TypeError: ")
+    assert mean.startswith("Your `running_mean` gave a xxx")
 
 
 def test_a_forged_bundle_scores_0(result: Callable[[str], Result]) -> None:

@@ -7,9 +7,16 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
-from course.grading import compare
-from course.grading.runner import Started
+import pytest
+
+from course.grading import compare, runner
+from course.grading.bundle import Bundle
+from course.grading.compare import Heard
+from course.grading.judge import Hear
+from course.grading.runner import Started, Task
 from course.sandbox.outside import Process
 
 SAYS = {"nonce": "n", "phase": "check", "error": "", "called": False, "shown": []}
@@ -22,6 +29,30 @@ class Slow(Started):
         self.process.popen.wait()
         time.sleep(1)
         super()._read()
+
+
+class Fast(Started):
+    """One that has said everything already, and notes until when it would be heard."""
+
+    until = 0.0
+    phases: Sequence[str] = ("solution", "check", "")
+
+    def receive(self, nonce: str, deadline: float, hear: Hear, expected: Bundle | None = None) -> Heard | None:
+        self.until, (phase, *self.phases) = deadline, self.phases
+        return Heard(nonce, phase, wrong="") if phase else None
+
+
+def test_a_run_that_does_not_end_costs_no_more_than_the_submission_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_END_SECONDS", 3600)
+    deadline = time.monotonic() + 60
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE, stdin=subprocess.PIPE) as popen,
+    ):
+        running = Fast(Process(popen, errors, {}), "apart", threading.Event())
+        nothing = Task("x", "", "", (), (), (), Path(), (), {}, None, 0)
+        outcome = running.run(nothing, 30, deadline, lambda line, expected: None, None)
+    assert (outcome.status, running.until, running.is_usable) == ("shown", deadline, False)
 
 
 def test_what_a_process_said_last_is_heard_after_its_end() -> None:
