@@ -121,6 +121,7 @@ def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, 
 @click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
 @click.option("--dask", metavar="ADDRESS", help="Grade on the Dask cluster at ADDRESS (tcp://HOST:8786).")
 @click.option("--untrusted", is_flag=True, help="Submissions of people you do not trust.")
+@click.option("--brief", is_flag=True, help="Keep out of the messages whatever an answer wrote.")
 @click.option("--assignment", metavar="CHAPTER", help="Reject notebooks of other chapters.")
 @click.option(
     "--attempts",
@@ -156,6 +157,7 @@ def grade(
     jobs: int,
     dask: str | None,
     untrusted: bool,
+    brief: bool,
     assignment: str | None,
     attempts: str,
     due: datetime | None,
@@ -210,7 +212,9 @@ def grade(
     handlers = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with bar:
-            report = grade_notebooks(paths, course, seed, jobs, before=before, keep=keep, dask=dask, assignment=chapter)
+            report = grade_notebooks(
+                paths, course, seed, jobs, before=before, keep=keep, dask=dask, assignment=chapter, brief=brief
+            )
     except KeyboardInterrupt:
         click.echo(f"stopped{f'; course grade --json {json_path} --resume goes on' if json_path else ''}", err=True)
         sys.exit(130)

@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 from course.authoring import withheld
 from course.check import PRACTICE_SEED
 from course.files import Course
+from course.grading.brief import shorten
 from course.grading.find import notebooks
 from course.grading.intake import Read, Reader, of_assignment
 from course.grading.reference import Reference, ReferenceFailedError
@@ -41,6 +42,7 @@ def grade(
     keep: Callable[[Report], None] = lambda report: None,
     dask: str | None = None,
     assignment: str = "",
+    brief: bool = False,
 ) -> Report:
     """Grade submissions on inputs drawn from a fresh seed (see docs/grading.md).
 
@@ -56,6 +58,7 @@ def grade(
         keep: is called with the report so far, whenever a submission has been graded.
         dask: the address of a Dask cluster whose workers grade; see `course.grading.cluster`.
         assignment: the one chapter to be graded; notebooks of others are rejected. All chapters, if it is empty.
+        brief: keep out of the messages what answers chose; see `course.grading.brief`.
     """
     held = before.submissions if before else []
     seed = before.seed if before else secrets.randbelow(2**31) if seed is None else seed
@@ -70,7 +73,12 @@ def grade(
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references = References(sources, course, Path(folder), seed, explain, redrawn)
 
+        submissions = {result.path: submission for result, submission in given}
+
         def with_held(new: list[Result]) -> Report:
+            for result in new if brief else ():
+                if result.items and (submission := submissions[result.path]):
+                    shorten(result, submission, references.of(submission.chapter).says)
             again = {result.path: result for result in new}
             kept = [again.get(result.path, result) for result in held]
             return Report(

@@ -6,7 +6,7 @@ A mistake is `{"says": an explanation, "values": {name: fingerprint}}`, with the
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Mistake = dict[str, Any]
@@ -59,6 +59,20 @@ def pairs(right: Values, known: list[tuple[str, Values]], digest: Callable[[Valu
         for says, values in found.values()
         if values != right
     ]
+
+
+def told(message: str, known: Sequence[str]) -> tuple[list[str], str]:
+    """What a message says first about known mistakes, and the rest of it.
+
+    Args:
+        message: of a grade.
+        known: what can be said about each.
+    """
+    found, rest = [], f"{message}\n"
+    while says := next((says for says in known if rest.startswith(f"{says}\n")), ""):
+        found.append(says)
+        rest = rest.removeprefix(f"{says}\n")
+    return found, rest.rstrip("\n")
 
 
 def fingerprint(values: dict[str, Any]) -> str:

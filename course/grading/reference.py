@@ -77,6 +77,7 @@ class Reference:
         self.notebook, self.kits, self.seed, self.explains = notebook, kits, seed, explain
         self.draws = dict(draws or {})
         self.tasks = tasks(notebook)
+        self.says = {name: [mutant["says"] for mutant in about["mutants"]] for name, about in self.tasks.items()}
         self.redrawn = {each.exercise: each for each in redrawn if each.exercise in self.tasks}
         self._solutions = {exercise_of(cell): cell.source for cell in notebook.cells if role(cell) == "solution"}
         self._locks = {name: threading.RLock() for name in self.tasks}

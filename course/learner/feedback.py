@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course.files import Course, damaged
-from course.grading import credit
+from course.grading import credit, mistakes
 from course.grading.credit import Part
 from course.grading.report import Item
 from course.reports.printable import ANSI, printable
@@ -101,11 +101,7 @@ def verdict_of(part: Part) -> str:
 
 def _told(it: Item | Part, task: Task) -> Told:
     """What a message says. What it says in other words than values stays text."""
-    message, found = f"{clean(it.message)}\n", []
-    while mistake := next((says for says in task.mistakes if message.startswith(f"{says}\n")), ""):
-        found.append(mistake)
-        message = message.removeprefix(f"{mistake}\n")
-    message = message.rstrip("\n")
+    found, message = mistakes.told(clean(it.message), task.mistakes)
     values, more = re.fullmatch(r"(.*?)(?:\n(and \d+ more))?", message, re.DOTALL).groups("")  # type: ignore[union-attr]
     differences = _differences(values) if it.status == "failed" and values else []
     text = more if differences else message
