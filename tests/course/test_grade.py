@@ -68,7 +68,7 @@ def submissions(make: Callable[..., Any]) -> dict[str, Any]:
         ),
         "fake": make(solved=True, contiguous_strides=FAKE),
         "nameless": make(
-            contiguous_strides=NAMELESS, running_mean="def running_mean(x):\n    return type('x' * 9**8, (), {})"
+            contiguous_strides=NAMELESS, running_mean="def running_mean(x):\n    return type('x' * 9**8, (), {})()"
         ),
         "dies": make(
             solved=True,
@@ -278,7 +278,7 @@ def test_what_is_no_submission_is_rejected_with_the_reason(
 
 def test_folders_are_searched_but_for_hidden_ones(report: Report) -> None:
     assert not any("checkpoint" in result.path for result in report.submissions)
-    assert len(report.submissions) == 15 + 7
+    assert len(report.submissions) == 16 + 7
 
 
 PART = {
