@@ -985,8 +985,8 @@ def run(gamma, lam, rewards=rewards, values=values, steps=steps, ended=ended, la
     return {"advantages": found[0], "returns": found[1]}
 
 
-leaf = values.clone().requires_grad_()
-graph = gae(rewards, leaf, steps, ended, last_value.clone().requires_grad_(), gamma, lam)
+leaves = [each.clone().requires_grad_() for each in (values, last_value)]
+graph = gae(rewards, leaves[0], steps, ended, leaves[1], gamma, lam)
 poison = [each.masked_fill(~steps, math.nan) for each in (rewards, values)]
 check.show(
     {
@@ -1001,6 +1001,7 @@ check.show(
         "one step": run(gamma, lam, rewards[:, :1], values[:, :1], steps[:, :1], ended),
         "no step": run(gamma, lam, steps=steps & False),
         "carry a gradient": [each.requires_grad for each in graph],
+        "values still do": [each.requires_grad for each in leaves],
     },
     rtol=1e-4,
     atol=1e-5,
@@ -1482,7 +1483,8 @@ def tried(new, old, ref, mask, advantages, **named):
     loss = grpo_loss(*tensors[:3], mask, tensors[3], **named)
     loss.backward()
     frozen = all(each.grad is None or not each.grad.any().item() for each in tensors[1:])
-    return {"loss": loss, "gradient": tensors[0].grad, "all else is frozen": frozen}
+    untouched = all(each.requires_grad for each in tensors)
+    return {"loss": loss, "gradient": tensors[0].grad, "all else is frozen, and untouched": [frozen, untouched]}
 
 
 inputs = old + far, old, ref, mask, advantages
@@ -1501,6 +1503,7 @@ check.show(
         "Dr. GRPO": tried(*inputs, average="constant", beta=0.3),
         "GSPO": tried(*inputs, ratio="sequence", low=0.02, high=0.03),
         "before the first step": tried(old, old, ref, mask, advantages),
+        "no tokens at all": tried(*inputs[:3], mask & False, advantages, average="batch"),
         "an answer without tokens": tried(*inputs[:3], empty, advantages, beta=0.3),
         "-inf outside the mask": [
             grpo_loss(*hidden, mask, advantages, beta=0.3),
@@ -1754,11 +1757,10 @@ def judge_estimators(logits: torch.Tensor, reference: torch.Tensor) -> dict[str,
     estimator's formula alone, as it does in a training step, and is then averaged over the tokens that p samples.
     """
     ### BEGIN SOLUTION
-    logp = logits.detach().requires_grad_().log_softmax(0)
-    p, found = logp.exp().detach(), {}
+    p, found = logits.softmax(0), {}
     for name in ("k1", "k2", "k3"):
-        leaf = logits.detach().requires_grad_()
-        d = reference.detach().log_softmax(0) - leaf.log_softmax(0)
+        leaf = logits.clone().requires_grad_()
+        d = reference.log_softmax(0) - leaf.log_softmax(0)
         k = {"k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}[name]
         mean = (p * k).sum()
         mean.backward()
@@ -1813,7 +1815,7 @@ check.show(
 # An expectation over tokens is a sum weighted by p. Is that weight a function of the logits when a sample's loss is differentiated?
 
 # %% [markdown] hint="align_kl"
-# The weights are constants: the token was drawn already. So detach p, sum `p * k` and call `backward`.
+# The weights are constants: the token was drawn already. So p comes from the logits without a gradient; sum `p * k` and call `backward`.
 
 # %% [markdown] hint="align_kl"
 # `d = reference.log_softmax(0) - leaf.log_softmax(0)`; the mean is `(p * k).sum()`, the variance `(p * (k - mean) ** 2).sum()`, the gradient `leaf.grad` after
@@ -2170,7 +2172,9 @@ check.show(
         "tall, orthogonalized": orthogonal[1],
         "singular values": [torch.linalg.svdvals(each) for each in orthogonal],
         "one step of the iteration": newton_schulz(wide, 1),
+        "square, orthogonalized": newton_schulz(wide[:, :3]),
         "a matrix of zeros": newton_schulz(torch.zeros(2, 4)),
+        "a matrix of norm 1e-7": newton_schulz(wide / wide.norm() * 1e-7),
         "left to AdamW": others,
         "moved": moved,
         "weights after each step": trace,
@@ -2402,9 +2406,10 @@ def cheapest(sizes: np.ndarray, law: tuple[float, float, float, float, float], l
     """
     ### BEGIN SOLUTION
     E, A, alpha, B, beta = law
-    left = loss - E - A / sizes**alpha
-    tokens = np.where(left > 0, (B / np.where(left > 0, left, 1.0)) ** (1 / beta), np.inf)
-    return int(np.argmin(6 * sizes * tokens + 2 * sizes * served))
+    possible = np.flatnonzero(loss - E - A / sizes**alpha > 0)
+    N = sizes[possible]
+    tokens = (B / (loss - E - A / N**alpha)) ** (1 / beta)
+    return int(possible[np.argmin(6 * N * tokens + 2 * N * served)])
     ### END SOLUTION
 
 
@@ -2422,7 +2427,7 @@ center = (0.2 * budgets**0.45)[:, None]
 sizes = center * np.exp(np.linspace(-1.5, 1.2, 6)) * generator.uniform(0.8, 1.3, (4, 1))
 losses = loss_of(sizes, budgets[:, None] / (6 * sizes)) + generator.normal(size=(4, 6)) * 2e-3
 k, a = fit_sizes(budgets.copy(), sizes.copy(), losses.copy())
-grid = np.logspace(7.5, 11.5, 41)
+grid = np.logspace(7.5, 11.5, 801)
 target = float(loss_of(1e9, 2e10))
 found = [cheapest(grid.copy(), law, target, served) for served in (0.0, 1e11, 1e12, 1e14)]
 check.show(
@@ -2438,8 +2443,8 @@ check.show(
             round(float(np.log10(grid[each])), 3) for each in found
         ],
     },
-    rtol=1e-3,
-    atol=1e-3,
+    rtol=1e-6,
+    atol=1e-6,
     text="The fitted line; the logarithms of parameters, tokens and days; the cheapest sizes, as log10 N.",
 )
 
@@ -2464,8 +2469,8 @@ check.show(
 # Fit `np.polyfit(np.log(size), loss, 2)` for each budget; its minimum is at −v / 2u. Then fit a line to log N against log C. A budget's tokens are C / 6N.
 
 # %% [markdown] hint="align_scaling"
-# For a size, `left = loss - E - A / N**alpha` has to be positive, and D = (B / left)^(1/beta). The total is 6·N·D + 2·N·served; give an unreachable size infinity
-# before `argmin`.
+# What is left for the tokens, `loss - E - A / N**alpha`, has to be positive, and D = (B / left)^(1/beta). The total is 6·N·D + 2·N·served. Search among the
+# sizes that can reach the loss, and return the index among all.
 
 
 # %% mutant="align_scaling"
