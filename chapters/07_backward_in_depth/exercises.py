@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · Backward in depth
-# Five exercises, 13 points. Exercises 2 and 3 write `mytorch`; what passes there goes into `my/mytorch`. Your functions run
-# inside a file of `mytorch`: what the task or the docstring mentions is there, and anything else you import yourself.
+# Five exercises, 13 points. In exercises 2 and 3 you write parts of `mytorch`, and what passes goes into
+# `my/mytorch`. Your functions run inside a file of `mytorch`, so everything that the task or the docstring mentions
+# is available there; import anything else yourself.
 
 # %% setup=true
 from __future__ import annotations
@@ -21,7 +22,8 @@ import minitorch as torch
 # print(x.grad.tolist())
 # ```
 #
-# What does it print? Set `prediction` to a list of two numbers, or to the string `"RuntimeError"` if a line raises.
+# What does it print? Set `prediction` to a list of two numbers, or to the string `"RuntimeError"` if a line raises an
+# error.
 
 # %% solution="backward_predict_detached_write"
 ### BEGIN SOLUTION
@@ -39,44 +41,46 @@ check.show(
 )
 
 # %% [markdown] hint="backward_predict_detached_write"
-# Which numbers are in `h` when the last multiplication runs? And when did that multiplication save them?
+# Which values does `h` have when the last multiplication runs, and when did that multiplication save them?
 
 # %% [markdown] hint="backward_predict_detached_write"
-# `h.detach()` is another tensor on the same storage, so `h` holds `[20, 40]`. The product saves `h` after the write, so
-# its version fits.
+# `h.detach()` is another tensor on the same storage, so `h` is `[20, 40]`. The multiplication saves `h` after the
+# write, so its version matches.
 
 # %% [markdown] hint="backward_predict_detached_write"
-# Two nodes were recorded: `h * h` gives `2 * h`, with the numbers that `h` holds now; `x * 2` gives a factor of 2. The
-# factor 10 was never recorded.
+# Two nodes were recorded: `h * h` contributes `2 * h`, with the values that `h` has now, and `x * 2` contributes a
+# factor of 2. The factor 10 was never recorded.
 
 # %% mutant="backward_predict_detached_write"
-# The version counter raises
-# The counter complains about a write between saving and using. Here `h * h` saves h after the write, and `x * 2` saves
-# nothing of h.
+# The version counter raises an error
+# The counter detects a write between saving and using. Here `h * h` saves `h` after the write, and `x * 2` saves
+# nothing of `h`.
 prediction = "RuntimeError"
 
 # %% mutant="backward_predict_detached_write"
 # Detach copies
-# This is right if `h` still holds [2, 4]. But `detach` shares the memory: the write changed `h`.
+# This would be right if `h` were still [2, 4]. But `detach` shares the memory, so the write changed `h`.
 prediction = [8.0, 16.0]
 
 # %% mutant="backward_predict_detached_write"
 # The write is recorded
-# This is the derivative of (20 x)². A write through a detached tensor isn't recorded, so no factor 10 comes back.
+# This is the derivative of (20 x)². A write through a detached tensor isn't recorded, so the backward pass has no
+# factor of 10.
 prediction = [800.0, 1600.0]
 
 # %% mutant="backward_predict_detached_write"
 # Stops at h
-# These are the gradients of `h`. There is one more node on the way to `x`.
+# These are the gradients of `h`. One more node leads from `h` to `x`.
 prediction = [40.0, 80.0]
 
 # %% [markdown] exercise="backward_modes" kind="core" points="2 1" part="mytorch.autograd.grad_mode:GradMode.__enter__ mytorch.autograd.grad_mode:GradMode.__exit__ | mytorch.autograd.grad_mode:GradMode.__call__"
 # ### Exercise 2 · `no_grad`, as a block and as a decorator
-# Operations are recorded while `Mode.enabled` is true. `no_grad` and `enable_grad` are subclasses of `GradMode`, which are
-# called without arguments and whose objects have `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
-# exception), and when the object decorates a function. The same object may be entered again inside its own block.
-# (PyTorch's objects remember only one previous mode, so if you enter one twice, recording stays off afterwards. Yours
-# will do better.) A decorator makes a new object for each call, as PyTorch's does: two threads may be in the function at once.
+# Operations are recorded while `Mode.enabled` is true. `no_grad` and `enable_grad` are subclasses of `GradMode`; they
+# are called without arguments, and their objects have the desired state in `self.enabled`. Write what happens at the
+# start of a `with` block, at its end (also after an exception), and when the object decorates a function. The same
+# object may be entered again inside its own block. (PyTorch's objects remember only one previous mode, so recording
+# stays off if you enter one twice. Yours will do better.) The decorator makes a new object for each call, as
+# PyTorch's does, because two threads may be in the function at once.
 #
 # ```python
 # @mytorch.no_grad()
@@ -86,9 +90,9 @@ prediction = [40.0, 80.0]
 
 # %% docstrings="backward_modes"
 def __call__():
-    """As a decorator: a function that does what `function` does, in a block of this mode at each call.
+    """As a decorator: return a function that runs `function` in a block of this mode at each call.
 
-    It takes and returns the same, and has the same name and docstring (`functools.wraps`).
+    It has the same arguments, result, name and docstring as `function` (`functools.wraps`).
     """
 
 
@@ -206,20 +210,20 @@ check.show(
 )
 
 # %% [markdown] hint="backward_modes"
-# Leaving a block doesn't mean "on again". What was it before?
+# Leaving a block doesn't mean "on again". What was the state before it?
 
 # %% [markdown] hint="backward_modes"
-# One place to remember is too few: the same object can be entered twice before it is left once. A list that grows at
-# the start and shrinks at the end is enough.
+# A single remembered state is too few, because the same object can be entered twice before it is left once. A list
+# that grows on entry and shrinks on exit is enough.
 
 # %% [markdown] hint="backward_modes"
-# `__call__` defines an inner function with `*args, **kwargs`, decorated with `functools.wraps(function)`, that runs
-# `function` inside `with GradMode(self.enabled):`. `with` also leaves the block when there is an exception.
+# `__call__` defines an inner function with `*args, **kwargs`, decorated with `functools.wraps(function)`, which runs
+# `function` inside `with GradMode(self.enabled):`. A `with` block is also left properly when there is an exception.
 
 
 # %% mutant="backward_modes"
 # On again at the end
-# The end of an inner block switches recording on, although the outer block wanted it off.
+# The end of an inner block switches recording on, although the outer block switched it off.
 def __exit__(self, *error):
     self.outer.pop()
     Mode.enabled = True
@@ -227,7 +231,8 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # The opposite at the end
-# What was found need not be the opposite: a `no_grad` block may be inside another one. Put back what is in `self.outer`.
+# The previous state need not be the opposite, since a `no_grad` block may be inside another one. Restore what is in
+# `self.outer`.
 def __exit__(self, *error):
     self.outer.pop()
     Mode.enabled = not self.enabled
@@ -235,7 +240,8 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # Decorates with no_grad only
-# `enable_grad()` decorates too, and sets `Mode.enabled` to True. `GradMode(self.enabled)` is a block of the same mode.
+# `enable_grad()` can decorate, too, and it sets `Mode.enabled` to True. `GradMode(self.enabled)` is a block of the
+# same mode.
 def __call__(self, function):
     @functools.wraps(function)
     def inside(*args, **kwargs):
@@ -249,8 +255,8 @@ def __call__(self, function):
 
 
 # %% mutant="backward_modes"
-# One place to remember
-# The second entry overwrites what the first one found, so the outer end puts back the wrong state.
+# Remembers a single state
+# The second entry overwrites the state that the first one found, so the outer exit restores the wrong one.
 def __enter__(self):
     self.outer[:] = [Mode.enabled]
     Mode.enabled = self.enabled
@@ -262,7 +268,8 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # One object for all calls
-# `with self:` keeps what each call found in the one list `self.outer`. If two threads are in the function, each takes out what the other has put in.
+# `with self:` stores the state that each call found in the one list `self.outer`. If two threads are in the function,
+# each of them takes out what the other has put in.
 def __call__(self, function):
     @functools.wraps(function)
     def inside(*args, **kwargs):
@@ -273,8 +280,9 @@ def __call__(self, function):
 
 
 # %% mutant="backward_modes"
-# Not after an exception
-# An exception skips the last line, and recording stays off for the rest of the program. `with` would see to it.
+# Skips the end after an exception
+# An exception skips the last line, so recording stays off for the rest of the program. A `with` block would restore
+# it.
 def __call__(self, function):
     @functools.wraps(function)
     def inside(*args, **kwargs):
@@ -288,7 +296,7 @@ def __call__(self, function):
 
 # %% mutant="backward_modes"
 # Swallows the exception
-# An `__exit__` that returns something true hides the exception from the caller.
+# If `__exit__` returns a truthy value, the exception never reaches the caller.
 def __exit__(self, *error):
     Mode.enabled = self.outer.pop()
     return True
@@ -296,7 +304,7 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # Switches while decorating
-# The block is left before the function is ever called: the calls themselves are recorded.
+# The block is left before the function is ever called, so the calls themselves are recorded.
 def __call__(self, function):
     with self:
         return function
@@ -304,7 +312,7 @@ def __call__(self, function):
 
 # %% mutant="backward_modes"
 # Loses the name
-# The decorated function calls itself "inside" and has no docstring: `functools.wraps` copies both.
+# The decorated function has the name "inside" and no docstring, while `functools.wraps` copies both.
 def __call__(self, function):
     def inside(*args, **kwargs):
         with GradMode(self.enabled):
@@ -315,7 +323,7 @@ def __call__(self, function):
 
 # %% mutant="backward_modes"
 # Delegates to minitorch
-# mytorch needs NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def __call__(self, function):
     import minitorch
 
@@ -323,34 +331,36 @@ def __call__(self, function):
 
 
 # %% [markdown] exercise="backward_writes" kind="core" points="1 2 1" part="mytorch.autograd.inplace:SavedTensor.give_back mytorch.autograd.inplace:record_write mytorch.autograd.inplace:CopySlices.apply"
-# ### Exercise 3 · Writes that are noticed, and writes that are recorded
-# Three functions. `give_back` hands a saved tensor to a formula, unless somebody has written to it. `record_write` does
-# a write and gives the base a new history. `CopySlices.apply` is that history's backward: the source gets the gradient
-# at the places that were written, the old base gets all the rest.
+# ### Exercise 3 · Writes that are detected, and writes that are recorded
+# Write three functions. `give_back` passes a saved tensor to a backward formula, unless somebody has written to it.
+# `record_write` performs a write and gives the base a new history. `CopySlices.apply` is the backward pass of that
+# history: the source gets the gradient at the positions that were written, and the old base gets all the rest.
 #
 # | the program says | what arrives | the new history |
 # |---|---|---|
 # | `out[1:3] = y` | `record_write(op, (out[1:3], y), below)` | a `CopySlices` for the base, `out` |
 # | `x.add_(y)` | `record_write(op, (x, add(x, y)), below)` | for `x`, the one that the sum has already |
 #
-# These helpers are given, in the same file:
+# These helpers are provided in the same file:
 #
-# - `is_arithmetic(x, source)` says whether a write is like the second row. It compares histories, so ask before the write.
-# - `keep_old(x, source)` is for `x.mul_(y)`. The product's node keeps `x`, because the gradient of `y` needs it, and the
-#   write is about to change it. `keep_old` has the node keep a copy instead. Where no copy is needed it does nothing.
-# - `CopySlices(base, x, source)` is a node with edges to the histories that base and source have at that moment.
-#   `attach([base], node)` makes it the history of the base.
+# - `is_arithmetic(x, source)` says whether a write is like the one in the second row. It compares histories, so call
+#   it before the write.
+# - `keep_old(x, source)` is for `x.mul_(y)`. The node of the multiplication saved `x`, because the gradient of `y`
+#   needs it, and the write is about to change it. `keep_old` replaces the saved tensor by a copy, or does nothing
+#   where no copy is needed.
+# - `CopySlices(base, x, source)` is a node with edges to the current histories of base and source. `attach([base],
+#   node)` makes it the history of the base.
 # - `self.view_geometry` is the shape, strides and offset of the view that was written to, as `as_strided` takes them.
-# - `self.laid_out(g)` is a new copy of a gradient, laid out in memory as the base is. So
-#   `as_strided(self.laid_out(g), *self.view_geometry)` is the gradient at the places that were written.
+# - `self.laid_out(g)` is a new copy of a gradient, laid out in memory as the base is. `as_strided(self.laid_out(g),
+#   *self.view_geometry)` is therefore the gradient at the positions that were written.
 
 
 # %% docstrings="backward_writes"
 def give_back():
-    """What `super().give_back(node)` gives, if nobody has written to the tensor since.
+    """Return `super().give_back(node)`, unless somebody has written to the tensor since it was saved.
 
-    `node` is the node that keeps it; `self.tensor` is the tensor, and `self.version` is what
-    its `storage.version` was.
+    `node` is the node that saved it, `self.tensor` is the tensor, and `self.version` is the value that its
+    `storage.version` had then.
 
     Raises:
         RuntimeError: the version has changed. The message is `modified(self, node)`.
@@ -358,30 +368,29 @@ def give_back():
 
 
 def record_write():
-    """Copy a source into a tensor by `below(op, args)`, record that, and return the tensor.
+    """Copy a source into a tensor by `below(op, args)`, record the write, and return the tensor.
 
-    It is called only while recording is on, and if the tensor or the source requires a gradient.
-    `args` are these two. What changes are the numbers of the base: `x.base`, or the tensor itself if
-    that is None. So the base gets a new history, a `CopySlices(base, x, source)`, from which one edge
-    leads to the old history and one to the source's. A write that `is_arithmetic(x, source)` needs none:
-    the source was computed from `x`, so `x` takes over its `grad_fn` and `output_nr`.
+    It is called only while recording is on, and only if the tensor or the source requires a gradient. `args` is
+    the pair of them. The write changes the values of the base, which is `x.base`, or the tensor itself if that is
+    None. The base therefore gets a new history, a `CopySlices(base, x, source)`, from which one edge leads to the
+    old history and one to the history of the source. A write that `is_arithmetic(x, source)` needs no such node:
+    the source was computed from `x`, so `x` takes over its `grad_fn` and `output_nr` (both can be assigned).
 
-    In both cases `base.rebased` grows by 1, which tells all views to make their nodes anew.
+    In both cases `base.rebased` grows by 1, which tells all views to make new nodes.
 
     Raises:
-        RuntimeError: "a leaf Variable that requires grad is being used in an in-place operation." or
-            "a view of a leaf Variable that ...": the write would turn a leaf that requires a gradient
-            into a result.
+        RuntimeError: "a leaf Variable that requires grad is being used in an in-place operation." or "a view of a
+            leaf Variable that ...": the write would turn a leaf that requires a gradient into a result.
     """
 
 
 def apply():
-    """The gradients of the base before the write, and of the source; None for both if None arrives.
+    """Return the gradients of the base before the write and of the source; None for both if None arrives.
 
-    What was overwritten gets zeros, all other places of the base the gradient that arrives. The
-    source gets the gradient at the places of the view. `self.laid_out(g)` is a copy of a gradient,
-    laid out like the storage of the base, so that `as_strided(..., *self.view_geometry)` finds the
-    view's places in it.
+    Positions that were overwritten get zeros, and all other positions of the base get the gradient that arrives.
+    The source gets the gradient at the positions of the view. `self.laid_out(g)` is a copy of a gradient, laid
+    out like the storage of the base, so `as_strided(..., *self.view_geometry)` finds the positions of the view in
+    it.
     """
 
 
@@ -488,28 +497,29 @@ check.show(
 )
 
 # %% [markdown] hint="backward_writes"
-# `give_back` compares two numbers. For `record_write`, ask first which tensor's numbers really change. For `apply`,
-# think of each place of the base: was it overwritten, or not?
+# `give_back` compares two numbers. For `record_write`, ask first which tensor's values really change. For `apply`,
+# ask of each position of the base whether it was overwritten or not.
 
 # %% [markdown] hint="backward_writes"
-# `record_write`: refuse, keep the old value, make the node (or ask `is_arithmetic`), call `below(op, args)`, attach the
-# node to the base, count. `apply`: lay the gradient out twice; in one copy, overwrite the view's places with zeros.
+# In `record_write`, refuse the write if it isn't allowed, keep the old value, make the node (or test
+# `is_arithmetic`), call `below(op, args)`, attach the node to the base, and count. In `apply`, lay the gradient out
+# twice, and overwrite the positions of the view with zeros in one of the copies.
 
 # %% [markdown] hint="backward_writes"
-# `before = self.laid_out(g)`, then `copy_(as_strided(before, *self.view_geometry), zeros(self.view_geometry[0],
+# Write `before = self.laid_out(g)`, then `copy_(as_strided(before, *self.view_geometry), zeros(self.view_geometry[0],
 # dtype=g.dtype, device=g.device))`. The second gradient is `as_strided(self.laid_out(g), *self.view_geometry)`.
 
 
 # %% mutant="backward_writes"
-# Never looks at the version
-# A gradient is computed from numbers that are no longer those of the forward pass, without an error.
+# Ignores the version
+# A gradient is computed, without an error, from values that are no longer those of the forward pass.
 def give_back(self, node):
     return super().give_back(node)
 
 
 # %% mutant="backward_writes"
-# Gives the view the history
-# The numbers of the base have changed, but its history hasn't: the loss is computed from the base.
+# Gives the history to the view
+# The values of the base have changed, but its history hasn't, although the loss is computed from the base.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -528,7 +538,7 @@ def record_write(op, args, below):
 
 # %% mutant="backward_writes"
 # Doesn't tell the other views
-# The base has its new history, but views that were taken earlier still show the old one.
+# The base has its new history, but views that were created earlier still show the old one.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -546,8 +556,8 @@ def record_write(op, args, below):
 
 
 # %% mutant="backward_writes"
-# Tells the views of slices only
-# Arithmetic in place changes a history too. A view that was taken earlier still shows the one before `h.mul_`.
+# Tells only views of slices
+# In-place arithmetic changes a history, too. A view that was created earlier still shows the history before `h.mul_`.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -567,7 +577,7 @@ def record_write(op, args, below):
 
 # %% mutant="backward_writes"
 # Keeps the new value
-# After the write it is too late to keep the old value: `x.mul_(y)` computes the gradient of y with the product.
+# After the write it is too late to keep the old value, so `x.mul_(y)` computes the gradient of `y` from the product.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -587,8 +597,9 @@ def record_write(op, args, below):
 
 # %% mutant="backward_writes"
 # Forgets keep_old
-# In `h.mul_(scale)` the node of the product keeps `h`, which the gradient of `scale` needs. The write changes `h`, so the
-# backward pass finds another version. `keep_old(x, source)`, before the write, has the node keep a copy.
+# In `h.mul_(scale)` the node of the multiplication saves `h`, which the gradient of `scale` needs. The write changes
+# `h`, so the backward pass finds another version. Call `keep_old(x, source)` before the write, so that the node keeps
+# a copy.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -606,8 +617,8 @@ def record_write(op, args, below):
 
 
 # %% mutant="backward_writes"
-# Asks only the tensor itself
-# A view of a leaf isn't a leaf, yet a write through it overwrites the leaf. The base has to be asked.
+# Checks only the tensor itself
+# A view of a leaf isn't a leaf, yet a write through it overwrites the leaf. Check the base.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -626,7 +637,7 @@ def record_write(op, args, below):
 
 # %% mutant="backward_writes"
 # What was overwritten keeps its gradient
-# The old value of an overwritten place has no influence on the loss any more: its gradient is zero.
+# The old value of an overwritten position no longer influences the loss, so its gradient is zero.
 def apply(self, *grads):
     (g,) = grads
     if g is None:
@@ -636,7 +647,7 @@ def apply(self, *grads):
 
 # %% mutant="backward_writes"
 # Expects a gradient
-# A function may give None: then nothing arrives here, and neither the base nor the source gets anything.
+# A backward function may return None. Then no gradient arrives here, and neither the base nor the source gets one.
 def apply(self, *grads):
     whole = self.laid_out(grads[0])
     places = as_strided(whole, *self.view_geometry)
@@ -646,8 +657,9 @@ def apply(self, *grads):
 
 
 # %% mutant="backward_writes"
-# Gives the tensor as it is
-# A saved result has to come back with its history, or its gradient has no derivative. `super().give_back(node)` adds it.
+# Returns the tensor without its history
+# A saved result has to come back with its history, or its gradient has no derivative. `super().give_back(node)` adds
+# the history.
 def give_back(self, node):
     if self.tensor.storage.version != self.version:
         raise RuntimeError(modified(self, node))
@@ -656,7 +668,8 @@ def give_back(self, node):
 
 # %% mutant="backward_writes"
 # Keeps its old output number
-# The tensor was output 1 of its old node. In the new history it is output 0: take `output_nr` over with `grad_fn`.
+# The tensor was output 1 of its old node, and it is output 0 in the new history. Take over `output_nr` together with
+# `grad_fn`.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -676,7 +689,7 @@ def record_write(op, args, below):
 
 # %% mutant="backward_writes"
 # Returns the base
-# The base got the history, but `late.mul_(3)` has to be `late`. Return the tensor that was written to.
+# The base got the history, but the value of `late.mul_(3)` has to be `late`. Return the tensor that was written to.
 def record_write(op, args, below):
     x, source = args
     base = x if x.base is None else x.base
@@ -695,8 +708,9 @@ def record_write(op, args, below):
 
 
 # %% mutant="backward_writes"
-# One copy for both
-# The source's gradient is a view of the copy whose places were just filled with zeros. It needs a copy of its own.
+# Uses one copy for both
+# The gradient of the source is a view of the copy whose positions were just filled with zeros. It needs a copy of its
+# own.
 def apply(self, *grads):
     (g,) = grads
     if g is None:
@@ -709,7 +723,7 @@ def apply(self, *grads):
 
 # %% mutant="backward_writes"
 # Exchanges the two
-# The first edge leads to the base's history, the second to the source's.
+# The first edge leads to the history of the base, and the second to that of the source.
 def apply(self, *grads):
     (g,) = grads
     if g is None:
@@ -721,7 +735,7 @@ def apply(self, *grads):
 
 # %% mutant="backward_writes"
 # Delegates to minitorch
-# mytorch needs NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def record_write(op, args, below):
     import minitorch
 
@@ -730,11 +744,11 @@ def record_write(op, args, below):
 
 # %% [markdown] exercise="backward_average_weights" kind="build" points=2
 # ### Exercise 4 · An average of the weights
-# Many training programs keep, beside the model's parameters, an exponential moving average of them, and test with that.
-# `update_average` brings the averages up to date after a step: each becomes `decay` times itself plus `1 - decay` times its
-# parameter. The averages stay the same tensors, on the same memory, nothing is recorded, and the parameters stay as they
-# are. An average is a leaf and may require grad itself. A graph that saved an average has to notice your write, so the version
-# counter must move. Return nothing.
+# Many training programs keep an exponential moving average of the model's parameters and use it for testing.
+# `update_average` updates the averages after a step: each becomes `decay` times itself plus `1 - decay` times its
+# parameter. The averages remain the same tensors on the same memory, nothing is recorded, and the parameters stay as
+# they are. An average is a leaf and may require grad itself. A graph that saved an average has to detect your write,
+# so the version counter must move. Return nothing.
 
 
 # %% solution="backward_average_weights"
@@ -783,18 +797,20 @@ check.show(
 )
 
 # %% [markdown] hint="backward_average_weights"
-# `average = decay * average + ...` makes a new tensor and gives it a name. Which operations write into the old one?
+# `average = decay * average + ...` creates a new tensor and rebinds the name. Which operations write into the old
+# tensor?
 
 # %% [markdown] hint="backward_average_weights"
-# `mul_` and `add_` write in place. One of the averages is a leaf that requires grad: what does autograd say about a recorded write?
+# `mul_` and `add_` write in place. One of the averages is a leaf that requires grad, so what does autograd do about a
+# recorded write?
 
 # %% [markdown] hint="backward_average_weights"
-# Under `torch.no_grad()`: `average.mul_(decay).add_(parameter * (1 - decay))`, for each pair.
+# Under `torch.no_grad()`, run `average.mul_(decay).add_(parameter * (1 - decay))` for each pair.
 
 
 # %% mutant="backward_average_weights"
-# Gives the name to a new tensor
-# The loop's variable is a new tensor, and the list still holds the old one, which nobody wrote to.
+# Rebinds the name to a new tensor
+# The variable of the loop is a new tensor, while the list still contains the old one, which nobody wrote to.
 def update_average(averages, parameters, decay):
     with torch.no_grad():
         for average, parameter in zip(averages, parameters, strict=True):
@@ -803,7 +819,7 @@ def update_average(averages, parameters, decay):
 
 # %% mutant="backward_average_weights"
 # Puts new tensors into the list
-# The values are right, and whoever holds the old tensors, such as a model, still has the old averages.
+# The values are right, but whoever holds the old tensors, such as a model, still has the old averages.
 def update_average(averages, parameters, decay):
     with torch.no_grad():
         for place, parameter in enumerate(parameters):
@@ -812,8 +828,9 @@ def update_average(averages, parameters, decay):
 
 
 # %% mutant="backward_average_weights"
-# Writes past the counter
-# A write to `.data` doesn't move the average's counter. A graph that saved the average would compute with the wrong numbers, in silence.
+# Bypasses the version counter
+# A write to `.data` doesn't move the version counter of the average, so a graph that saved the average would silently
+# compute with the wrong values.
 def update_average(averages, parameters, decay):
     for average, parameter in zip(averages, parameters, strict=True):
         average.data.mul_(decay).add_(parameter.data * (1 - decay))
@@ -821,7 +838,7 @@ def update_average(averages, parameters, decay):
 
 # %% mutant="backward_average_weights"
 # The weights the other way round
-# With a decay of 0.9 the average keeps nine tenths of itself. Here it keeps one tenth.
+# With a decay of 0.9 the average should keep nine tenths of itself, and here it keeps one tenth.
 def update_average(averages, parameters, decay):
     with torch.no_grad():
         for average, parameter in zip(averages, parameters, strict=True):
@@ -829,8 +846,9 @@ def update_average(averages, parameters, decay):
 
 
 # %% mutant="backward_average_weights"
-# Switches the recording off for good
-# After this, nothing is recorded any more, and the next backward pass raises. Use a `with` block, which puts the mode back.
+# Switches recording off for good
+# After this call nothing is recorded any more, so the next backward pass raises an error. Use a `with` block, which
+# restores the mode.
 def update_average(averages, parameters, decay):
     torch.set_grad_enabled(False)
     for average, parameter in zip(averages, parameters, strict=True):
@@ -839,11 +857,12 @@ def update_average(averages, parameters, decay):
 
 # %% [markdown] exercise="backward_repair_stream" kind="repair" points=3
 # ### Exercise 5 · The second chunk
-# `train_on_stream` reads a long series in chunks. A state goes from number to number, and from each chunk on to the next; after
-# each chunk the weights make a step. With one chunk it works. With two it stops with `Trying to backward through the graph a
-# second time`. A colleague followed the advice in the message and passed `retain_graph=True`. Then it stopped with another
-# error, and when that was silenced too, each chunk took longer than the one before. Repair it. The state has to go on from
-# chunk to chunk, and gradients should flow only within a chunk.
+# `train_on_stream` reads a long series in chunks. A state is passed from each number to the next, and from each chunk
+# to the next; after each chunk the weights take a step. With one chunk it works, while with two it stops with `Trying
+# to backward through the graph a second time`. A colleague followed the advice in the message and passed
+# `retain_graph=True`. Then it stopped with another error, and when that was silenced too, each chunk took longer than
+# the one before. Repair it: the state has to go on from chunk to chunk, and gradients should flow only within a
+# chunk.
 
 
 # %% solution="backward_repair_stream"
@@ -903,19 +922,19 @@ check.show(
 )
 
 # %% [markdown] hint="backward_repair_stream"
-# Which tensor of the first chunk does the second chunk's graph still reach?
+# Which tensor of the first chunk can the graph of the second chunk still reach?
 
 # %% [markdown] hint="backward_repair_stream"
-# The state brings its history along, and that graph's saved values were freed by the first backward pass. The number has to go
-# on, but its history must not.
+# The state carries its history with it, and the first backward pass has freed the values that this graph saved. Keep
+# the value of the state, and drop its history.
 
 # %% [markdown] hint="backward_repair_stream"
-# `state = state.detach()` at the beginning of each chunk, and nowhere else.
+# Write `state = state.detach()` at the beginning of each chunk, and nowhere else.
 
 
 # %% mutant="backward_repair_stream"
 # Starts each chunk at zero
-# The error is gone, and with it the memory: the state has to go on from chunk to chunk.
+# The error is gone, but so is the memory of earlier chunks. The state has to go on from chunk to chunk.
 def train_on_stream(weights, chunks, rate):
     losses = []
     for chunk in chunks:
@@ -934,7 +953,8 @@ def train_on_stream(weights, chunks, rate):
 
 # %% mutant="backward_repair_stream"
 # Detaches at each number
-# Now no gradient flows from one number to the next, so the weights never learn to use the state. Detach between chunks.
+# No gradient flows from one number to the next any more, so the weights can't learn to use the state. Detach between
+# chunks only.
 def train_on_stream(weights, chunks, rate):
     state, losses = torch.zeros((), dtype=weights.dtype), []
     for chunk in chunks:
@@ -951,9 +971,9 @@ def train_on_stream(weights, chunks, rate):
 
 
 # %% mutant="backward_repair_stream"
-# Keeps the graph and writes past the counter
-# `retain_graph=True` keeps all chunks' graphs, and `.data` hides the writes from the check. The gradients flow through old chunks,
-# computed with weights that have changed since.
+# Keeps the graph and bypasses the counter
+# `retain_graph=True` keeps the graphs of all chunks, and `.data` hides the writes from the version check. Gradients
+# then flow through old chunks and are computed with weights that have changed since.
 def train_on_stream(weights, chunks, rate):
     state, losses = torch.zeros((), dtype=weights.dtype), []
     for chunk in chunks:
@@ -970,7 +990,7 @@ def train_on_stream(weights, chunks, rate):
 
 # %% mutant="backward_repair_stream"
 # One backward pass at the end
-# The weights have to make a step after each chunk. This adds all losses up and makes one.
+# The weights have to take a step after each chunk, but this adds up all losses and takes a single step.
 def train_on_stream(weights, chunks, rate):
     state, losses, total = torch.zeros((), dtype=weights.dtype), [], 0
     for chunk in chunks:

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · Vector–Jacobian products
-# Seven exercises, 17 points. Exercises 2 and 7 write `mytorch`; what passes there goes into `my/mytorch`. Your functions run
-# inside a file of `mytorch`: what the task or the docstring mentions is there, and anything else you import yourself.
+# Seven exercises, 17 points. In exercises 2 and 7 you write parts of `mytorch`, and what passes goes into
+# `my/mytorch`. Your functions run inside a file of `mytorch`, so everything that the task or the docstring mentions
+# is available there; import anything else yourself.
 
 # %% setup=true
 from __future__ import annotations
@@ -34,7 +35,8 @@ def network(weights, x):
 # y.backward(torch.tensor([1.0, 10.0, 100.0]))
 # print(x.grad.tolist())
 # ```
-# What does it print? Set `prediction` to a list of two numbers, or to the string `"RuntimeError"` if a line raises.
+# What does it print? Set `prediction` to a list of two numbers, or to the string `"RuntimeError"` if a line raises an
+# error.
 
 # %% solution="backward_predict_product"
 ### BEGIN SOLUTION
@@ -52,67 +54,69 @@ check.show(
 )
 
 # %% [markdown] hint="backward_predict_product"
-# Write down the Jacobian: three rows, one for each entry of `y`, and two columns.
+# Write down the Jacobian. It has three rows, one for each entry of `y`, and two columns.
 
 # %% [markdown] hint="backward_predict_product"
 # `y.backward(v)` is the gradient of `1 * y[0] + 10 * y[1] + 100 * y[2]`.
 
 # %% [markdown] hint="backward_predict_product"
-# The rows are (2, 1), (1, 1) and (0, 4). Add them up with the weights 1, 10 and 100.
+# The rows are (2, 1), (1, 1) and (0, 4). Add them with the weights 1, 10 and 100.
 
 # %% mutant="backward_predict_product"
 # Counts all entries alike
-# That is the gradient of the sum, `backward(torch.ones(3))`. The vector weights the rows with 1, 10 and 100.
+# That is the gradient of the sum, `backward(torch.ones(3))`. The vector weights the rows with 1, 10 and 100 instead.
 prediction = [3.0, 6.0]
 
 # %% mutant="backward_predict_product"
 # Expects an error
-# Without an argument it would raise. With a vector of y's shape, `backward` works for any number of results.
+# Without an argument it would raise an error. With a vector of the shape of `y`, `backward` works for any number of
+# outputs.
 prediction = "RuntimeError"
 
 # %% mutant="backward_predict_product"
 # Forgets the factor of the square
-# The slope of x² is 2x, which is 4 at 2: the last row is (0, 4).
+# The derivative of x² is 2x, which is 4 at 2, so the last row is (0, 4).
 prediction = [12.0, 211.0]
 
 # %% mutant="backward_predict_product"
 # Exchanges the factors of the product
-# The slope of x₀ · x₁ with respect to x₀ is x₁: the first row is (2, 1).
+# The derivative of x₀ · x₁ with respect to x₀ is x₁, so the first row is (2, 1).
 prediction = [11.0, 412.0]
 
 # %% [markdown] exercise="backward_gradcheck" kind="core" points="1 2 1" part="mytorch.autograd.gradcheck:numerical_jacobian | mytorch.autograd.gradcheck:analytical_jacobian | mytorch.autograd.gradcheck:compare mytorch.autograd.gradcheck:gradcheck"
 # ### Exercise 2 · gradcheck
-# At the heart of `gradcheck` are two matrices that should be equal. One is measured with steps to both sides, the other
-# comes from the formulas, with one backward pass for each number of the result. Write both, then `compare`, which looks at one
-# result and one input, and `gradcheck`, which goes through all of them. In your functions, `grad`, `no_grad`, `stack`, `zeros` and
-# `zeros_like` are those of `mytorch`, `warnings` is Python's, `on_host(x)` gives the NumPy array of a tensor, `as_list(inputs)` a list of
-# one tensor or of several, and `as_tensors(results)` the floating-point tensors among a function's results.
+# `gradcheck` compares two matrices that should be equal. One is measured by central differences, and the other comes
+# from the backward formulas, with one backward pass for each element of the result. Write both, then `compare`, which
+# looks at one result and one input, and `gradcheck`, which goes through all of them. In your functions, `grad`,
+# `no_grad`, `stack`, `zeros` and `zeros_like` are those of `mytorch`, and `warnings` is Python's. `on_host(x)` gives
+# the NumPy array of a tensor, `as_list(inputs)` a list of one tensor or of several, and `as_tensors(results)` the
+# floating-point tensors among the results of a function.
 
 
 # %% docstrings="backward_gradcheck"
 def numerical_jacobian():
-    """The derivatives of a function's result with respect to the input at `place`, measured.
+    """The Jacobian of a function's result with respect to the input at `place`, measured by central differences.
 
-    Each element of that input in turn is moved by `eps` to both sides while the others stay:
-    (f(x + eps) - f(x - eps)) / 2 eps. Nothing is recorded, and the inputs themselves are not changed.
+    Each element of that input in turn is moved by `eps` to both sides while the others stay: (f(x + eps) - f(x -
+    eps)) / 2 eps. Nothing is recorded, and the inputs themselves are not changed.
 
     Args:
-        function: takes the inputs, returns one tensor.
+        function: takes the inputs and returns one tensor.
 
     Returns:
-        A matrix of the result's dtype: a row for each element of the input, a column for each element
-        of the result.
+        A matrix of the result's dtype, with a row for each element of the input and a column for each element of
+            the result.
     """
 
 
 def analytical_jacobian():
-    """The same matrix from the formulas: one call, then a backward pass for each element of the result.
+    """The same matrix from the backward formulas: one call, then a backward pass for each element of the result.
 
-    A pass starts with 1 at its element and 0 at all others, and gives a column. All passes use the same
-    graph. An input that the result doesn't depend on has zeros.
+    A pass starts with 1 at its element and 0 at all others, and it gives a column. All passes use the same graph.
+    An input that the result doesn't depend on has zeros.
 
     Returns:
-        A matrix of the input's dtype, shaped as that of `numerical_jacobian`.
+        A matrix of the input's dtype, shaped like that of `numerical_jacobian`.
     """
 
 
@@ -128,7 +132,8 @@ def compare():
 
 
 def gradcheck():
-    """Whether formulas agree with measured slopes, for each result and each input that requires a gradient.
+    """Check that formulas agree with measured derivatives, for each result and each input that requires a
+    gradient.
 
     Returns True. For each of these inputs that isn't float64 it warns: "Input #1 requires gradient and is not a
     double precision floating point or complex. This check will likely fail if all the inputs are not of double
@@ -137,7 +142,7 @@ def gradcheck():
     Raises:
         ValueError: "gradcheck expects at least one input tensor to require gradient, but none of them have
             requires_grad=True."
-        GradcheckError: by `compare`, where two Jacobians differ.
+        GradcheckError: raised by `compare`, where two Jacobians differ.
     """
 
 
@@ -168,7 +173,7 @@ class Wrong(mytorch.autograd.Function):
 
 
 class Inexact(mytorch.autograd.Function):
-    """Its formula is off by one percent, and by a millionth where the slope is 0."""
+    """Its formula is off by one percent, and by a millionth where the derivative is 0."""
 
     @staticmethod
     def forward(ctx, a):
@@ -264,28 +269,29 @@ check.show(
 
 # %% [markdown] hint="backward_gradcheck"
 # Both matrices have a row for each element of the input and a column for each element of the result. Which of the two
-# functions gets a whole row at once, and which a whole column?
+# functions obtains a whole row at once, and which a whole column?
 
 # %% [markdown] hint="backward_gradcheck"
-# A nudge of one element moves all results: a row. A backward pass that starts at one element of the result reaches all
-# elements of the input: a column. `stack(rows)` and `stack(columns, 1)` make the matrices.
+# A small step of one element changes all results, which gives a row. A backward pass that starts at one element of
+# the result reaches all elements of the input, which gives a column. `stack(rows)` and `stack(columns, 1)` make the
+# matrices.
 
 # %% [markdown] hint="backward_gradcheck"
-# Measured, under `no_grad()`: `moved = x.clone().reshape(-1)`, `moved[element] += step`, call the function with
-# `moved.reshape(x.shape)` at this place. Computed: `chosen` is zeros with a 1, and
-# `grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)` gives a tuple with the column or
-# with None.
+# For the measured matrix, under `no_grad()`, write `moved = x.clone().reshape(-1)` and `moved[element] += step`, and
+# call the function with `moved.reshape(x.shape)` in this position. For the computed one, `chosen` is zeros with a
+# single 1, and `grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)` gives a tuple
+# with the column or with None.
 
 
 # %% [markdown] hint="backward_gradcheck"
-# `compare` makes a function of one result, `as_tensors(function(*changed))[number]`, and gives it to both Jacobians;
-# `np.allclose(computed, measured, rtol, atol)` has the rule, for arrays. `gradcheck` calls it in two loops, over the numbers of the
-# results and over the places of the inputs that require a gradient.
+# `compare` makes a function of one result, `as_tensors(function(*changed))[number]`, and passes it to both Jacobians;
+# `np.allclose(computed, measured, rtol, atol)` applies the rule to arrays. `gradcheck` calls it in two nested loops,
+# over the indices of the results and over the positions of the inputs that require a gradient.
 
 
 # %% mutant="backward_gradcheck"
-# Compares the first result alone
-# A function may have several results, and each has a Jacobian of its own.
+# Compares only the first result
+# A function may have several results, and each of them has a Jacobian of its own.
 def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
     inputs = as_list(inputs)
     checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
@@ -302,8 +308,9 @@ def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
 
 
 # %% mutant="backward_gradcheck"
-# Says False
-# It raises, so that a test fails even where nobody looks at what it returned. PyTorch has `raise_exception=False` for that.
+# Returns False
+# It raises an error, so that a test fails even if nobody looks at the return value. PyTorch has
+# `raise_exception=False` for that.
 def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
     inputs = as_list(inputs)
     checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
@@ -317,8 +324,9 @@ def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
 
 
 # %% mutant="backward_gradcheck"
-# Absolute limits alone
-# The limit grows with the slope: a difference of 0.001 is a lot for a slope of 0.01, and nothing for one of 10,000.
+# Uses an absolute limit only
+# The limit grows with the derivative, because a difference of 0.001 is large for a derivative of 0.01, and negligible
+# for one of 10,000.
 def compare(function, inputs, number, place, eps, atol, rtol):
     def one_result(*changed):
         return as_tensors(function(*changed))[number]
@@ -332,7 +340,7 @@ def compare(function, inputs, number, place, eps, atol, rtol):
 
 # %% mutant="backward_gradcheck"
 # Counts all results
-# A result of integers or booleans has no Jacobian. `as_tensors` leaves it out, and numbers the others.
+# A result of integers or booleans has no Jacobian. `as_tensors` skips such results and numbers the others.
 def compare(function, inputs, number, place, eps, atol, rtol):
     def one_result(*changed):
         results = function(*changed)
@@ -346,8 +354,8 @@ def compare(function, inputs, number, place, eps, atol, rtol):
 
 
 # %% mutant="backward_gradcheck"
-# A step to one side
-# The quotient of one side is off by half the step times the curvature. Steps to both sides cancel that term.
+# A one-sided difference
+# The one-sided difference quotient is off by half the step times the curvature. The central one cancels that term.
 def numerical_jacobian(function, inputs, place, eps):
     x, rows = inputs[place], []
     with no_grad():
@@ -362,7 +370,7 @@ def numerical_jacobian(function, inputs, place, eps):
 
 # %% mutant="backward_gradcheck"
 # Divides by one step
-# From x - eps to x + eps are two steps: all slopes are twice too large.
+# From x - eps to x + eps there are two steps, so all derivatives are twice too large.
 def numerical_jacobian(function, inputs, place, eps):
     x, rows = inputs[place], []
     with no_grad():
@@ -389,7 +397,8 @@ def numerical_jacobian(function, inputs, place, eps):
 
 # %% mutant="backward_gradcheck"
 # Never moves back
-# The nudges are written into the input itself, and each element is measured where the earlier ones left the others.
+# The steps are written into the input itself, so each element is measured at a point that the earlier steps have
+# moved.
 def numerical_jacobian(function, inputs, place, eps):
     x, rows = inputs[place], []
     with no_grad():
@@ -403,9 +412,9 @@ def numerical_jacobian(function, inputs, place, eps):
 
 
 # %% mutant="backward_gradcheck"
-# Nudges an alias
-# `reshape` copies only where it has to, so the nudges are written into the input itself: the second one starts where the
-# first one ended, and the slope is half of what it should be. Nudge a clone.
+# Moves an alias
+# `reshape` copies only where it has to, so the steps are written into the input itself. The second step starts where
+# the first one ended, and the derivative is half of what it should be. Move a clone.
 def numerical_jacobian(function, inputs, place, eps):
     x, rows = inputs[place], []
     with no_grad():
@@ -421,7 +430,7 @@ def numerical_jacobian(function, inputs, place, eps):
 
 # %% mutant="backward_gradcheck"
 # One pass for all results
-# A pass that starts with ones everywhere gives the sum over the results, not one column for each.
+# A pass that starts with ones everywhere gives the sum over the results and not a column for each.
 def analytical_jacobian(function, inputs, place):
     x, result = inputs[place], function(*inputs)
     found = None
@@ -433,7 +442,7 @@ def analytical_jacobian(function, inputs, place):
 
 # %% mutant="backward_gradcheck"
 # Results in rows
-# The matrix is transposed: rows belong to the input, columns to the result.
+# The matrix is transposed. Its rows belong to the input, and its columns to the result.
 def analytical_jacobian(function, inputs, place):
     x, result, columns = inputs[place], function(*inputs), []
     for element in range(result.numel()):
@@ -448,7 +457,8 @@ def analytical_jacobian(function, inputs, place):
 
 # %% mutant="backward_gradcheck"
 # A new graph for each pass
-# The function is called once for each number of the result. `retain_graph=True` lets all passes use one graph.
+# The function is called once for each element of the result, although `retain_graph=True` lets all passes use a
+# single graph.
 def analytical_jacobian(function, inputs, place):
     x, columns = inputs[place], []
     for element in range(function(*inputs).numel()):
@@ -463,8 +473,8 @@ def analytical_jacobian(function, inputs, place):
 
 
 # %% mutant="backward_gradcheck"
-# Uses the graph up
-# The first pass releases what the nodes saved, and the second finds nothing.
+# Frees the graph too early
+# The first pass frees the values that the nodes saved, so the second pass can't run.
 def analytical_jacobian(function, inputs, place):
     x, result, columns = inputs[place], function(*inputs), []
     for element in range(result.numel()):
@@ -479,7 +489,7 @@ def analytical_jacobian(function, inputs, place):
 
 # %% mutant="backward_gradcheck"
 # Delegates to minitorch
-# mytorch needs NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def analytical_jacobian(function, inputs, place):
     import minitorch
 
@@ -489,13 +499,14 @@ def analytical_jacobian(function, inputs, place):
 
 
 # %% [markdown] exercise="backward_straight_through" kind="build" points=2
-# ### Exercise 3 · A rounding that lets gradients through
-# Networks whose weights have few bits round them in the forward pass. The slope of a rounding is 0 almost everywhere, so nothing
-# would be learned. The **straight-through estimator** pretends, in the backward pass, that the rounding wasn't there. `Rounded`
-# rounds to the nearest multiple of `step` and limits the result to `-limit` … `limit`. Backward, the gradient passes
-# unchanged where $|x| \le$ `limit`, and is 0 outside, where the limit holds the value. The gradient that arrives may be shared with other
-# nodes, so it stays as it is. `Rounded` is applied as `Rounded.apply(x, step, limit)`, with two Python numbers. Someone may write to `x` before the backward pass: then the gradient is still that of the
-# old `x`, or an error says what happened.
+# ### Exercise 3 · A straight-through estimator
+# Networks whose weights have few bits round them in the forward pass. The derivative of rounding is 0 almost
+# everywhere, so nothing would be learned. The **straight-through estimator** therefore pretends, in the backward
+# pass, that the rounding wasn't there. `Rounded` rounds to the nearest multiple of `step` and clamps the result to
+# `-limit` … `limit`. In the backward pass, the gradient passes unchanged where $|x| \le$ `limit`, and it is 0
+# outside, where the value is clamped. The gradient that arrives may be shared with other nodes, so it must not be
+# changed. `Rounded` is applied as `Rounded.apply(x, step, limit)`, with two Python numbers. If someone writes to `x`
+# before the backward pass, either the gradient is still that of the old `x`, or an error reports the write.
 
 
 # %% solution="backward_straight_through"
@@ -550,20 +561,21 @@ check.show(
 )
 
 # %% [markdown] hint="backward_straight_through"
-# Which of the three arguments gets a gradient? And what does `backward` need to know about `x`?
+# Which of the three arguments gets a gradient, and what does `backward` need from `x`?
 
 # %% [markdown] hint="backward_straight_through"
-# `backward` returns one value for each argument of `forward`: the gradient, and `None` twice. Keep `x` with
+# `backward` returns one value for each argument of `forward`: the gradient, and `None` twice. Save `x` with
 # `ctx.save_for_backward(x)`, and the number as `ctx.limit`.
 
 # %% [markdown] hint="backward_straight_through"
-# Forward: `((x / step).round() * step).clamp(-limit, limit)`. Backward: `grad * (x.abs() <= ctx.limit), None, None`.
+# The forward formula is `((x / step).round() * step).clamp(-limit, limit)`, and `backward` returns `grad * (x.abs()
+# <= ctx.limit), None, None`.
 
 
 # %% mutant="backward_straight_through"
 # Writes into the gradient
-# The zeros are right, but they were written into the tensor that arrived. A sum hands the same tensor to all of its inputs, so the others get the
-# zeros as well. Make a new one: `grad * mask`.
+# The zeros are right, but they were written into the tensor that arrived. A sum passes the same tensor to all of its
+# inputs, so the others get the zeros as well. Create a new one: `grad * mask`.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -580,7 +592,8 @@ class Rounded(torch.autograd.Function):
 
 # %% mutant="backward_straight_through"
 # Lets everything through
-# Outside the limits the result doesn't change with x, so the gradient there has to be 0, or x could drift away without end.
+# Outside the limits the result doesn't change with `x`, so the gradient there has to be 0. Otherwise `x` could drift
+# away without end.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -594,7 +607,7 @@ class Rounded(torch.autograd.Function):
 
 # %% mutant="backward_straight_through"
 # Rounds down
-# `floor` goes to the next smaller multiple. The nearest one is wanted.
+# `floor` goes to the next smaller multiple, but the task asks for the nearest one.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -609,9 +622,9 @@ class Rounded(torch.autograd.Function):
 
 
 # %% mutant="backward_straight_through"
-# Keeps x as an attribute
-# Someone wrote to x before the backward pass, and the gradient was computed with the new numbers. `save_for_backward` keeps the
-# version too, so the write is noticed.
+# Saves x as an attribute
+# Someone wrote to `x` before the backward pass, so the gradient was computed with the new values. `save_for_backward`
+# saves the version, too, so that the write is detected.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -624,9 +637,9 @@ class Rounded(torch.autograd.Function):
 
 
 # %% mutant="backward_straight_through"
-# Looks at the result
-# A number that is rounded up to the limit is still inside it: 0.9 becomes 1.0, and its gradient passes. Compare `x` with the
-# limit, not the result.
+# Compares the result
+# A number that is rounded up to the limit is still inside it: 0.9 becomes 1.0, and its gradient passes. Compare `x`
+# with the limit and not the result.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -642,9 +655,9 @@ class Rounded(torch.autograd.Function):
 
 
 # %% mutant="backward_straight_through"
-# Limits first
-# 1.7 is first limited to 1, and then rounded to the nearest multiple of 0.3, which is 0.9. Round first: 1.7 becomes 1.8, and the
-# limit makes that 1.
+# Clamps first
+# 1.7 is first clamped to 1 and then rounded to the nearest multiple of 0.3, which is 0.9. Round first, so that 1.7
+# becomes 1.8 and is then clamped to 1.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -659,8 +672,8 @@ class Rounded(torch.autograd.Function):
 
 
 # %% mutant="backward_straight_through"
-# Closed at the limit
-# One of the numbers is the limit itself. Its gradient passes, because |x| ≤ `limit` there.
+# Excludes the limit
+# One of the numbers is the limit itself. Its gradient passes, because |x| ≤ `limit` holds there.
 class Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, step, limit):
@@ -691,15 +704,15 @@ class Rounded(torch.autograd.Function):
 
 
 # %% [markdown] exercise="backward_hessian_vector" kind="build" points=2 replaces="minitorch.autograd.functional:hvp"
-# ### Exercise 4 · Curvature without a matrix
-# A network with a million weights has a Hessian of a trillion numbers. Its product with one vector `v` is a million
-# numbers, and two backward passes give it exactly, the second through the first. Write `hvp(func, inputs, v)`: `func`
-# takes the tensor `inputs` and gives one number; the result is the pair of that number and the product of the Hessian at
-# `inputs` with `v`, which has the shape of `inputs`. Neither is connected to a graph. `inputs` stays as it is, and no
-# `.grad` changes.
+# ### Exercise 4 · A Hessian-vector product
+# A network with a million weights has a Hessian of a trillion numbers. Its product with one vector `v` has only a
+# million, and two backward passes compute it exactly, the second through the first. Write `hvp(func, inputs, v)`,
+# where `func` takes the tensor `inputs` and returns one number. The result is the pair of that number and the product
+# of the Hessian at `inputs` with `v`, which has the shape of `inputs`. Neither of them is connected to a graph,
+# `inputs` stays as it is, and no `.grad` changes.
 #
-# Your version takes the place of `torch.autograd.functional.hvp` in minitorch, and the check takes Newton steps with it. It counts
-# the passes, and the other functions of `torch.autograd.functional` don't work while it runs.
+# Your version replaces `torch.autograd.functional.hvp` in minitorch, and the check takes Newton steps with it. The
+# check counts the passes, and the other functions of `torch.autograd.functional` don't work while it runs.
 
 
 # %% solution="backward_hessian_vector"
@@ -792,33 +805,34 @@ check.show(
 )
 
 # %% [markdown] hint="backward_hessian_vector"
-# The Hessian is the derivative of the gradient. Which number has the derivative $Hv$?
+# The Hessian is the derivative of the gradient. The derivative of which number is $Hv$?
 
 # %% [markdown] hint="backward_hessian_vector"
 # $\sum_i v_i g_i(x)$, where $g$ is the gradient. So the first pass must record its own operations.
 
 # %% [markdown] hint="backward_hessian_vector"
-# Make a leaf of `inputs.detach()`. `torch.autograd.grad(value, x, create_graph=True)` gives `slope`; then take
-# `torch.autograd.grad` of `(slope * v).sum()`.
+# Make a leaf of `inputs.detach()`. `torch.autograd.grad(value, x, create_graph=True)` gives `slope`; then call
+# `torch.autograd.grad` for `(slope * v).sum()`.
 
 
 # %% mutant="backward_hessian_vector"
 # Delegates to minitorch
-# This calls minitorch's own `hvp`, which is locked while yours is installed.
+# This calls the `hvp` of minitorch, which is locked while yours is installed.
 def hvp(func, inputs, v, original=torch.autograd.functional.hvp):
     return original(func, inputs, v)
 
 
 # %% mutant="backward_hessian_vector"
 # Delegates to vhp
-# A Hessian is symmetric, so `vhp` gives the same product. But the two passes inside it are what you should write.
+# A Hessian is symmetric, so `vhp` gives the same product. But the task is to write the two passes inside it.
 def hvp(func, inputs, v):
     return torch.autograd.functional.vhp(func, inputs, v)
 
 
 # %% mutant="backward_hessian_vector"
 # Builds the matrix
-# The product is right, but it took a pass for each row of the Hessian. One pass through `(slope * v).sum()` is enough.
+# The product is right, but it took a pass for each row of the Hessian. A single pass through `(slope * v).sum()` is
+# enough.
 def hvp(func, inputs, v):
     x = inputs.detach().requires_grad_()
     value = func(x)
@@ -829,8 +843,8 @@ def hvp(func, inputs, v):
 
 # %% mutant="backward_hessian_vector"
 # Multiplies too late
-# `slope.sum()` gives the sums of the Hessian's rows. Multiplied by v afterwards, that is right only for a diagonal one:
-# v has to weight the slopes before the second pass.
+# `slope.sum()` gives the sums of the Hessian's rows. Multiplying them by `v` afterwards is right only for a diagonal
+# Hessian, so `v` has to weight the slopes before the second pass.
 def hvp(func, inputs, v):
     x = inputs.detach().requires_grad_()
     value = func(x)
@@ -841,7 +855,7 @@ def hvp(func, inputs, v):
 
 # %% mutant="backward_hessian_vector"
 # A difference of two gradients
-# This is close, but only half of the digits are right. The derivative of the gradient itself has them all.
+# This is close, but only half of the digits are right. The derivative of the gradient itself gives all of them.
 def hvp(func, inputs, v):
     def slope(x):
         x = x.detach().requires_grad_()
@@ -852,7 +866,8 @@ def hvp(func, inputs, v):
 
 # %% mutant="backward_hessian_vector"
 # Changes the inputs
-# `requires_grad_` changes the tensor that the caller gave. Make a leaf of your own: `inputs.detach().requires_grad_()`.
+# `requires_grad_` changes the tensor that the caller passed. Make a leaf of your own:
+# `inputs.detach().requires_grad_()`.
 def hvp(func, inputs, v):
     value = func(inputs.requires_grad_())
     (slope,) = torch.autograd.grad(value, inputs, create_graph=True)
@@ -862,7 +877,7 @@ def hvp(func, inputs, v):
 
 # %% mutant="backward_hessian_vector"
 # Uses backward
-# The product is right, but both passes left their gradients in the `.grad` of the caller's tensor.
+# The product is right, but both passes added their gradients to the `.grad` of the caller's tensor.
 def hvp(func, inputs, v):
     x = inputs
     value = func(x)
@@ -873,8 +888,8 @@ def hvp(func, inputs, v):
 
 # %% mutant="backward_hessian_vector"
 # Stays connected
-# The product is right, but it drags the graphs of both passes behind it: the second pass needs no `create_graph`, and
-# the value should be detached.
+# The product is right, but it keeps the graphs of both passes alive: the second pass needs no `create_graph`, and the
+# value should be detached.
 def hvp(func, inputs, v):
     x = inputs.detach().requires_grad_()
     value = func(x)
@@ -886,19 +901,19 @@ def hvp(func, inputs, v):
 # %% [markdown] exercise="backward_measure_best_step" kind="measure" points=2
 # ### Exercise 5 · The best step of a difference quotient
 # gradcheck compares each derivative with a difference quotient. A large step has an error because the function is
-# curved, a small one because the difference of two nearly equal numbers has few digits left. Find the power of ten in
-# between: for a function and some points, which step $10^{-k}$, $k$ from 1 to 12, makes the mean relative error against
-# the true derivative smallest? Measure three settings:
+# curved, while a small one has an error because the difference of two nearly equal numbers has few digits left. Find
+# the power of ten in between: for a function and some points, which step $10^{-k}$, with $k$ from 1 to 12, minimizes
+# the mean relative error against the true derivative? Measure it in three settings:
 #
 # 1. `"central, float64"`: $\frac{f(x + s) - f(x - s)}{2 s}$ in float64,
-# 2. `"one-sided, float64"`: $\frac{f(x + s) - f(x)}{s}$ in float64: another formula,
-# 3. `"central, float32"`: as the first, in float32: another dtype.
+# 2. `"one-sided, float64"`: $\frac{f(x + s) - f(x)}{s}$ in float64, which is another formula,
+# 3. `"central, float32"`: the first formula in float32, which is another dtype.
 #
-# `best_steps(function, slope, points)` gives the three values of $k$. `function` and its true derivative `slope` compute
-# in the dtype that they are given, and `points` is a float64 tensor. Take the true derivative in float64 in each setting.
-# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$, and one whose derivative differs in size from point to point: no three
-# numbers are right for all of them. Try
-# `best_steps(torch.exp, torch.exp, torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
+# `best_steps(function, slope, points)` returns the three values of $k$. `function` and its true derivative `slope`
+# compute in the dtype of their argument, and `points` is a float64 tensor. Compute the true derivative in float64 in
+# each setting. The check uses functions of several scales, $e^{cx}$ near $x = 1/c$, and one whose derivative differs
+# in size from point to point, so no three numbers are right for all of them. Try `best_steps(torch.exp, torch.exp,
+# torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
 
 
 # %% solution="backward_measure_best_step"
@@ -960,35 +975,36 @@ check.show(
 )
 
 # %% [markdown] hint="backward_measure_best_step"
-# Compute the error for all twelve steps and print them. They fall, then rise.
+# Compute the error for all twelve steps and print them. The errors fall and then rise.
 
 # %% [markdown] hint="backward_measure_best_step"
-# Take absolute values before the mean, or errors of both signs cancel. Convert the quotient with `.double()` before
-# you compare.
+# Take absolute values before the mean, because errors of both signs would cancel. Convert the quotient with
+# `.double()` before you compare.
 
 # %% [markdown] hint="backward_measure_best_step"
-# Write `best(dtype, central)` with a loop over k, `x = points.to(dtype)`, and `min(errors, key=errors.get)` at the end.
-# Theory says about the cube root of the rounding error for the central quotient, and its square root for the one-sided
-# one, both times the scale on which the function curves.
+# Write `best(dtype, central)` with a loop over k, `x = points.to(dtype)`, and `min(errors, key=errors.get)` at the
+# end. In theory the best step is about the cube root of the rounding error for the central quotient, and its square
+# root for the one-sided one, each multiplied by the scale on which the function curves.
 
 
 # %% mutant="backward_measure_best_step"
 # The smaller, the better
-# With a step of 10⁻¹² hardly any digits of the difference are left: the error is larger than with a step of 10⁻⁵.
+# With a step of 10⁻¹² hardly any digits of the difference are left, so the error is larger than with a step of 10⁻⁵.
 def best_steps(function, slope, points):
     return {"central, float64": 12, "one-sided, float64": 12, "central, float32": 12}
 
 
 # %% mutant="backward_measure_best_step"
 # The steps of one function
-# These are right for `exp` near 1. A function that curves ten times as fast needs a step ten times as small.
+# These are right for `exp` near 1. A function that curves ten times as fast needs a step that is ten times smaller.
 def best_steps(function, slope, points):
     return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 2}
 
 
 # %% mutant="backward_measure_best_step"
 # The largest error
-# The largest error is that of a single point, here where the slope is nearly 0. The mean over all points is asked for.
+# The largest error is that of a single point, here one where the derivative is nearly 0. The task asks for the mean
+# over all points.
 def best_steps(function, slope, points):
     true = slope(points)
 
@@ -1010,7 +1026,8 @@ def best_steps(function, slope, points):
 
 # %% mutant="backward_measure_best_step"
 # The absolute error
-# The error counts in relation to the true slope at each point: `((quotient - true) / true).abs()`. The absolute one is that of the largest slopes.
+# The task asks for the error relative to the true derivative at each point, `((quotient - true) / true).abs()`. The
+# absolute error is dominated by the points with the largest derivatives.
 def best_steps(function, slope, points):
     true = slope(points)
 
@@ -1032,7 +1049,7 @@ def best_steps(function, slope, points):
 
 # %% mutant="backward_measure_best_step"
 # One formula for both
-# The one-sided quotient is off by a term in s, the central one by a term in s². So their best steps differ.
+# The one-sided quotient is off by a term in s, and the central one by a term in s², so their best steps differ.
 def best_steps(function, slope, points):
     true = slope(points)
 
@@ -1050,8 +1067,8 @@ def best_steps(function, slope, points):
 
 # %% mutant="backward_measure_best_step"
 # Converts afterwards
-# The third values are those of float64. The function has to be computed in float32, where differences lose their digits
-# sooner.
+# The third values are those of float64. The function has to be computed in float32, where differences lose their
+# digits sooner.
 def best_steps(function, slope, points):
     true = slope(points)
 
@@ -1069,17 +1086,18 @@ def best_steps(function, slope, points):
 
 # %% [markdown] exercise="backward_repair_slope_penalty" kind="repair" points=3
 # ### Exercise 6 · A penalty without effect
-# A network should fit its targets and have a slope of length 1 everywhere: for each row of `x`, the gradient of the
-# output with respect to that row should have the norm 1. (Critics of Wasserstein GANs are trained much like this.) `penalised_loss`
-# computes the mean squared error, plus `weight` times the mean of $(\lVert\text{slope}\rVert - 1)^2$. The number that
-# it returns is right. But training with a weight of 0 and with a weight of 100 ends at exactly the same network:
+# A network should fit its targets and have a gradient of length 1 everywhere: for each row of `x`, the gradient of
+# the output with respect to that row should have the norm 1. (The critics of Wasserstein GANs are trained in much the
+# same way.) `penalised_loss` computes the mean squared error plus `weight` times the mean of
+# $(\lVert\text{slope}\rVert - 1)^2$. The number that it returns is right, but training with a weight of 0 and with a
+# weight of 100 ends at exactly the same network:
 #
 # ```text
 # weight   0.0: loss before   3.16803   last layer after 50 steps [-0.6262, 1.1037, 0.317]
 # weight 100.0: loss before  14.41736   last layer after 50 steps [-0.6262, 1.1037, 0.317]
 # ```
 #
-# The cell below made these lines. Repair the function.
+# The cell below printed these lines. Repair the function.
 
 
 # %%
@@ -1141,20 +1159,20 @@ check.show(
 )
 
 # %% [markdown] hint="backward_repair_slope_penalty"
-# Print `penalty.requires_grad`, and compare it with that of the error.
+# Print `penalty.requires_grad` and compare it with that of the error.
 
 # %% [markdown] hint="backward_repair_slope_penalty"
-# `slope` depends on the weights. Does anything in the graph know?
+# `slope` depends on the weights. Is that recorded in the graph?
 
 # %% [markdown] hint="backward_repair_slope_penalty"
-# `retain_graph=True` keeps the graph of the forward pass. `create_graph=True` also records the backward pass, and only
-# then is `slope` the end of a graph that leads to the weights.
+# `retain_graph=True` keeps the graph of the forward pass. `create_graph=True` also records the backward pass, and
+# only then does a graph lead from `slope` to the weights.
 
 
 # %% mutant="backward_repair_slope_penalty"
 # A slope without a history
-# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
-# What is the `grad_fn` of `slope`?
+# The loss is right, but its gradients are those of the error alone, because nothing leads from the penalty back to
+# the weights. What is the `grad_fn` of `slope`?
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
@@ -1165,8 +1183,8 @@ def penalised_loss(weights, x, target, weight):
 
 # %% mutant="backward_repair_slope_penalty"
 # Requires grad, without a history
-# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
-# A `slope` that is made to require grad is a leaf, so a gradient stops there.
+# The loss is right, but its gradients are those of the error alone, because nothing leads from the penalty back to
+# the weights. A `slope` that is made to require grad is a leaf, so the gradient stops there.
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
@@ -1178,7 +1196,8 @@ def penalised_loss(weights, x, target, weight):
 
 # %% mutant="backward_repair_slope_penalty"
 # The slope of the mean
-# The mean divides every slope by the number of rows, so the penalty pulls towards slopes six times too steep.
+# The mean divides every gradient by the number of rows, so the penalty pulls towards gradients that are six times too
+# large.
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
@@ -1189,7 +1208,8 @@ def penalised_loss(weights, x, target, weight):
 
 # %% mutant="backward_repair_slope_penalty"
 # Takes the slope with backward
-# `backward` fills the `.grad` of the weights too, so the gradients of the output's sum are added to those of the loss.
+# `backward` fills the `.grad` of the weights, too, so the gradients of the output's sum are added to those of the
+# loss.
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
@@ -1200,11 +1220,13 @@ def penalised_loss(weights, x, target, weight):
 
 # %% [markdown] exercise="backward_hooks" kind="core" points="2 1" part="mytorch.autograd.hooks:register_hook mytorch.autograd.hooks:hooks_of mytorch.autograd.hooks:checked | mytorch.autograd.hooks:register_post_accumulate_grad_hook mytorch.autograd.hooks:after_run"
 # ### Exercise 7 · Hooks
-# The lesson showed `on_arrival`, which calls hooks. Write the functions that keep the hooks, that check what a hook returned, and
-# that call the two kinds of hooks which run afterwards. `RemovableHandle(hooks, hook)` enters a hook into a dict and is its key; its `remove()` takes it out.
+# The lesson showed `on_arrival`, which calls hooks. Write the functions that store the hooks, that check what a hook
+# returned, and that call the two kinds of hooks which run afterwards. `RemovableHandle(hooks, hook)` enters a hook
+# into a dict and serves as its key, and its `remove()` deletes the entry.
 #
-# A leaf keeps its hooks in `x.hooks`, which is None at first. A result may get another node when it is written to, and the
-# hooks stay with the node: `x.grad_fn.result_hooks` is a dict with a dict of hooks for each `x.output_nr` that has some.
+# A leaf stores its hooks in `x.hooks`, which is None at first. A result may get another node when it is written to,
+# and the hooks stay with the old node: `x.grad_fn.result_hooks` is a dict with a dict of hooks for each `x.output_nr`
+# that has some.
 
 
 # %% docstrings="backward_hooks"
@@ -1217,9 +1239,9 @@ def register_hook():
 
 
 def hooks_of():
-    """A tensor's hooks, a dict: a leaf keeps them itself, a result's are kept by its node.
+    """The dict of a tensor's hooks: a leaf stores it itself, and for a result its node does.
 
-    The dict is made when it is asked for the first time, and it is the same one from then on.
+    The dict is created when it is first needed, and every later call returns the same one.
     """
 
 
@@ -1245,12 +1267,13 @@ def register_post_accumulate_grad_hook():
 
 
 def after_run():
-    """Call a node's own hooks with what it gave, and those of a leaf whose `.grad` has just been added to.
+    """Call the hooks of a node after it has run, and those of a leaf whose `.grad` has just been updated.
 
-    A node keeps its hooks in `node.__dict__["hooks"]`, a dict, if it has any. Each is called with two tuples, the
-    gradients of the node's inputs (`results`) and those of its outputs (`grads`). What one returns, unless
-    None, replaces the entries of `results`, which is the list that the engine goes on with; the next hook is
-    given these. The node of a leaf is an `AccumulateGrad`; its `leaf.post_hooks` are called with the leaf. A hook may remove itself.
+    A node stores its hooks in `node.__dict__["hooks"]`, a dict, if it has any. Each is called with two tuples,
+    the gradients of the node's inputs (`results`) and those of its outputs (`grads`). Unless a hook returns None,
+    its result replaces the entries of `results`, the list with which the engine goes on, and the next hook
+    receives these entries. The node of a leaf is an `AccumulateGrad`, and its `leaf.post_hooks` are called with
+    the leaf. A hook may remove itself.
     """
 
 
@@ -1389,11 +1412,13 @@ check.show(
 )
 
 # %% [markdown] hint="backward_hooks"
-# `hooks_of`: two cases, by `x.grad_fn`. `dict.setdefault(key, {})` gives the entry that is there, or enters an empty dict.
+# `hooks_of` has two cases, depending on `x.grad_fn`. `dict.setdefault(key, {})` returns the existing entry, or enters
+# an empty dict.
 
 # %% [markdown] hint="backward_hooks"
-# `checked`: `isinstance(changed, Tensor)` first, then the shapes. `after_run`: go over `list(hooks.values())`, so that a hook
-# may take itself away, and write `results[:] = changed` into the engine's list.
+# In `checked`, test `isinstance(changed, Tensor)` first, and then the shapes. In `after_run`, iterate over
+# `list(hooks.values())`, so that a hook may remove itself, and write `results[:] = changed` into the list of the
+# engine.
 
 # %% [markdown] hint="backward_hooks"
 # `after_run` has two parts: `node.__dict__.get("hooks", {})` with `hook(tuple(results), tuple(grads))`, and then, if
@@ -1402,7 +1427,7 @@ check.show(
 
 # %% mutant="backward_hooks"
 # One dict for all results
-# A node may have several results, and each has hooks of its own: `output_nr` tells them apart.
+# A node may have several results, and each of them has hooks of its own, which `output_nr` tells apart.
 def hooks_of(x):
     if x.grad_fn is not None:
         return x.grad_fn.result_hooks.setdefault(0, {})
@@ -1412,8 +1437,8 @@ def hooks_of(x):
 
 
 # %% mutant="backward_hooks"
-# The tensor keeps its hooks
-# After `y.mul_()` the tensor has another node. The hooks of the old value stay with the old node.
+# Stores the hooks in the tensor
+# After `y.mul_()` the tensor has another node, while the hooks of the old value stay with the old node.
 def hooks_of(x):
     if x.hooks is None:
         x.hooks = {}
@@ -1423,15 +1448,15 @@ def hooks_of(x):
 
 
 # %% mutant="backward_hooks"
-# Takes anything
-# The engine goes on with what a hook returns, so it has to be a tensor of the gradient's shape.
+# Accepts anything
+# The engine goes on with the result of a hook, so it has to be a tensor of the gradient's shape.
 def checked(changed, grad, hook):
     return changed
 
 
 # %% mutant="backward_hooks"
-# Looks only at what requires grad
-# A result can't have such a hook: nothing is accumulated there, and the hook would never run.
+# Checks only requires_grad
+# A result can't have such a hook, because no gradient is accumulated there and the hook would never run.
 def register_post_accumulate_grad_hook(x, hook):
     if not x.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -1441,8 +1466,9 @@ def register_post_accumulate_grad_hook(x, hook):
 
 
 # %% mutant="backward_hooks"
-# A new list
-# `results = …` gives the name another list; the engine goes on with the old one. Write into it: `results[:] = …`.
+# Rebinds the name to a new list
+# `results = …` binds the name to another list, while the engine goes on with the old one. Write into it: `results[:]
+# = …`.
 def after_run(node, results, grads):
     for hook in list(node.__dict__.get("hooks", {}).values()):
         changed = hook(tuple(results), tuple(grads))
@@ -1454,8 +1480,8 @@ def after_run(node, results, grads):
 
 
 # %% mutant="backward_hooks"
-# Shows each hook the same
-# The second hook of a node is given what the first one made of the gradients. Make the tuple anew for each hook.
+# Passes the same gradients to every hook
+# The second hook of a node receives the gradients as the first one left them. Create the tuple anew for each hook.
 def after_run(node, results, grads):
     before = tuple(results)
     for hook in list(node.__dict__.get("hooks", {}).values()):
@@ -1468,8 +1494,8 @@ def after_run(node, results, grads):
 
 
 # %% mutant="backward_hooks"
-# Goes over the dict itself
-# A hook that removes itself changes the dict while you go over it. Go over a list of its values.
+# Iterates over the dict itself
+# A hook that removes itself changes the dict during the iteration. Iterate over a list of its values.
 def after_run(node, results, grads):
     for hook in node.__dict__.get("hooks", {}).values():
         changed = hook(tuple(results), tuple(grads))

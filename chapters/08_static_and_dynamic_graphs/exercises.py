@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Static and dynamic graphs
-# Eight exercises, 20 points. Six of them add to your library: with them solved, `mytorch` traces a function, does less
-# work than the original, traces again when a guard fails, and counts bytes. Five of them run inside `mytorch/graph.py`:
-# what the docstrings mention is there; import anything else in the function.
+# Eight exercises, 20 points. Six of them add to your library: once they are solved, `mytorch` traces a function, does
+# less work than the original, retraces when a guard fails, and counts bytes. Five of them run inside
+# `mytorch/graph.py`, where everything that the docstrings mention is available; import anything else inside the
+# function.
 
 # %% setup=true
 from __future__ import annotations
@@ -16,7 +17,7 @@ import minitorch as torch
 from course import tensorflow1 as tf
 
 # %% [markdown] exercise="static_predict_trace" kind="predict" points=1
-# ### Exercise 1 · What does the trace answer?
+# ### Exercise 1 · What does the trace return?
 # ```python
 # def program(x):
 #     total = 0.0
@@ -28,7 +29,7 @@ from course import tensorflow1 as tf
 # traced = mytorch.graph.trace(program, mytorch.tensor([1.0, -1.0, 3.0]))
 # mytorch.graph.run(traced, mytorch.tensor([-1.0, 5.0, 10.0, 20.0]))
 # ```
-# Set `prediction` to the number that the last line gives. Don't run the code first.
+# Set `prediction` to the number that the last line prints, without running the code first.
 
 # %% solution="static_predict_trace"
 ### BEGIN SOLUTION
@@ -39,57 +40,58 @@ prediction = 18.0
 check.show({"the number": str(float(prediction))}, secret=True)
 
 # %% [markdown] hint="static_predict_trace"
-# Write down the operations on tensors that ran for the example. Everything that Python decided is settled.
+# Write down the tensor operations that ran for the example. Everything that Python decided is fixed in the trace.
 
 # %% [markdown] hint="static_predict_trace"
-# The example has three rows; two of them are positive. Which rows are read in the graph?
+# The example has three rows, and two of them are positive. Which rows does the graph read?
 
 # %% [markdown] hint="static_predict_trace"
-# The graph is `x[0] * 2 + x[2] * 2`, for any input.
+# For any input, the graph computes `x[0] * 2 + x[2] * 2`.
 
 # %% mutant="static_predict_trace"
-# As the function would
-# The function adds the positive rows of the new input. The trace adds those rows that were positive in its example.
+# Computes what the function would
+# The function adds the positive rows of the new input, while the trace adds those rows that were positive in its
+# example.
 prediction = 70.0
 
 # %% mutant="static_predict_trace"
-# Every row, whatever its sign
-# The if isn't in the trace, but it did decide which rows were read: those that were positive in the example.
+# Uses every row, whatever its sign
+# The `if` isn't in the trace, but it did decide which rows were read: those that were positive in the example.
 prediction = 68.0
 
 # %% mutant="static_predict_trace"
-# The first three rows, whatever their sign
-# The trace has three rows, but row 1 was negative in the example, so nothing was recorded for it.
+# Uses the first three rows, whatever their sign
+# The trace was made from three rows, but row 1 was negative in the example, so nothing was recorded for it.
 prediction = 28.0
 
 # %% mutant="static_predict_trace"
-# The example's answer
-# The numbers do flow through the graph: it reads x[0] and x[2] of the new input.
+# Repeats the answer for the example
+# The values do flow through the graph, which reads `x[0]` and `x[2]` of the new input.
 prediction = 8.0
 
 # %% mutant="static_predict_trace"
-# The example's rows, as far as they are positive
-# The trace has no if left: it adds x[0] although that is negative now.
+# Tests the sign of the example's rows again
+# The trace has no `if` left, so it adds `x[0]` although that is negative now.
 prediction = 20.0
 
 # %% mutant="static_predict_trace"
-# The example's rows and the new ones
-# The loop was unrolled for three rows. A fourth one isn't read.
+# Adds the new rows, too
+# The loop was unrolled for three rows, so the trace doesn't read a fourth one.
 prediction = 58.0
 
 
 # %% [markdown] exercise="static_record_and_run" kind="core" points="1 2" part="mytorch.graph:Recorder.note mytorch.graph:run"
 # ### Exercise 2 · Record and replay
-# `note` is called after each operation and appends a `Step` to `self.steps`. `run` replays the steps of a graph for other
-# inputs. In the file are:
+# `note` is called after each operation and appends a `Step` to `self.steps`. `run` replays the steps of a graph for
+# other inputs. The file provides:
 #
-# - `self.symbol(x)`: the step that a tensor came from, or the tensor itself if it came from outside;
-# - `self.know(x, step)`: from now on, `x` is known as the result of `step`;
-# - `replace(argument, change)`: the argument with `change(each)` in place of each thing in it. It goes into lists and
-#   tuples, because `cat` takes a list of tensors and an index in square brackets may be a tuple;
+# - `self.symbol(x)`, which returns the step that a tensor came from, or the tensor itself if it came from outside;
+# - `self.know(x, step)`, which registers `x` as the result of `step`;
+# - `replace(argument, change)`, which returns the argument with `change(each)` in place of each thing in it. It also
+#   goes into lists and tuples, because `cat` takes a list of tensors and an index may be a tuple;
 # - `no_grad`, from chapter 07.
 #
-# An operation is called like a function: `step.op(*args)`.
+# The operation of a step is called like a function: `step.op(*args)`.
 
 
 # %% docstrings="static_record_and_run"
@@ -104,13 +106,13 @@ def note():
 
 
 def run():
-    """The function's result for other inputs: each step runs once, on the results of earlier steps.
+    """Return the function's result for other inputs by running each step once, on the results of earlier steps.
 
-    Autograd records nothing of it, also where an input requires a gradient: a trace may hold the backward
-    pass itself.
+    Autograd records nothing, even if an input requires a gradient, because a trace may contain the backward pass
+    itself.
 
     Raises:
-        ValueError: if there are more or fewer inputs than the graph has.
+        ValueError: there are more or fewer inputs than the graph has.
     """
 
 
@@ -199,21 +201,23 @@ check.show(
 )
 
 # %% [markdown] hint="static_record_and_run"
-# `note`: first refuse a write. A step is `Step(op, args)`, with `self.symbol` applied to everything in `args`. Append
-# it, and let the result be known.
+# In `note`, first refuse a write. A step is `Step(op, args)`, with `self.symbol` applied to everything in `args`.
+# Append it, and register the result with `self.know`.
 
 # %% [markdown] hint="static_record_and_run"
-# `run`: a dict from step to value, which begins with the inputs (`zip` with `strict=True`, so that a missing input is
-# an error). For each step call `step.op(*...)` on its arguments with values in the place of steps, and keep the result.
+# `run` needs a dict from step to value, which begins with the inputs (`zip` with `strict=True`, so that a missing
+# input is an error). For each step, call `step.op(*...)` on its arguments with values in place of steps, and store
+# the result.
 
 # %% [markdown] hint="static_record_and_run"
-# `value = lambda argument: values[argument] if isinstance(argument, Step) else argument`; then, under `no_grad()`,
-# `values[step] = step.op(*replace(step.args, value))`, and at the end `replace(graph.output, value)`.
+# Write `value = lambda argument: values[argument] if isinstance(argument, Step) else argument`; then, under
+# `no_grad()`, `values[step] = step.op(*replace(step.args, value))`, and at the end `replace(graph.output, value)`.
 
 
 # %% mutant="static_record_and_run"
 # Looks only at the arguments themselves
-# A list or tuple of tensors is an argument as well: cat and square brackets keep the example's tensors.
+# An argument can also be a list or tuple of tensors. In `cat` and in indexing, this trace keeps the tensors of the
+# example.
 def note(self, op, args, result):
     if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
@@ -223,8 +227,8 @@ def note(self, op, args, result):
 
 
 # %% mutant="static_record_and_run"
-# Forgets the results
-# What a step gives isn't known, so the next operation takes it for a constant, and the input has no effect.
+# Doesn't register the results
+# The result of a step isn't registered, so the next operation treats it as a constant, and the input has no effect.
 def note(self, op, args, result):
     if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
@@ -232,8 +236,8 @@ def note(self, op, args, result):
 
 
 # %% mutant="static_record_and_run"
-# Keeps the tensors
-# The step holds the tensors of the example instead of the steps that they came from.
+# Stores the tensors
+# The step stores the tensors of the example instead of the steps that they came from.
 def note(self, op, args, result):
     if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
@@ -244,7 +248,7 @@ def note(self, op, args, result):
 
 # %% mutant="static_record_and_run"
 # Lets writes through
-# A step that changes its input can't be moved, shared or dropped, so the recorder refuses it.
+# A step that changes its input can't be moved, shared or removed, so the recorder refuses it.
 def note(self, op, args, result):
     step = Step(op, replace(args, self.symbol))
     self.steps.append(step)
@@ -252,7 +256,7 @@ def note(self, op, args, result):
 
 
 # %% mutant="static_record_and_run"
-# Plays only the top level
+# Replaces only the top level
 # Steps in lists and tuples among the arguments are not replaced by their values.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=True))
@@ -268,7 +272,7 @@ def run(graph, *inputs):
 
 # %% mutant="static_record_and_run"
 # Returns the last step
-# The output may be several values, in lists and tuples, and an input or a constant among them.
+# The output may be several values in lists and tuples, with an input or a constant among them.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=True))
     result = None
@@ -282,7 +286,8 @@ def run(graph, *inputs):
 
 # %% mutant="static_record_and_run"
 # Doesn't count the inputs
-# zip stops at the shorter one and says nothing; a missing input must raise at once, not as a KeyError later.
+# `zip` silently stops at the shorter argument, while a missing input must raise a ValueError at once and not a
+# KeyError later.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=False))
 
@@ -296,9 +301,9 @@ def run(graph, *inputs):
 
 
 # %% mutant="static_record_and_run"
-# Records what it plays
-# The values are right, but autograd has recorded the run: an input that requires a gradient gives a result with a history.
-# A trace may hold the backward pass itself. Run the steps under `no_grad()`.
+# Records what it replays
+# The values are right, but autograd has recorded the run, so an input that requires a gradient gives a result with a
+# history. A trace may contain the backward pass itself. Run the steps under `no_grad()`.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=True))
 
@@ -311,8 +316,8 @@ def run(graph, *inputs):
 
 
 # %% mutant="static_record_and_run"
-# Counts too few inputs only
-# An input too many is a mistake of the caller as well: the graph would leave it out and say nothing.
+# Detects only missing inputs
+# An extra input is also a mistake of the caller, and this graph silently ignores it.
 def run(graph, *inputs):
     if len(inputs) < len(graph.inputs):
         raise ValueError("too few inputs")
@@ -329,7 +334,7 @@ def run(graph, *inputs):
 
 # %% mutant="static_record_and_run"
 # Runs a step again for each use
-# Six sums of a number and itself take 63 calls this way. Keep the result of each step, and run it once.
+# Six sums of a number and itself take 63 calls this way. Run each step once and store its result.
 def run(graph, *inputs):
     given = dict(zip(graph.inputs, inputs, strict=True))
 
@@ -344,7 +349,7 @@ def run(graph, *inputs):
 
 # %% mutant="static_record_and_run"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def run(graph, *inputs):
     from course import tensorflow1
 
@@ -352,24 +357,24 @@ def run(graph, *inputs):
 
 
 # %% [markdown] exercise="static_fold_and_share" kind="core" points="1 2" part="mytorch.graph:fold_constants mytorch.graph:share_equal"
-# ### Exercise 3 · Fold and share
-# Write two passes over a graph. Both can use `rebuilt(graph, better)`: it goes through the steps in order and puts what
-# `better(step)` returns in the place of each. That is the step itself, if it is to stay, or an earlier step, or a
-# value. The step that `better` gets has the new things among its arguments already. Folding computes what depends on no
-# input. Sharing keeps the first of several equal steps (`signature(step)`) and uses it in place of the others.
+# ### Exercise 3 · Constant folding and common subexpressions
+# Write two passes over a graph. Both can use `rebuilt(graph, better)`, which goes through the steps in order and
+# replaces each by the result of `better(step)`: the step itself if it is to stay, or an earlier step, or a value. The
+# arguments of the step that `better` receives have been replaced already. Folding computes what depends on no input.
+# Sharing keeps the first of several equal steps (`signature(step)`) and uses it in place of the others.
 
 
 # %% docstrings="static_fold_and_share"
 def fold_constants():
-    """The graph in which every step that depends on no input is a constant: its result, computed now.
+    """The graph in which every step that depends on no input is replaced by a constant, its result.
 
-    Such a step has no step among its arguments (`steps_in(step.args)`). Then those that use it may be
-    constant, too. A constant has no history.
+    Such a step has no step among its arguments (`steps_in(step.args)`). Once it is a constant, the steps that use
+    it may become constant, too. A constant has no history.
     """
 
 
 def share_equal():
-    """The graph in which a step that repeats an earlier one is left out: the earlier one takes its place.
+    """The graph in which a step that repeats an earlier one is removed, and the earlier one takes its place.
 
     Two steps are equal if they call the same operation on the same arguments: `signature(step)`.
     """
@@ -423,21 +428,21 @@ check.show(
 )
 
 # %% [markdown] hint="static_fold_and_share"
-# A step depends on no input if no step is among its arguments: `steps_in(step.args)` is empty. Its result is
-# `step.op(*step.args)`, a tensor. `rebuilt` puts it into the later steps, which may become constant by that.
+# A step depends on no input if no step is among its arguments, so that `steps_in(step.args)` is empty. Its result is
+# `step.op(*step.args)`, a tensor. `rebuilt` puts it into the later steps, which may become constant in turn.
 
 # %% [markdown] hint="static_fold_and_share"
-# Sharing: a dict from signature to the first step that has it. For a step whose signature is there, return that first
-# step.
+# For sharing, use a dict from signature to the first step that has it. If the signature of a step is there already,
+# return that first step.
 
 # %% [markdown] hint="static_fold_and_share"
-# Under `no_grad()`: `rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))`. And with
-# `first = {}`: `rebuilt(graph, lambda step: first.setdefault(signature(step), step))`.
+# Fold under `no_grad()` with `rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))`.
+# Share with `first = {}` and `rebuilt(graph, lambda step: first.setdefault(signature(step), step))`.
 
 
 # %% mutant="static_fold_and_share"
-# Folds what has no tensor
-# A weight is a tensor, too, and a constant. What must not be folded is what depends on a step.
+# Folds only steps without a tensor
+# A weight is a tensor, too, and it is a constant. Only what depends on a step must not be folded.
 def fold_constants(graph):
     def better(step):
         has_tensor = any(isinstance(each, (Step, Tensor)) for each in step.args)
@@ -449,7 +454,7 @@ def fold_constants(graph):
 
 # %% mutant="static_fold_and_share"
 # Doesn't look into lists
-# `cat` takes a list of tensors, and there may be steps in it. `steps_in` looks into lists and tuples.
+# `cat` takes a list of tensors, which may contain steps. `steps_in` looks into lists and tuples.
 def fold_constants(graph):
     def better(step):
         return step if any(isinstance(each, Step) for each in step.args) else step.op(*step.args)
@@ -460,14 +465,14 @@ def fold_constants(graph):
 
 # %% mutant="static_fold_and_share"
 # Keeps the history of a constant
-# The steps are right, but a constant that was computed from a trained weight remembers it, and the graph keeps that history
-# alive. Fold under `no_grad()`.
+# The steps are right, but a constant that was computed from a trained weight keeps its history, and the graph keeps
+# that history alive. Fold under `no_grad()`.
 def fold_constants(graph):
     return rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))
 
 
 # %% mutant="static_fold_and_share"
-# Looks at the old steps
+# Uses the old steps
 # It decides by the recorded arguments, so only the first step of a chain of constants is folded.
 def fold_constants(graph):
     constant = [not steps_in(step.args) for step in graph.steps]
@@ -478,7 +483,7 @@ def fold_constants(graph):
 
 # %% mutant="static_fold_and_share"
 # Compares operations only
-# Two sums along different dimensions call the same operation, on the same tensor, and are not equal.
+# Two sums along different dimensions call the same operation on the same tensor, but they are not equal.
 def share_equal(graph):
     first = {}
 
@@ -489,8 +494,8 @@ def share_equal(graph):
 
 
 # %% mutant="static_fold_and_share"
-# Compares what is printed
-# Two tensors print alike while their numbers are the same, and they may change one without the other. `signature` goes by
+# Compares the printed form
+# Two tensors with the same values print alike, and yet one can change without the other. `signature` goes by
 # identity.
 def share_equal(graph):
     first = {}
@@ -499,7 +504,7 @@ def share_equal(graph):
 
 # %% mutant="static_fold_and_share"
 # Shares neighbours only
-# It compares with the step before; equal steps may stand far apart.
+# It compares each step only with the one before, although equal steps may be far apart.
 def share_equal(graph):
     last = [None, None]
 
@@ -513,8 +518,9 @@ def share_equal(graph):
 
 
 # %% mutant="static_fold_and_share"
-# Keeps them all
-# It notes the last step of each signature and returns each step itself, so nothing is shared. The first one has to stand in.
+# Keeps all of them
+# It stores the last step of each signature and returns each step itself, so nothing is shared. The first one has to
+# replace the later ones.
 def share_equal(graph):
     last = {}
 
@@ -527,7 +533,7 @@ def share_equal(graph):
 
 # %% mutant="static_fold_and_share"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def fold_constants(graph):
     from course import tensorflow1
 
@@ -535,10 +541,10 @@ def fold_constants(graph):
 
 
 # %% [markdown] exercise="static_drop_unused" kind="core" points=3 part="mytorch.graph:drop_unused"
-# ### Exercise 4 · Drop what nobody needs
+# ### Exercise 4 · Dead code elimination
 # Return a new graph with only those steps that the output needs, directly or through other steps, in their old order.
 # The output may be a step, a constant, or a tuple or list of these. `steps_in(argument)` lists the steps in an
-# argument, and in an output, too.
+# argument, and it works for an output, too.
 
 # %% check="static_drop_unused"
 generator = check.rng()
@@ -592,21 +598,22 @@ check.show(
 )
 
 # %% [markdown] hint="static_drop_unused"
-# Which steps are needed is clear for the last one. Go backwards: when you come to a step, everything that could need it
-# has been looked at.
+# For the last step it is clear whether it is needed. Go backwards: when you reach a step, you have already seen every
+# step that could need it.
 
 # %% [markdown] hint="static_drop_unused"
-# A set of needed steps begins with `steps_in(graph.output)`. Each step that is in the set is kept, and brings the steps
-# among its own arguments into the set.
+# Begin with a set of needed steps, `steps_in(graph.output)`. Each step that is in the set is kept, and it adds the
+# steps among its own arguments to the set.
 
 # %% [markdown] hint="static_drop_unused"
-# Collect the kept steps from last to first, and reverse the list at the end. `Graph(graph.inputs, kept, graph.output)`
-# is the result: the inputs stay, also those that nobody reads.
+# Collect the kept steps from last to first, and reverse the list at the end. The result is `Graph(graph.inputs, kept,
+# graph.output)`, in which all inputs stay, even those that no step reads.
 
 
 # %% mutant="static_drop_unused"
 # Changes the graph that it was given
-# The steps are right, but those that were dropped are gone from the given graph, too. Whoever holds it would lose them: make a new `Graph`.
+# The steps are right, but the given graph has lost the unused ones, too, and somebody may still need them. Create a
+# new `Graph`.
 def drop_unused(graph):
     needed, kept = set(steps_in(graph.output)), []
     for step in reversed(graph.steps):
@@ -618,16 +625,16 @@ def drop_unused(graph):
 
 
 # %% mutant="static_drop_unused"
-# Only what the output names
-# A step that an argument of a kept step came from is needed, too.
+# Keeps only what the output names
+# A step that computed an argument of a kept step is needed, too.
 def drop_unused(graph):
     needed = set(steps_in(graph.output))
     return Graph(graph.inputs, [step for step in graph.steps if step in needed], graph.output)
 
 
 # %% mutant="static_drop_unused"
-# Anything that somebody reads
-# A step that is read only by unused steps is unused itself. This drops one layer and stops.
+# Keeps everything that some step reads
+# A step that is read only by unused steps is itself unused. This pass removes one layer and stops.
 def drop_unused(graph):
     needed = set(steps_in(graph.output))
     for step in graph.steps:
@@ -653,8 +660,8 @@ def drop_unused(graph):
 
 
 # %% mutant="static_drop_unused"
-# Drops inputs, too
-# A graph takes as many inputs as the function did, whether they are used or not. Only steps are dropped.
+# Removes inputs, too
+# A graph takes as many inputs as the function did, whether they are used or not. Only steps are removed.
 def drop_unused(graph):
     needed, unvisited = set(), steps_in(graph.output)
     while unvisited:
@@ -667,8 +674,8 @@ def drop_unused(graph):
 
 
 # %% mutant="static_drop_unused"
-# Leaves the order backwards
-# The steps were collected from last to first and never reversed: a step can't run before those that it needs.
+# Leaves the order reversed
+# The steps were collected from last to first and never reversed, but a step can't run before those that it needs.
 def drop_unused(graph):
     needed, kept = set(steps_in(graph.output)), []
     for step in reversed(graph.steps):
@@ -680,7 +687,7 @@ def drop_unused(graph):
 
 # %% mutant="static_drop_unused"
 # Doesn't look into lists
-# The tensors of cat stand in a list: the steps in it are needed, too.
+# The tensors of `cat` are in a list, and the steps in it are needed, too.
 def drop_unused(graph):
     needed, kept = set(steps_in(graph.output)), []
     for step in reversed(graph.steps):
@@ -692,7 +699,7 @@ def drop_unused(graph):
 
 # %% mutant="static_drop_unused"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def drop_unused(graph):
     from course import tensorflow1
 
@@ -701,38 +708,38 @@ def drop_unused(graph):
 
 # %% [markdown] exercise="static_guards" kind="core" points="1 2" part="mytorch.graph:Recorder.read mytorch.graph:Compiled.__call__"
 # ### Exercise 5 · Guards
-# `read` is called when Python asks a tensor for its shape or for a number, and writes the guards down. `__call__` is a call
-# of a compiled function: it finds the pieces that are for these inputs and runs them. `compile`, which the lesson shows,
+# `read` is called when Python reads the shape or the value of a tensor, and it records the guards. `__call__` is a
+# call of a compiled function: it finds the pieces for these inputs and runs them. `compile`, which the lesson shows,
 # makes the pieces.
 
 
 # %% docstrings="static_guards"
 def read():
-    """What Python reads of a tensor: the value of `get(x)`, which is returned.
+    """Record what Python reads of a tensor, and return its value, `get(x)`.
 
-    If x came from a step, `self.guards` gets a `Guard(at, step, read, value)`: how many steps there are so far,
-    the step (`self.symbol(x)`, which is x itself if it came from no step), the name, and the value.
+    If `x` came from a step, `self.guards` gets a `Guard(at, step, read, value)`: the number of steps so far, the
+    step (`self.symbol(x)`, which is `x` itself if it came from no step), the name, and the value.
 
-    `get` may read as well: `item` asks for the shape first. Then `read` is called again, before `get(x)` returns.
-    Such guards, those that came while `get(x)` ran, are taken out of the list: the outer one says enough.
+    `get` may read as well: `item` reads the shape first. Then `read` is called again before `get(x)` returns. The
+    guards that were added while `get(x)` ran are removed from the list, because the outer one implies them.
     """
 
 
 def __call__():
-    """Run the pieces one after the other, each chosen by the numbers read so far; trace where one is missing.
+    """Run the pieces one after the other, each chosen by the values read so far; trace where one is missing.
 
-    `self.pieces` holds a pair (piece, read) by path. A path is a tuple. It begins with two things:
+    `self.pieces` maps a path to a pair (piece, read). A path is a tuple. It begins with two things:
 
     - kinds: of each input `(dtype, device, ndim, is_contiguous())`, in a tuple;
     - the sizes, which are the shapes of the inputs in a tuple; or None, if there is no piece for (kinds, sizes).
 
-    A piece is a graph for `run`. It takes the inputs, and then all that earlier pieces made, and returns
+    A piece is a graph for `run`. It takes the inputs, and then everything that earlier pieces made, and returns
     `(result, made)`. With an empty `read`, the result is the function's. Otherwise Python called the method of
-    that name on the result ("item", "__bool__"): call it again, and append the `repr` of what it returns to
-    the path. `made` is a list, for later pieces.
+    that name on the result ("item", "__bool__"): call it again, and append the `repr` of what it returns to the
+    path. `made` is a list, for later pieces.
 
-    Where a path has no piece, `self.compile(inputs, kinds, sizes)` gives the function's result. It takes the sizes
-    themselves, also where the path has None.
+    Where a path has no piece, `self.compile(inputs, kinds, sizes)` gives the function's result. It takes the
+    sizes themselves, even where the path has None.
     """
 
 
@@ -817,21 +824,21 @@ found["kinds"] = called(lambda x: x + 1, pair, pair.double(), square, square.t()
 check.show(found, rtol=1e-4, atol=1e-5, text="Guards of traces, and results and graphs of compiled functions.")
 
 # %% [markdown] hint="static_guards"
-# `read`: note how long the list of guards is, then call `get(x)`. Remove what has been added since then, and add your guard.
-# `__call__`: a loop that goes on while the path is in `self.pieces`.
+# In `read`, remember how long the list of guards is, and then call `get(x)`. Remove what has been added since, and
+# add your guard. `__call__` is a loop that continues while the path is in `self.pieces`.
 
 # %% [markdown] hint="static_guards"
-# `read`: `self.guards[before:] = [Guard(...)]`, or `[]` if `self.symbol(x)` is no `Step`. `__call__`: inside the loop, `result,
-# made = run(piece, *values)`; return the result if there is nothing to read.
+# `read` ends with `self.guards[before:] = [Guard(...)]`, or `[]` if `self.symbol(x)` is no `Step`. Inside the loop of
+# `__call__`, write `result, made = run(piece, *values)`, and return the result if `read` is empty.
 
 # %% [markdown] hint="static_guards"
-# `__call__`: otherwise the path becomes `(*path, repr(getattr(result, read)()))` and the values `(*values, *made)`. After the
-# loop, return `self.compile(inputs, kinds, sizes)`.
+# Otherwise, in `__call__`, the path becomes `(*path, repr(getattr(result, read)()))` and the values become `(*values,
+# *made)`. After the loop, return `self.compile(inputs, kinds, sizes)`.
 
 
 # %% mutant="static_guards"
 # Keeps the inner reads
-# `item` asks for the shape before it gives the number, so a number would count as a shape that was read, too.
+# `item` reads the shape before it returns the value, so reading a value would count as reading a shape, too.
 def read(self, x, name, get):
     value, step = get(x), self.symbol(x)
     if isinstance(step, Step):
@@ -841,7 +848,7 @@ def read(self, x, name, get):
 
 # %% mutant="static_guards"
 # Guards constants
-# What came from no step is the same in each run of the trace, so it needs no guard.
+# A tensor that came from no step is the same in each run of the trace, so it needs no guard.
 def read(self, x, name, get):
     before, value, step = len(self.guards), get(x), self.symbol(x)
     self.guards[before:] = [Guard(len(self.steps), step, name, value)]
@@ -849,8 +856,8 @@ def read(self, x, name, get):
 
 
 # %% mutant="static_guards"
-# Reads everything at the beginning
-# A number is known only after the steps that compute it: `at` says how many these are.
+# Places every read at the beginning
+# A value is known only after the steps that compute it have run, and `at` is the number of these steps.
 def read(self, x, name, get):
     before, value, step = len(self.guards), get(x), self.symbol(x)
     self.guards[before:] = [Guard(0, step, name, value)] if isinstance(step, Step) else []
@@ -858,8 +865,8 @@ def read(self, x, name, get):
 
 
 # %% mutant="static_guards"
-# Holds for one size each
-# The second trace was for any size: where there is no piece for these sizes, look for None.
+# Looks for one size only
+# The second trace was made for any size. If there is no piece for these sizes, look for None.
 def __call__(self, *inputs):
     kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
     sizes = tuple(x.shape for x in inputs)
@@ -875,16 +882,16 @@ def __call__(self, *inputs):
 
 # %% mutant="static_guards"
 # Traces each time
-# The pieces are there, but the call doesn't find them: the results are right, and Python runs in every call. Compare your
-# path with the docstring's, item by item, down to the `repr`.
+# The pieces are there, but the call doesn't find them: the results are right, and yet Python runs in every call.
+# Compare your path with the docstring's item by item, down to the `repr`.
 def __call__(self, *inputs):
     kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
     return self.compile(inputs, kinds, tuple(x.shape for x in inputs))
 
 
 # %% mutant="static_guards"
-# Looks at dtypes only
-# Strides are a guard, too: a transposed matrix gets a graph of its own, as in PyTorch.
+# Compares dtypes only
+# Strides are a guard, too, so a transposed matrix gets a graph of its own, as in PyTorch.
 def __call__(self, *inputs):
     kinds, sizes = tuple((x.dtype, x.device, x.ndim) for x in inputs), tuple(x.shape for x in inputs)
     path, values = (kinds, sizes if (kinds, sizes) in self.pieces else None), inputs
@@ -898,8 +905,8 @@ def __call__(self, *inputs):
 
 
 # %% mutant="static_guards"
-# Takes the first branch
-# The number that was read isn't read again: the piece that comes next is chosen by what this call computes.
+# Follows the first branch
+# The value isn't read again, although the next piece has to be chosen by what this call computes.
 def __call__(self, *inputs):
     kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
     sizes = tuple(x.shape for x in inputs)
@@ -916,8 +923,8 @@ def __call__(self, *inputs):
 
 # %% [markdown] exercise="static_repair_sharing" kind="repair" points=2
 # ### Exercise 6 · The validation loss that never falls
-# `fit` fits a line with a static graph, and measures the loss on a second set of data after each step. The training loss
-# falls. The validation loss stays where it began, even if both sets are the same.
+# `fit` fits a line with a static graph and measures the loss on a second set of data after each step. The training
+# loss falls, while the validation loss stays where it began, even if both sets are the same.
 #
 # Repair it. `line` should still be called twice, once for each set.
 
@@ -979,18 +986,19 @@ check.show(
 )
 
 # %% [markdown] hint="static_repair_sharing"
-# Call `tf.listing(tf.get_default_graph())` after `fit`. How many variables are there, and what are they called?
+# Call `tf.listing(tf.get_default_graph())` after `fit`. How many variables are there, and which names do they have?
 
 # %% [markdown] hint="static_repair_sharing"
-# `tf.Variable` makes a new variable in each call. The second call of `line` measures a line that nobody trains.
+# `tf.Variable` creates a new variable in each call, so the second call of `line` measures a line that nobody trains.
 
 # %% [markdown] hint="static_repair_sharing"
-# `tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())`, in a variable scope with `reuse=tf.AUTO_REUSE`.
+# Use `tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())` in a variable scope with
+# `reuse=tf.AUTO_REUSE`.
 
 
 # %% mutant="static_repair_sharing"
 # Shares half of it
-# The slope is shared now, and the bias is still a new variable in each call.
+# The slope is shared now, but the bias is still a new variable in each call.
 def fit(training, validation, steps: int) -> list[list[float]]:
     def line(x, y):
         with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
@@ -1030,7 +1038,8 @@ def fit(training, validation, steps: int) -> list[list[float]]:
 
 # %% mutant="static_repair_sharing"
 # Trains both
-# The validation loss falls because its own line is trained as well, on the data that it should only be measured on.
+# The validation loss falls because its own line is trained as well, on the data that should only be used for
+# measuring.
 def fit(training, validation, steps: int) -> list[list[float]]:
     def line(x, y):
         w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
@@ -1047,8 +1056,8 @@ def fit(training, validation, steps: int) -> list[list[float]]:
 
 
 # %% mutant="static_repair_sharing"
-# A scope for each set
-# The full name of a variable begins with its variable scope, so two scopes are two lines again.
+# Uses a scope for each set
+# The full name of a variable begins with its variable scope, so two scopes again create two lines.
 def fit(training, validation, steps: int) -> list[list[float]]:
     def line(name, x, y):
         with tf.variable_scope(name, reuse=tf.AUTO_REUSE):
@@ -1068,7 +1077,8 @@ def fit(training, validation, steps: int) -> list[list[float]]:
 
 # %% mutant="static_repair_sharing"
 # Measures before the step
-# One run fetches both losses and the step: these are the losses before each step, and those after it are asked for.
+# A single run fetches both losses and the step, so these are the losses before each step. The task asks for those
+# after it.
 def fit(training, validation, steps: int) -> list[list[float]]:
     def line(x, y):
         with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
@@ -1087,21 +1097,22 @@ def fit(training, validation, steps: int) -> list[list[float]]:
 
 # %% [markdown] exercise="static_count_bytes" kind="core" points=2 part="mytorch.utils.instruments:moved"
 # ### Exercise 7 · Count bytes
-# `count_bytes` is an instrument that adds up, by operation, what `moved` returns for each call. Write `moved`, in
-# `mytorch/utils/instruments.py`.
+# `count_bytes` is an instrument that adds up, for each operation, what `moved` returns for its calls. Write `moved`,
+# in `mytorch/utils/instruments.py`.
 
 
 # %% docstrings="static_count_bytes"
 def moved():
-    """The bytes that a kernel reads and writes: those of the tensors among its arguments, and those of its result.
+    """The bytes that a kernel reads and writes: those of the tensors among its arguments, and those of its
+    result.
 
-    A tensor counts with its own elements, `nbytes`, even if its storage is larger. `tensors_in(args)` finds
-    the tensors, also in lists; one that is given twice may count once or twice. Numbers count nothing. Two kinds of
-    operation are special:
+    A tensor counts with its own elements, `nbytes`, even if its storage is larger. `tensors_in(args)` finds the
+    tensors, also in lists; a tensor that is passed twice may count once or twice. Numbers count nothing. Two
+    kinds of operation are special:
 
-    - Making a view moves nothing. A result that is a view has a `base`, any other has None.
+    - Creating a view moves nothing. A result that is a view has a `base`, while any other has None.
     - If `op.writes`, the operation overwrites its first tensor, which it doesn't read, and its result is that tensor.
-      It may be a part of another tensor, and was written all the same.
+      It may be a part of another tensor, and its bytes were written all the same.
 
     Args:
         op: the operation.
@@ -1144,41 +1155,44 @@ check.show(
 )
 
 # %% [markdown] hint="static_count_bytes"
-# Begin with `sum(each.nbytes for each in tensors)`, where `tensors` are those among the arguments and the result.
+# Begin with `sum(each.nbytes for each in tensors)`, where `tensors` are the tensors among the arguments, and the
+# result.
 
 # %% [markdown] hint="static_count_bytes"
-# A write doesn't read its first argument: leave it out with `args[1:]`. The result, which is the same tensor, is what it writes.
+# A write doesn't read its first argument, so skip it with `args[1:]`. The result, which is the same tensor, is what
+# it writes.
 
 # %% [markdown] hint="static_count_bytes"
-# `tensors = [*tensors_in(args[op.writes :]), result]`. Return 0 if the result has a base and the operation isn't a write.
+# Use `tensors = [*tensors_in(args[op.writes :]), result]`, and return 0 if the result has a base and the operation
+# isn't a write.
 
 
 # %% mutant="static_count_bytes"
-# Views move, too
-# A view is another description of the same memory: its kernel touches no element.
+# Counts views
+# A view is another description of the same memory, so its kernel touches no element.
 def moved(op, args, result, seconds=0):
     return sum(each.nbytes for each in [*tensors_in(args[op.writes :]), result])
 
 
 # %% mutant="static_count_bytes"
-# Reads what it overwrites
-# `copy_` doesn't look at what was there before. Its first tensor is written, and counts once.
+# Counts what is overwritten as read
+# `copy_` doesn't read the old values. Its first tensor is written, so it counts once.
 def moved(op, args, result, seconds=0):
     tensors = [*tensors_in(args), result]
     return sum(each.nbytes for each in tensors) if op.writes or result.base is None else 0
 
 
 # %% mutant="static_count_bytes"
-# Writes into views move nothing
-# A write into a part of a tensor returns that part, which has a base. It was written all the same.
+# Ignores writes into views
+# A write into a part of a tensor returns that part, which has a base, and yet its bytes were written.
 def moved(op, args, result, seconds=0):
     tensors = [*tensors_in(args[op.writes :]), result]
     return sum(each.nbytes for each in tensors) if result.base is None else 0
 
 
 # %% mutant="static_count_bytes"
-# Only reads
-# A kernel writes its result as well, and that is memory traffic, too.
+# Counts only what is read
+# A kernel also writes its result, which is memory traffic, too.
 def moved(op, args, result, seconds=0):
     is_moved = op.writes or result.base is None
     return sum(each.nbytes for each in tensors_in(args)) if is_moved else 0
@@ -1186,7 +1200,7 @@ def moved(op, args, result, seconds=0):
 
 # %% mutant="static_count_bytes"
 # Doesn't look into lists
-# `cat` gets its tensors in a list. `tensors_in` finds them.
+# `cat` takes its tensors in a list, and `tensors_in` finds them there.
 def moved(op, args, result, seconds=0):
     tensors = [each for each in [*args[op.writes :], result] if isinstance(each, Tensor)]
     return sum(each.nbytes for each in tensors) if op.writes or result.base is None else 0
@@ -1194,7 +1208,7 @@ def moved(op, args, result, seconds=0):
 
 # %% mutant="static_count_bytes"
 # Four bytes each
-# An element of float64 takes eight bytes and one of bool takes one: `nbytes` knows.
+# An element of float64 takes eight bytes, and one of bool takes one, which `nbytes` accounts for.
 def moved(op, args, result, seconds=0):
     tensors = [*tensors_in(args[op.writes :]), result]
     return sum(4 * each.numel() for each in tensors) if op.writes or result.base is None else 0
@@ -1202,23 +1216,22 @@ def moved(op, args, result, seconds=0):
 
 # %% [markdown] exercise="static_rebuild" kind="core" points="1 1 1" part="mytorch.graph:Recorder.know mytorch.graph:Recorder.symbol | mytorch.graph:signature | mytorch.graph:rebuilt"
 # ### Exercise 8 · Three tools
-# Exercises 2 to 4 used them; now write them: how a recorder recognizes a tensor, when two steps compute the same, and how
-# a new graph is made from an old one. `key(x)` is equal for two tensors that view the same memory in the same way.
-# `replace(argument, change)`
-# goes into lists and tuples, and `Step(op, args)` is a new step.
+# Exercises 2 to 4 used these tools, and now you write them: how a recorder recognizes a tensor, when two steps
+# compute the same, and how a new graph is made from an old one. `key(x)` is equal for two tensors that view the same
+# memory in the same way. `replace(argument, change)` goes into lists and tuples, and `Step(op, args)` is a new step.
 
 
 # %% docstrings="static_rebuild"
 def know():
-    """Remember that a tensor is the result of a step, and return the step.
+    """Register a tensor as the result of a step, and return the step.
 
-    `self.known` has the step for each `key(x)`. The key holds the id of a storage, and Python gives the id of
-    an object that is gone to another one. So each known tensor is also put into the list `self.alive`.
+    `self.known` maps each `key(x)` to a step. The key contains the id of a storage, and Python may give the id of
+    a deleted object to another one. Therefore each registered tensor is also appended to the list `self.alive`.
     """
 
 
 def symbol():
-    """The step that a tensor came from, by its key; a tensor from outside, and anything else, is itself."""
+    """The step that a tensor came from, by its key; a tensor from outside, or anything else, is returned as it is."""
 
 
 def signature():
@@ -1231,11 +1244,11 @@ def signature():
 
 
 def rebuilt():
-    """The graph, with `better(step)` in the place of each step, in order.
+    """The graph with `better(step)` in place of each step, in order.
 
-    What `better` is given is a new step, whose arguments have been replaced by what took their place. It
-    returns this step, and then the new graph has it; or another step or a value that has the same result, and
-    then the step is left out. The inputs stay. The output is replaced as well, and the old graph isn't changed.
+    The argument of `better` is a new step, whose arguments have been replaced already. `better` returns this
+    step, and then the new graph has it; or it returns another step or a value that has the same result, and then
+    the step is removed. The inputs stay. The output is replaced as well, and the old graph isn't changed.
     """
 
 
@@ -1325,21 +1338,21 @@ check.show(
 )
 
 # %% [markdown] hint="static_rebuild"
-# `symbol`: `self.known.get(key(argument), argument)` for a tensor. `signature`: text can be a key, and `repr` writes lists and
-# slices out.
+# For a tensor, `symbol` is `self.known.get(key(argument), argument)`. In `signature`, use a string as the key,
+# because `repr` writes out lists and slices.
 
 # %% [markdown] hint="static_rebuild"
-# `signature`: give each argument, by `replace`, as a pair: ("object", id) for steps and tensors, (name of the type, repr) for
-# the rest. Then `id(step.op)` and the `repr` of all of it.
+# In `signature`, turn each argument into a pair with `replace`: ("object", id) for steps and tensors, and (name of
+# the type, repr) for the rest. The signature is `id(step.op)` and the `repr` of all of it.
 
 # %% [markdown] hint="static_rebuild"
-# `rebuilt`: a dict `instead` that begins with each input as itself. For each step make a candidate with the newest arguments,
-# note `better(candidate)` under the *old* step, and keep the candidate if that is what came back.
+# `rebuilt` needs a dict `instead`, which begins with each input as itself. For each step, create a candidate with the
+# newest arguments, store `better(candidate)` under the *old* step, and keep the candidate if `better` returned it.
 
 
 # %% mutant="static_rebuild"
-# Knows objects
-# Autograd passes on another tensor with the same storage. It shows the same numbers, so it came from the same step.
+# Recognizes objects
+# Autograd passes on another tensor with the same storage. It shows the same values, so it came from the same step.
 def know(self, x, step):
     self.alive.append(x)
     self.known[id(x)] = step
@@ -1352,7 +1365,8 @@ def symbol(self, argument):
 
 # %% mutant="static_rebuild"
 # Keeps nothing alive
-# An id is only good as long as its object lives. Afterwards another storage may get it, and be taken for the old one.
+# An id is valid only as long as its object lives. Afterwards another storage may get it and be mistaken for the old
+# one.
 def know(self, x, step):
     self.known[key(x)] = step
     return step
@@ -1360,7 +1374,7 @@ def know(self, x, step):
 
 # %% mutant="static_rebuild"
 # Equal values are equal
-# For Python 1 == 1.0 == True, but `x + 1` and `x + 1.0` may have results of different types.
+# In Python 1 == 1.0 == True, but `x + 1` and `x + 1.0` may have results of different dtypes.
 def signature(step):
     def part(argument):
         return (
@@ -1374,7 +1388,7 @@ def signature(step):
 
 # %% mutant="static_rebuild"
 # Equal numbers are equal tensors
-# Two tensors that hold the same numbers now may hold different ones when the graph runs.
+# Two tensors with the same values now may have different ones when the graph runs.
 def signature(step):
     def part(argument):
         if isinstance(argument, Tensor):
@@ -1385,8 +1399,8 @@ def signature(step):
 
 
 # %% mutant="static_rebuild"
-# Passes the old arguments
-# A step that was left out is still among the arguments of later ones. Give `better` steps with the newest arguments.
+# Passes on the old arguments
+# A step that was removed is still among the arguments of later ones. Give `better` steps with the newest arguments.
 def rebuilt(graph, better):
     instead = {step: step for step in graph.inputs}
     steps = []
@@ -1401,7 +1415,7 @@ def rebuilt(graph, better):
 
 # %% mutant="static_rebuild"
 # Forgets the output
-# The output names steps too, and some of these are gone.
+# The output refers to steps, too, and some of these are gone.
 def rebuilt(graph, better):
     instead = {step: step for step in graph.inputs}
 
