@@ -1025,7 +1025,7 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% answer="align_distill" wrong="alpha weighs the labels"
+# %% answer="align_distill" wrong="alpha is the weight of the labels"
 def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
     keep = labels != -100
     student, teacher, labels = student[keep], teacher[keep].detach(), labels[keep]
