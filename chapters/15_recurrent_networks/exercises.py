@@ -881,8 +881,8 @@ check.show({name: int(value) for name, value in values.items()}, text="The half-
 # `x.grad.flatten().abs().flip((0,))`.
 
 # %% [markdown] hint="rnn_measure_reach"
-# Count from 0 at the last input. The answer is the first count at which the influence is at most half of the one at
-# 0.
+# Count from 0 at the last input. The answer is the first count at which the influence is at most half of the one
+# at 0.
 
 
 # %% mutant="rnn_measure_reach"
@@ -1166,8 +1166,8 @@ check.show(
 )
 
 # %% [markdown] hint="rnn_layers"
-# `run` is two loops, over layers and over directions. A direction's states are at index `layer * len(self.directions)
-# + number`. The output of one layer is the next one's `data`, and the last states are collected in a list.
+# `run` is two loops, over layers and over directions. A direction's states are at index `layer *
+# len(self.directions) + number`. The output of one layer is the next one's `data`, and the last states are collected in a list.
 
 # %% [markdown] hint="rnn_layers"
 # `getattr(self, f"{name}_l{layer}{direction}", None)` returns a weight or None. `inputs = linear(data, weight_ih,
