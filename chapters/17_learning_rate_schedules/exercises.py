@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Learning rate schedules
-# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: once you have solved them, the rates of
-# its optimizers follow your schedules. They run inside files of `mytorch`: what a task or a docstring mentions is there;
-# import anything else in the cell.
+# There are seven exercises with 18 points, which take about 80 minutes. Three of them add to your library, and once
+# you have solved them, the learning rates of its optimizers follow your schedules. These three run inside files of
+# `mytorch`, where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minitorch import nn
 
 # %% [markdown] exercise="schedule_predict_rates" kind="predict" points=1
 # ### Exercise 1 · Which rates are used?
-# Someone steps the scheduler at the start of each epoch:
+# Someone calls `scheduler.step()` at the start of each epoch:
 #
 # ```python
 # optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
@@ -33,7 +33,7 @@ from minitorch import nn
 #     optimizer.step()
 # ```
 #
-# Which rates do the five calls of `optimizer.step()` use? Set `prediction` to a list of five numbers.
+# Which learning rates do the five calls of `optimizer.step()` use? Set `prediction` to a list of five numbers.
 
 # %% solution="schedule_predict_rates"
 ### BEGIN SOLUTION
@@ -44,46 +44,47 @@ prediction = [1.0, 0.1, 0.1, 0.01, 0.01]
 check.show({f"update {number}": f"{rate:.0e}" for number, rate in enumerate(prediction, 1)}, secret=True)
 
 # %% [markdown] hint="schedule_predict_rates"
-# Write the correct loop's rates down first, with `scheduler.step()` at the end of each epoch.
+# First write down the rates of the correct loop, in which `scheduler.step()` comes at the end of each epoch.
 
 # %% [markdown] hint="schedule_predict_rates"
-# The constructor sets the rate of epoch 0. The first `scheduler.step()` goes on to epoch 1, before anything was updated.
+# The constructor sets the rate of epoch 0. The first `scheduler.step()` already moves on to epoch 1, before any
+# update has been made.
 
 # %% [markdown] hint="schedule_predict_rates"
-# The rates of epochs 0 to 5 are 1, 1, 0.1, 0.1, 0.01 and 0.01. This loop leaves out the first.
+# The rates of epochs 0 to 5 are 1, 1, 0.1, 0.1, 0.01 and 0.01, and this loop skips the first of them.
 
 # %% mutant="schedule_predict_rates"
-# As if the order were right
-# These are the rates with `scheduler.step()` at the end. At the start it skips the rate of epoch 0.
+# As if the order were correct
+# These are the rates with `scheduler.step()` at the end of the epoch. At the start it skips the rate of epoch 0.
 prediction = [1.0, 1.0, 0.1, 0.1, 0.01]
 
 # %% mutant="schedule_predict_rates"
 # Skips two
-# Only one rate is left out, that of epoch 0: the constructor has set it, and the first step replaces it.
+# Only one rate is skipped, that of epoch 0, which the constructor sets and the first step replaces.
 prediction = [0.1, 0.1, 0.01, 0.01, 0.001]
 
 # %% mutant="schedule_predict_rates"
 # Every epoch
-# `step_size=2` multiplies in every second epoch only.
+# `step_size=2` multiplies the rate in every second epoch only.
 prediction = [0.1, 0.01, 0.001, 0.0001, 0.00001]
 
 
 # %% [markdown] exercise="schedule_base" kind="core" points="2 1 1" part="mytorch.optim.lr_scheduler:LRScheduler.__init__ mytorch.optim.lr_scheduler:LRScheduler._update_lr mytorch.optim.lr_scheduler:StepLR.get_lr"
-# ### Exercise 2 · The base class, and steps
-# A scheduler remembers where the rates began, counts epochs, and writes what `get_lr` says into the groups of its
-# optimizer. `get_lr` of `StepLR` is a recursion: it starts from the rates that are in the groups now.
+# ### Exercise 2 · The base class and `StepLR`
+# A scheduler stores the initial rates, counts epochs, and writes the rates that `get_lr` returns into the groups of
+# its optimizer. `StepLR` is a chainable scheduler, so its `get_lr` starts from the rates that are in the groups now.
 
 
 # %% docstrings="schedule_base"
 def __init__():
-    """Take over an optimizer, and set the rates of the first epoch.
+    """Attaches the scheduler to an optimizer, and sets the rates of the first epoch.
 
-    `watch(optimizer)` refuses what is no optimizer, and has it remember its steps. Each group gets an
-    "initial_lr", its present "lr"; a group that has one already keeps it. `base_lrs` is the list of them.
-    `last_epoch` becomes an attribute; `self._initial_step()` comes last, and makes the first step.
+    `watch(optimizer)` rejects anything that isn't an optimizer, and makes the optimizer count its steps. Each
+    group gets an "initial_lr", its current "lr", unless it already has one. `base_lrs` is the list of them.
+    `last_epoch` becomes an attribute. `self._initial_step()` comes last, and makes the first step.
 
-    A `last_epoch` other than -1 goes on with a schedule. Then no group gets an "initial_lr": each must
-    have one.
+    A `last_epoch` other than -1 resumes a schedule. In this case no group gets an "initial_lr": each must
+    already have one.
 
     Raises:
         KeyError: "param 'initial_lr' is not specified in param_groups[1] when resuming scheduler"
@@ -91,18 +92,18 @@ def __init__():
 
 
 def _update_lr():
-    """Go on to the next epoch, and write its rates into the groups.
+    """Moves on to the next epoch, and writes its rates into the groups.
 
-    Count one in `last_epoch`, then ask `self.get_lr()`, which answers for that epoch. `_last_lr` becomes
-    the list of the new rates, and each group gets its own as "lr". If there are fewer or more rates than
-    groups, `zip(..., strict=True)` says so.
+    Increment `last_epoch`, then call `self.get_lr()`, which returns the rates of that epoch. `_last_lr`
+    becomes the list of the new rates, and each group gets its own as "lr". If the number of rates isn't the
+    number of groups, `zip(..., strict=True)` raises an error.
     """
 
 
 def get_lr():
-    """The present rates, times gamma in the epochs `step_size`, 2 · `step_size`, ..., but not in epoch 0.
+    """The current rates, times gamma in the epochs `step_size`, 2 · `step_size`, ..., but not in epoch 0.
 
-    `self._scaled(factor)` is a list with the present rate of each group times a factor.
+    `self._scaled(factor)` is a list with the current rate of each group times a factor.
     """
 
 
@@ -114,7 +115,7 @@ size, gamma = int(generator.integers(2, 4)), float(generator.choice([0.5, 0.25])
 
 
 class Counting(schedulers.LRScheduler):
-    """Sets the rates to the initial ones plus the number of the epoch."""
+    """Sets the rates to the initial ones plus the index of the epoch."""
 
     def get_lr(self):
         return [base + self.last_epoch for base in self.base_lrs]
@@ -168,7 +169,7 @@ check.show(
         "first epoch": [first.last_epoch, first._step_count],
         "last rates": first.get_last_lr(),
         "initial rates in the groups": [group["initial_lr"] for group in first.optimizer.param_groups],
-        "initial rates that were there": [
+        "existing initial rates": [
             Counting(begun).base_lrs,
             [group["initial_lr"] for group in begun.param_groups],
         ],
@@ -176,9 +177,9 @@ check.show(
         "resumed after epoch 4": [resumed.last_epoch, rates_of(resumed.optimizer)],
         "resumed without an initial rate": check.error(Counting, make_optimizer(), last_epoch=4),
         "resumed, in one group": check.error(Counting, half, last_epoch=4),
-        "and nothing was written": "initial_lr" in half.param_groups[1],
+        "and the other group is unchanged": "initial_lr" in half.param_groups[1],
         "ExponentialLR, first rates": rates_of(schedulers.ExponentialLR(make_optimizer(), 0.5).optimizer),
-        "no optimizer": check.error(Counting, 3),
+        "not an optimizer": check.error(Counting, 3),
         "a group added later": check.error(grown.step),
         "warnings, optimizer first": warned(["optimizer", "scheduler", "scheduler"]),
         "warnings, scheduler first": warned(["scheduler", "optimizer", "scheduler"]),
@@ -187,25 +188,26 @@ check.show(
         "StepLR, every epoch": stepped(schedulers.StepLR(make_optimizer(), 1, gamma), 4),
         "StepLR, lowered by hand": stepped(schedulers.StepLR(make_optimizer(), size, gamma), 6, lowered_at=1),
     },
-    text="Rates of two groups, epoch by epoch.",
+    text="The rates of two groups, epoch by epoch.",
 )
 
 # %% [markdown] hint="schedule_base"
-# `group.setdefault("initial_lr", group["lr"])` writes only if nothing is there. `step` is called by `_initial_step` too, so
-# `last_epoch` starts at −1 and the first step takes it to 0.
+# `group.setdefault("initial_lr", group["lr"])` writes only if the key is missing. `_initial_step` calls `step` as
+# well, so `last_epoch` starts at −1, and the first step moves it to 0.
 
 # %% [markdown] hint="schedule_base"
-# Where is the optimizer watched? `watch(optimizer)` belongs at the top of `__init__`. In `_update_lr` the order matters: count,
-# ask, remember, write.
+# Where does the scheduler start watching the optimizer? `watch(optimizer)` belongs at the top of `__init__`. In
+# `_update_lr` the order matters: increment the epoch, call `get_lr`, store the rates, and write them into the groups.
 
 # %% [markdown] hint="schedule_base"
-# For `StepLR` the factor is `self.gamma` if `self.last_epoch > 0 and self.last_epoch % self.step_size == 0`, otherwise 1.
+# For `StepLR` the factor is `self.gamma` if `self.last_epoch > 0 and self.last_epoch % self.step_size == 0`, and
+# otherwise 1.
 
 
 # %% mutant="schedule_base"
 # Overwrites the initial rate
-# A group that knows its initial rate keeps it: a second scheduler, or one that was made for a loaded optimizer, must not start from
-# the rate of today.
+# A group that has an initial rate keeps it. A second scheduler, or one that is made for a loaded optimizer, must not
+# start from the current rate.
 def __init__(self, optimizer, last_epoch=-1):
     watch(optimizer)
     for number, group in enumerate(optimizer.param_groups):
@@ -220,8 +222,9 @@ def __init__(self, optimizer, last_epoch=-1):
 
 
 # %% mutant="schedule_base"
-# Resumes with today's rate
-# Whoever resumes must have an initial rate from before. Taking the present one hides that the optimizer wasn't loaded.
+# Resumes with the current rate
+# A run that is resumed must already have an initial rate. Using the current one hides that the optimizer wasn't
+# loaded.
 def __init__(self, optimizer, last_epoch=-1):
     watch(optimizer)
     for group in optimizer.param_groups:
@@ -234,7 +237,7 @@ def __init__(self, optimizer, last_epoch=-1):
 
 # %% mutant="schedule_base"
 # Only the first group
-# Each group has a rate of its own, and so an initial rate of its own.
+# Each group has its own rate, and so it also has its own initial rate.
 def __init__(self, optimizer, last_epoch=-1):
     watch(optimizer)
     for number, group in enumerate(optimizer.param_groups):
@@ -250,7 +253,7 @@ def __init__(self, optimizer, last_epoch=-1):
 
 # %% mutant="schedule_base"
 # Doesn't watch the optimizer
-# Without `watch`, nobody notices the optimizer's steps: the warning comes to those who do it right, too.
+# Without `watch`, the optimizer's steps aren't counted, so the warning also appears in loops that are correct.
 def __init__(self, optimizer, last_epoch=-1):
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -267,7 +270,7 @@ def __init__(self, optimizer, last_epoch=-1):
 
 # %% mutant="schedule_base"
 # An ordinary first step
-# Some schedulers have a factor for each step but the initial one: only `_initial_step` says that it is.
+# Some schedulers apply a factor in each step except the initial one, and only `_initial_step` marks it as such.
 def __init__(self, optimizer, last_epoch=-1):
     watch(optimizer)
     for number, group in enumerate(optimizer.param_groups):
@@ -283,8 +286,9 @@ def __init__(self, optimizer, last_epoch=-1):
 
 
 # %% mutant="schedule_base"
-# Asks before it counts
-# `get_lr` answers for the epoch in `last_epoch`, so count first: here every rate comes one epoch late.
+# Calls `get_lr` before it counts
+# `get_lr` returns the rates of the epoch in `last_epoch`, so increment it first. Here every rate comes one epoch
+# late.
 def _update_lr(self):
     self._last_lr = self.get_lr()
     self.last_epoch += 1
@@ -293,8 +297,8 @@ def _update_lr(self):
 
 
 # %% mutant="schedule_base"
-# Silently leaves groups out
-# A group that was added later keeps its rate forever, and nobody is told. `zip` with `strict=True` raises.
+# Silently skips groups
+# A group that was added later keeps its rate forever, without any error. `zip` with `strict=True` raises one.
 def _update_lr(self):
     self.last_epoch += 1
     self._last_lr = self.get_lr()
@@ -304,7 +308,7 @@ def _update_lr(self):
 
 # %% mutant="schedule_base"
 # The first rate for all
-# Each group has a rate of its own.
+# Each group has its own rate.
 def _update_lr(self):
     self.last_epoch += 1
     self._last_lr = self.get_lr()
@@ -313,8 +317,8 @@ def _update_lr(self):
 
 
 # %% mutant="schedule_base"
-# Remembers the rates of before
-# `get_last_lr` answers with `_last_lr`: the rates that this step has set.
+# Stores the previous rates
+# `get_last_lr` returns `_last_lr`, which should be the rates that this step has set.
 def _update_lr(self):
     self.last_epoch += 1
     self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
@@ -324,28 +328,29 @@ def _update_lr(self):
 
 # %% mutant="schedule_base"
 # Multiplies in epoch 0
-# 0 is divisible by everything: the first rate would be gamma times the initial one.
+# 0 is divisible by every number, so the first rate would be gamma times the initial one.
 def get_lr(self):
     return self._scaled(self.gamma if self.last_epoch % self.step_size == 0 else 1)
 
 
 # %% mutant="schedule_base"
 # Never in epoch 1
-# Epoch 0 alone is left out. With `step_size=1` the rates are multiplied in epoch 1, too.
+# Only epoch 0 is excluded. With `step_size=1` the rates are multiplied in epoch 1 as well.
 def get_lr(self):
     return self._scaled(self.gamma if self.last_epoch > 1 and self.last_epoch % self.step_size == 0 else 1)
 
 
 # %% mutant="schedule_base"
 # A closed form
-# The rates are right as long as nobody touches them. A rate that was lowered by hand is forgotten at the next step.
+# The rates are correct as long as nothing else changes them, but a rate that was lowered by hand is overwritten at
+# the next step.
 def get_lr(self):
     return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
 # %% mutant="schedule_base"
 # One epoch late
-# Epoch `step_size` is the first with the lower rate.
+# Epoch `step_size` is the first one with the lower rate.
 def get_lr(self):
     late = self.last_epoch > 1 and (self.last_epoch - 1) % self.step_size == 0
     return self._scaled(self.gamma if late else 1)
@@ -353,7 +358,7 @@ def get_lr(self):
 
 # %% mutant="schedule_base"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def get_lr(self):
     from minitorch.optim import lr_scheduler
 
@@ -361,32 +366,34 @@ def get_lr(self):
 
 
 # %% [markdown] exercise="schedule_cosine" kind="core" points="2 1" part="mytorch.optim.lr_scheduler:CosineAnnealingLR._next mytorch.optim.lr_scheduler:SequentialLR._begin"
-# ### Exercise 3 · A cosine, and what comes after what
-# In epoch $t$ the cosine schedule is at $\eta_t = \eta_{min} + \frac12 (\eta_0 - \eta_{min}) (1 + \cos \frac{\pi t}{T})$. Write it as
-# PyTorch does, as a recursion: the next rate from the present one, so that it goes on from a rate that somebody has
-# changed. What is $(\eta_t - \eta_{min}) / (\eta_{t-1} - \eta_{min})$? And what do you do in the epoch after the bottom, where
-# that is divided by 0?
+# ### Exercise 3 · The cosine schedule, and schedulers in sequence
+# In epoch $t$ the cosine schedule is at
+# $\eta_t = \eta_{min} + \frac12 (\eta_0 - \eta_{min}) (1 + \cos \frac{\pi t}{T})$. Write it as PyTorch does, as a
+# chainable scheduler that computes the next rate from the current one, so that it continues from a rate that was
+# changed by hand. What is $(\eta_t - \eta_{min}) / (\eta_{t-1} - \eta_{min})$?
+# And what do you do in the epoch after the minimum, where this quotient divides by 0?
 #
-# `SequentialLR.step` asks the scheduler whose turn it is. With milestones `[3, 9]` the first one has epochs 0 to 2, the
-# second 3 to 8, the third all from 9 on. When its turn comes, a scheduler has to begin from its own beginning.
+# `SequentialLR.step` calls the scheduler whose turn it is. With milestones `[3, 9]` the first scheduler has epochs 0
+# to 2, the second 3 to 8, and the third all epochs from 9 on. When its turn comes, a scheduler has to start from its
+# own first rate.
 
 
 # %% docstrings="schedule_cosine"
 def _next():
-    """The rate of a group in epoch `last_epoch`, from `rate`, its rate in the epoch before.
+    """The rate of a group in epoch `last_epoch`, computed from `rate`, its rate in the epoch before.
 
-    In the epoch after a bottom, that is after T_max, 3 · T_max, ..., the rate gets the difference of the
-    closed form added to it: what it is in this epoch minus what it was at the bottom, eta_min. `base` is
-    the group's initial rate. `self.T_max` and `self.eta_min` are the constructor's arguments.
+    In the epoch after a minimum, that is after T_max, 3 · T_max, ..., the difference in the closed form is
+    added to the rate: its value in this epoch minus its value at the minimum, eta_min. `base` is the group's
+    initial rate. `self.T_max` and `self.eta_min` are the constructor's arguments.
     """
 
 
 def _begin():
-    """Have a scheduler set its first rates, whatever has been set before.
+    """Makes a scheduler set its first rates, whatever the current rates are.
 
-    Most schedulers multiply the rates that they find, so each group of the optimizer first gets its
-    "initial_lr" back. The scheduler has made its first step when it was made: its `last_epoch` becomes -1,
-    and then its `_initial_step()` makes it once more. `self._last_lr` becomes the scheduler's last rates.
+    Most schedulers multiply the current rates, so each group of the optimizer first gets its "initial_lr"
+    back. The scheduler made its first step when it was constructed, so its `last_epoch` becomes -1, and its
+    `_initial_step()` then repeats that step. `self._last_lr` becomes the scheduler's last rates.
     """
 
 
@@ -403,7 +410,7 @@ def make_optimizer():
 
 
 def stepped(make, times, changed_at=None, to=0.4):
-    """The rates of all epochs, up to a division by zero. In epoch `changed_at` the second one is changed by hand."""
+    """The rates of all epochs, up to a division by zero. In epoch `changed_at` the second rate is changed by hand."""
     optimizer = make_optimizer()
     scheduler, found = make(optimizer), []
     for t in range(times):
@@ -445,33 +452,35 @@ check.show(
         "one scheduler": stepped(lambda o: schedulers.SequentialLR(o, [schedulers.StepLR(o, 2)], []), 5),
     },
     rtol=1e-6,
-    text="Rates of two groups, epoch by epoch.",
+    text="The rates of two groups, epoch by epoch.",
 )
 
 # %% [markdown] hint="schedule_cosine"
-# In the quotient $\eta_0 - \eta_{min}$ and ½ cancel. What is left has a cosine of this epoch above and one of the epoch
-# before below. So the *distance from eta_min* is what you multiply.
+# In the quotient, $\eta_0 - \eta_{min}$ and ½ cancel. What remains has this epoch's cosine in the numerator and the
+# preceding epoch's in the denominator. So the factor applies to the *distance from eta_min*.
 
 # %% [markdown] hint="schedule_cosine"
-# The epoch before was a bottom if `(self.last_epoch - 1) % (2 * self.T_max) == self.T_max`. From there the closed form rises by
-# $\frac12 (\eta_0 - \eta_{min}) (1 - \cos \frac{\pi}{T})$.
+# The preceding epoch was at a minimum if `(self.last_epoch - 1) % (2 * self.T_max) == self.T_max`. From there the
+# closed form rises by $\frac12 (\eta_0 - \eta_{min}) (1 - \cos \frac{\pi}{T})$.
 
 # %% [markdown] hint="schedule_cosine"
-# Otherwise `(1 + cos(pi * t / T)) / (1 + cos(pi * (t - 1) / T)) * (rate - eta_min) + eta_min`. `_begin` has four lines: a
-# loop that writes `group["lr"] = group["initial_lr"]`, the epoch, the step, and `scheduler.get_last_lr()`.
+# In all other epochs the rate is `(1 + cos(pi * t / T)) / (1 + cos(pi * (t - 1) / T)) * (rate - eta_min) + eta_min`.
+# `_begin` has four steps: a loop that writes `group["lr"] = group["initial_lr"]`, the epoch, the first step, and
+# `scheduler.get_last_lr()`.
 
 
 # %% mutant="schedule_cosine"
 # A closed form
-# As long as nobody touches the rates they are right. PyTorch's cosine goes on from the rate that it finds.
+# The rates are correct as long as nothing else changes them. PyTorch's cosine schedule continues from the current
+# rate.
 def _next(self, rate, base):
     height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
     return self.eta_min + (base - self.eta_min) * height / 2
 
 
 # %% mutant="schedule_cosine"
-# Stays at the bottom
-# Many expect it, but PyTorch's cosine climbs again after `T_max`.
+# Stays at the minimum
+# Many people expect this, but PyTorch's cosine schedule rises again after `T_max`.
 def _next(self, rate, base):
     if self.last_epoch > self.T_max:
         return self.eta_min
@@ -481,7 +490,7 @@ def _next(self, rate, base):
 
 # %% mutant="schedule_cosine"
 # Multiplies the rate
-# The quotient is one of distances from eta_min. Multiplied by it, the rate itself would go to 0.
+# The quotient is one of distances from eta_min. If it multiplies the rate itself, that goes to 0.
 def _next(self, rate, base):
     if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
         return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
@@ -490,8 +499,8 @@ def _next(self, rate, base):
 
 
 # %% mutant="schedule_cosine"
-# Only the first bottom
-# The cosine comes to the bottom again after 3 · T_max, 5 · T_max, ...; there, too, the quotient divides by 0.
+# Only the first minimum
+# The cosine reaches its minimum again after 3 · T_max, 5 · T_max, ..., where the quotient divides by 0 as well.
 def _next(self, rate, base):
     if self.last_epoch - 1 == self.T_max:
         return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
@@ -500,8 +509,9 @@ def _next(self, rate, base):
 
 
 # %% mutant="schedule_cosine"
-# Asks the rate where the bottom is
-# A rate can be at eta_min because somebody set it. The epochs say where the bottom is: T_max, 3 · T_max, ...
+# Recognizes the minimum by the rate
+# A rate can also equal eta_min because it was set by hand. Only the epoch tells where the minimum is: T_max, 3 ·
+# T_max, ...
 def _next(self, rate, base):
     if math.isclose(rate, self.eta_min, abs_tol=1e-12):
         return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
@@ -510,8 +520,8 @@ def _next(self, rate, base):
 
 
 # %% mutant="schedule_cosine"
-# A closed form after the bottom
-# The difference is added to the rate that is there. Whoever changed it at the bottom finds the change again.
+# A closed form after the minimum
+# The difference is added to the current rate, so that a change made at the minimum is preserved.
 def _next(self, rate, base):
     if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
         return self.eta_min + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
@@ -520,8 +530,8 @@ def _next(self, rate, base):
 
 
 # %% mutant="schedule_cosine"
-# Rises by the whole rate
-# The closed form rises by a part of the distance between the initial rate and eta_min, not of the initial rate.
+# Rises by a share of the whole rate
+# The closed form rises by a fraction of the distance between the initial rate and eta_min, not of the initial rate.
 def _next(self, rate, base):
     if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
         return rate + base * (1 - math.cos(math.pi / self.T_max)) / 2
@@ -530,8 +540,8 @@ def _next(self, rate, base):
 
 
 # %% mutant="schedule_cosine"
-# Begins where the last one ended
-# The new scheduler multiplies the rates that it finds. Its own beginning is the initial rate of each group.
+# Starts where the last scheduler ended
+# The new scheduler multiplies the current rates, but it has to start from each group's initial rate.
 def _begin(self, scheduler):
     scheduler.last_epoch = -1
     scheduler._initial_step()
@@ -539,8 +549,8 @@ def _begin(self, scheduler):
 
 
 # %% mutant="schedule_cosine"
-# Begins with epoch 1
-# The scheduler made its first step when it was made and is in epoch 0. The next would be its second.
+# Starts with epoch 1
+# The scheduler made its first step when it was constructed, so it is in epoch 0. Its next step would be the second.
 def _begin(self, scheduler):
     for group in self.optimizer.param_groups:
         group["lr"] = group["initial_lr"]
@@ -550,7 +560,7 @@ def _begin(self, scheduler):
 
 # %% mutant="schedule_cosine"
 # An ordinary step
-# Some schedulers have a factor for each step but the initial one: only `_initial_step` says that it is.
+# Some schedulers apply a factor in each step except the initial one, and only `_initial_step` marks it as such.
 def _begin(self, scheduler):
     for group in self.optimizer.param_groups:
         group["lr"] = group["initial_lr"]
@@ -561,7 +571,7 @@ def _begin(self, scheduler):
 
 # %% mutant="schedule_cosine"
 # The first group's rate
-# Each group has an initial rate of its own.
+# Each group has its own initial rate.
 def _begin(self, scheduler):
     for group in self.optimizer.param_groups:
         group["lr"] = self.optimizer.param_groups[0]["initial_lr"]
@@ -572,7 +582,7 @@ def _begin(self, scheduler):
 
 # %% mutant="schedule_cosine"
 # Forgets the last rates
-# `get_last_lr` answers with `_last_lr`, so it has to be set here, too.
+# `get_last_lr` returns `_last_lr`, so it has to be set here as well.
 def _begin(self, scheduler):
     for group in self.optimizer.param_groups:
         group["lr"] = group["initial_lr"]
@@ -583,7 +593,7 @@ def _begin(self, scheduler):
 
 # %% mutant="schedule_cosine"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def _next(self, rate, base):
     import minitorch
 
@@ -592,29 +602,30 @@ def _next(self, rate, base):
 
 # %% [markdown] exercise="schedule_plateau" kind="core" points="1 2" part="mytorch.optim.lr_scheduler:ReduceLROnPlateau._is_better mytorch.optim.lr_scheduler:ReduceLROnPlateau.step"
 # ### Exercise 4 · When progress stops
-# `ReduceLROnPlateau` gets a metric after each epoch: a loss (`mode="min"`) or an accuracy (`mode="max"`). What counts as
-# an improvement, how long it waits, and how far it goes down are attributes, named as the constructor's arguments.
+# `ReduceLROnPlateau` gets a metric after each epoch, such as a loss (`mode="min"`) or an accuracy (`mode="max"`).
+# Attributes with the names of the constructor's arguments say what counts as an improvement, how long the scheduler
+# waits, and how far it lowers the rates.
 
 
 # %% docstrings="schedule_plateau"
 def _is_better():
     """Whether the metric `a` improves on `best` by more than the threshold.
 
-    `self.mode` is "min" (lower is better) or "max". With `self.threshold_mode` "rel" the metric has to get
-    below best · (1 - threshold), or above best · (1 + threshold); with "abs" below best - threshold, or
+    `self.mode` is "min" (lower is better) or "max". If `self.threshold_mode` is "rel", the metric has to be
+    below best · (1 - threshold), or above best · (1 + threshold); if it is "abs", below best - threshold, or
     above best + threshold.
     """
 
 
 def step():
-    """End an epoch in which the metric was `metrics`, a number or a tensor without dimensions.
+    """Ends an epoch in which the metric was `metrics`, a number or a 0-d tensor.
 
-    Count the epoch in `last_epoch`. If the metric is better than `self.best`, it becomes the best, and
-    `num_bad_epochs` goes back to 0; otherwise `num_bad_epochs` goes up by 1.
-    While `cooldown_counter` is above 0, it goes down by 1, and `num_bad_epochs` is set to 0.
-    If `num_bad_epochs` is above `patience` now, each rate is multiplied by `factor`, but doesn't get below
-    its entry in `min_lrs`, and stays as it is if the change isn't above `eps`. Then `num_bad_epochs` is
-    0, and `cooldown_counter` is `cooldown`.
+    Increment `last_epoch`. If the metric is better than `self.best`, it becomes the best, and
+    `num_bad_epochs` is reset to 0; otherwise `num_bad_epochs` increases by 1. While `cooldown_counter` is
+    above 0, it decreases by 1, and `num_bad_epochs` is set to 0. If `num_bad_epochs` is now above `patience`,
+    each rate is multiplied by `factor` but bounded from below by its entry in `min_lrs`. A rate is left as it
+    is if the change isn't above `eps`. Then `num_bad_epochs` is set to 0, and `cooldown_counter` to
+    `cooldown`.
 
     `_last_lr` is the list of the rates at the end: `self._scaled(1)`.
     """
@@ -678,31 +689,31 @@ check.show(
         "eps": run(metrics, patience=0, factor=0.5, eps=0.2),
     },
     rtol=1e-5,
-    text="After each epoch: the two rates, the bad epochs, what is left of the cooldown. At the end the best, and the epoch.",
+    text="After each epoch: the two rates, the bad epochs, the rest of the cooldown. At the end: the best metric and the epoch.",
 )
 
 # %% [markdown] hint="schedule_plateau"
-# Four cases for `_is_better`, two lines each. A metric that is exactly at the limit isn't better. The order in `step`: compare, cool down,
-# reduce.
+# `_is_better` has four cases of two lines each, and a metric exactly at the limit isn't better. In `step`, compare
+# first, then cool down, then reduce the rates.
 
 # %% [markdown] hint="schedule_plateau"
-# `float(metrics)` takes tensors, too. A good epoch during the cooldown still sets the best.
+# `float(metrics)` accepts tensors as well, and a good epoch during the cooldown still updates the best metric.
 
 # %% [markdown] hint="schedule_plateau"
-# To reduce: for each group and its lowest rate, `reduced = max(group["lr"] * self.factor, lowest)`; write it if `group["lr"] - reduced >
-# self.eps`. The cooldown starts even if no rate changed.
+# To reduce the rates, compute `reduced = max(group["lr"] * self.factor, lowest)` for each group and its lowest rate,
+# and write it if `group["lr"] - reduced > self.eps`; the cooldown starts even if no rate changed.
 
 
 # %% mutant="schedule_plateau"
 # Any improvement
-# The metric has to be better by more than the threshold, or noise alone would count as progress.
+# The metric has to be better by more than the threshold. Otherwise noise alone would count as progress.
 def _is_better(self, a, best):
     return a < best if self.mode == "min" else a > best
 
 
 # %% mutant="schedule_plateau"
 # At least the threshold
-# The metric has to be better than the limit: with threshold 0, the same loss again is no progress.
+# The metric has to be strictly better than the limit, so with threshold 0 the same loss again isn't progress.
 def _is_better(self, a, best):
     sign = 1 if self.mode == "min" else -1
     limit = best * (1 - sign * self.threshold) if self.threshold_mode == "rel" else best - sign * self.threshold
@@ -711,7 +722,7 @@ def _is_better(self, a, best):
 
 # %% mutant="schedule_plateau"
 # Always relative
-# With `threshold_mode="abs"` the threshold is taken off the best as it is, not times the best.
+# With `threshold_mode="abs"` the threshold itself is subtracted from the best metric, not a multiple of that metric.
 def _is_better(self, a, best):
     if self.mode == "min":
         return a < best * (1 - self.threshold)
@@ -719,15 +730,15 @@ def _is_better(self, a, best):
 
 
 # %% mutant="schedule_plateau"
-# Always lower
-# In mode "max" higher is better.
+# Lower is always better
+# In mode "max" a higher metric is better.
 def _is_better(self, a, best):
     return a < (best * (1 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
 
 
 # %% mutant="schedule_plateau"
 # A margin of absolute size
-# For a best below 0, PyTorch's relative limit, best · (1 - threshold), is *above* it. Yours is below.
+# For a best metric below 0, PyTorch's relative limit, best · (1 - threshold), is *above* it, whereas yours is below.
 def _is_better(self, a, best):
     margin = self.threshold * (abs(best) if self.threshold_mode == "rel" else 1)
     if math.isinf(best):
@@ -737,7 +748,7 @@ def _is_better(self, a, best):
 
 # %% mutant="schedule_plateau"
 # Loses patience early
-# With patience 2, two bad epochs are allowed, and the third lowers the rate: compare with >, not with >=.
+# With patience 2, two bad epochs are allowed, and the third one lowers the rate. Compare with >, not with >=.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -758,8 +769,8 @@ def step(self, metrics):
 
 
 # %% mutant="schedule_plateau"
-# Never forgives
-# An improvement sets the count of bad epochs back to 0.
+# Never resets the count
+# An improvement resets the number of bad epochs to 0.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -781,7 +792,7 @@ def step(self, metrics):
 
 # %% mutant="schedule_plateau"
 # No cooldown
-# After a reduction, `cooldown` epochs don't count, however bad they are.
+# After a reduction, `cooldown` epochs don't count as bad, whatever their metrics are.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -799,8 +810,9 @@ def step(self, metrics):
 
 
 # %% mutant="schedule_plateau"
-# Deaf in the cooldown
-# Bad epochs don't count in the cooldown, but an improvement still sets the best: compare first, then cool down.
+# Ignores improvements in the cooldown
+# Bad epochs don't count in the cooldown, but an improvement still updates the best metric. Compare first, then cool
+# down.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -822,7 +834,7 @@ def step(self, metrics):
 
 # %% mutant="schedule_plateau"
 # One lowest rate for all
-# Each group has an entry of its own in `min_lrs`.
+# Each group has its own entry in `min_lrs`.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -844,7 +856,7 @@ def step(self, metrics):
 
 # %% mutant="schedule_plateau"
 # No lowest rate
-# No rate gets below its entry in `min_lrs`.
+# No rate is lowered below its entry in `min_lrs`.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -865,8 +877,8 @@ def step(self, metrics):
 
 
 # %% mutant="schedule_plateau"
-# Compares with the epoch before
-# The metric is compared with the best so far. After a bad epoch the next one looks good beside it.
+# Compares with the preceding epoch
+# The metric is compared with the best so far. After a bad epoch, the next one would look good by comparison.
 def step(self, metrics):
     self.last_epoch += 1
     current = float(metrics)
@@ -889,7 +901,7 @@ def step(self, metrics):
 
 # %% mutant="schedule_plateau"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def step(self, metrics):
     from minitorch.optim import lr_scheduler
 
@@ -898,16 +910,18 @@ def step(self, metrics):
 
 # %% [markdown] exercise="schedule_average" kind="build" points=2
 # ### Exercise 5 · An average of the weights
-# Write an exponential moving average of a model's parameters that starts at 0 and is corrected, as Adam's means are.
+# Write an exponential moving average of a model's parameters that starts at 0 and is bias-corrected, like Adam's
+# means.
 #
-# - `update(model)` takes the present parameters into the average: `a ← decay · a + (1 − decay) · w`. Buffers, such as a
-#   batch norm's statistics, aren't averaged: remember a copy of the present ones.
-# - `swapped_in(model)` is used in a `with` statement. Inside, the model's parameters hold the corrected averages, `a / (1 − decayᵗ)` after
-#   `t` updates, and its buffers the remembered ones. Afterwards the model has its own values again, also if an error was
-#   raised inside. Write values into the parameters (`copy_`), so that an optimizer goes on holding them.
+# - `update(model)` includes the current parameters in the average: `a ← decay · a + (1 − decay) · w`. Buffers, such
+#   as a batch norm's statistics, aren't averaged; keep a copy of the current ones instead.
+# - `swapped_in(model)` is used in a `with` statement. Inside the block, the model's parameters hold the corrected
+#   averages, which are `a / (1 − decayᵗ)` after `t` updates, and its buffers hold the copies. After the block the
+#   model has its own values again, even if an error was raised inside. Write the values into the parameters
+#   (`copy_`), because an optimizer holds these objects.
 #
-# `@contextmanager` makes a context manager of a function: what comes before its `yield` runs first, what comes after it
-# in a `finally` runs in any case. Nothing here is to be recorded by autograd.
+# `@contextmanager` makes a context manager of a generator function: the code before its `yield` runs first, and the
+# code after it, in a `finally`, runs in any case. Autograd must not record any of this.
 
 
 # %% solution="schedule_average"
@@ -985,25 +999,25 @@ def failing():
 
 shown["an error inside"] = check.error(failing)
 shown["the model's own, before"] = own
-shown["and afterwards"] = values()
+shown["the model's own, afterwards"] = values()
 shown["still leaves that require grad"] = [each.is_leaf and each.requires_grad for each in model.parameters()]
-check.show(shown, text="A linear layer and a batch norm. The weights are drawn anew before each update.")
+check.show(shown, text="A linear layer and a batch norm. New weights are drawn before each update.")
 
 # %% [markdown] hint="schedule_average"
-# After the first update the corrected average is the weight itself: `(1 − decay) · w / (1 − decay)`. Try it on paper, then
-# count the updates.
+# After the first update the corrected average is the weight itself, `(1 − decay) · w / (1 − decay)`. Verify this on
+# paper, and then count the updates in your class.
 
 # %% [markdown] hint="schedule_average"
-# `list(model.buffers())` holds the buffers themselves, which go on changing. Remember `each.clone()`.
+# `list(model.buffers())` contains the buffers themselves, which go on changing. Store `each.clone()` instead.
 
 # %% [markdown] hint="schedule_average"
-# In `swapped_in`: clone the model's parameters and buffers, write the averages, `try: yield`, `finally:` write the clones back. Put each
-# writing into `with torch.no_grad():`.
+# In `swapped_in`, clone the model's parameters and buffers, write the averages, `try: yield`, and write the clones
+# back in `finally:`. Put both writes under `with torch.no_grad():`.
 
 
 # %% mutant="schedule_average"
 # No correction
-# The average starts at 0 and is too small at first: divide by 1 − decayᵗ.
+# The average starts at 0 and is too small at first, so divide it by 1 − decayᵗ.
 class ExponentialAverage:
     def __init__(self, model, decay):
         self.decay = decay
@@ -1032,8 +1046,9 @@ class ExponentialAverage:
 
 
 # %% mutant="schedule_average"
-# Not after an error
-# When something fails inside, the model keeps the averages, and training goes on from them. Put the weights back in a `finally`.
+# Doesn't restore after an error
+# If an error is raised inside the block, the model keeps the averages, and training continues from them. Restore the
+# weights in a `finally`.
 class ExponentialAverage:
     def __init__(self, model, decay):
         self.decay, self.updates = decay, 0
@@ -1062,8 +1077,9 @@ class ExponentialAverage:
 
 
 # %% mutant="schedule_average"
-# The buffers of today
-# Inside, the statistics are those that the model has now. They belong with the weights of the last update: copy them there.
+# Uses the current buffers
+# Inside the block, the statistics are those that the model has now. They belong with the weights of the last update,
+# so copy them there.
 class ExponentialAverage:
     def __init__(self, model, decay):
         self.decay, self.updates = decay, 0
@@ -1093,7 +1109,8 @@ class ExponentialAverage:
 
 # %% mutant="schedule_average"
 # Starts with the initial weights
-# That is PyTorch's way. This average starts at 0, so that after the correction all weights count as the formula says.
+# That is how PyTorch does it. This average starts at 0, so that after the correction all weights count as the formula
+# says.
 class ExponentialAverage:
     def __init__(self, model, decay):
         self.decay, self.averages = decay, None
@@ -1123,8 +1140,8 @@ class ExponentialAverage:
 
 # %% [markdown] exercise="schedule_repair_resume" kind="repair" points=3
 # ### Exercise 6 · The resumed run starts at full rate
-# `save` makes a checkpoint, and `resume` goes on from it in a new process. A run with a cosine schedule of ten epochs was
-# interrupted after six. Its rate should go on with 0.35, 0.21, 0.10. It starts at 0.35, and then:
+# `save` makes a checkpoint, and `resume` continues from it in a new process. A run with a cosine schedule of ten
+# epochs was interrupted after six. Its rates should continue with 0.35, 0.21, 0.10, but instead they are:
 #
 # ```text
 # epoch 6   rate 0.35
@@ -1132,8 +1149,9 @@ class ExponentialAverage:
 # epoch 8   rate 0.31
 # ```
 #
-# With a linear warm-up the first rate is wrong as well. Repair both functions. Whatever scheduler `make_scheduler` makes, rates and
-# weights must go on as if nothing had happened. A checkpoint stays what it was when it was saved, and can be resumed twice.
+# With a linear warm-up even the first rate is incorrect. Fix both functions. Whatever scheduler `make_scheduler`
+# returns, rates and weights must continue as if the run had not been interrupted. A checkpoint must not change after
+# it was saved, so that it can be resumed twice.
 
 
 # %% solution="schedule_repair_resume"
@@ -1149,7 +1167,7 @@ def save(model: nn.Module, optimizer: torch.optim.Optimizer, scheduler) -> dict:
 
 
 def resume(checkpoint: dict, make_model, make_optimizer, make_scheduler) -> tuple:
-    """The model, the optimizer and the scheduler, made anew and brought to where they were."""
+    """The model, the optimizer and the scheduler, newly made and restored to their saved state."""
     ### BEGIN SOLUTION
     model = make_model()
     optimizer = make_optimizer(model.parameters())
@@ -1178,7 +1196,7 @@ makers = {
     "cosine": lambda o: schedules.CosineAnnealingLR(o, period),
     "a function": lambda o: schedules.LambdaLR(o, lambda t: 1 / (1 + t)),
     "linear warm-up": lambda o: schedules.LinearLR(o, 0.25, total_iters=period),
-    "in turn": lambda o: schedules.SequentialLR(
+    "in sequence": lambda o: schedules.SequentialLR(
         o, [schedules.LinearLR(o, 0.5, total_iters=2), schedules.ExponentialLR(o, 0.5)], [2]
     ),
     "plateau": lambda o: schedules.ReduceLROnPlateau(o, factor=0.5, patience=1),
@@ -1220,24 +1238,24 @@ for name, make_scheduler in makers.items():
         shown[f"{name}: {attempt}"] = go_on(*resume(checkpoint, make_model, make_optimizer, make_scheduler), 3)
 check.show(
     shown,
-    text="Saved after three epochs; the run then went on by one more. Rate, momentum and weight of the next three epochs.",
+    text="Saved after three epochs, after which the run continued for one more. Rate, momentum and weight in the next three epochs.",
 )
 
 # %% [markdown] hint="schedule_repair_resume"
-# Which of the three has to know the number of the epoch? Look at what `save` keeps.
+# Look at what `save` stores, and decide which of the three objects has to know the current epoch.
 
 # %% [markdown] hint="schedule_repair_resume"
-# A scheduler's constructor makes a first step, which writes a rate into the groups. What has been loaded before that is
-# overwritten.
+# A scheduler's constructor makes a first step, which writes a rate into the groups and overwrites one that was loaded
+# before.
 
 # %% [markdown] hint="schedule_repair_resume"
-# Make all three first, in the order model, optimizer, scheduler. Then load all three. Loading may keep what it is given, so
-# load a `copy.deepcopy` of the checkpoint.
+# First make all three, in the order model, optimizer, scheduler, and then load all three. Loading may keep the
+# objects that it is given, so load a `copy.deepcopy` of the checkpoint.
 
 
 # %% mutant="schedule_repair_resume"
 # Made after the optimizer was loaded
-# The constructor of a warm-up multiplies the loaded rate by its first factor. Make the scheduler before you load.
+# A warm-up's constructor multiplies the loaded rate by its first factor, so make the scheduler before you load.
 def save(model, optimizer, scheduler):
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
     return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
@@ -1255,8 +1273,9 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 
 
 # %% mutant="schedule_repair_resume"
-# Keeps the number of the epoch alone
-# A plateau has its best and its bad epochs, a sequence its schedulers: take all of `state_dict`.
+# Stores only the epoch
+# A plateau scheduler has its best metric and its bad epochs, and a sequence has its schedulers, so store the whole
+# `state_dict`.
 def save(model, optimizer, scheduler):
     parts = {"model": model, "optimizer": optimizer}
     saved = {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
@@ -1276,7 +1295,8 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 
 # %% mutant="schedule_repair_resume"
 # No copy
-# A state_dict shares its tensors with the model and the optimizer, so the epoch that came after the checkpoint is in it.
+# A state_dict shares its tensors with the model and the optimizer, so the epoch that followed has changed the
+# checkpoint.
 def save(model, optimizer, scheduler):
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
     return {name: part.state_dict() for name, part in parts.items()}
@@ -1294,8 +1314,8 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 
 # %% mutant="schedule_repair_resume"
 # Resumed once
-# An optimizer's `load_state_dict` may keep the tensors that it is given: the resumed run then writes its momentum into the
-# checkpoint. Load a copy.
+# An optimizer's `load_state_dict` may keep the tensors that it is given, and the resumed run then writes its momentum
+# into the checkpoint. Load a copy.
 def save(model, optimizer, scheduler):
     parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
     return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
@@ -1312,7 +1332,8 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 
 # %% mutant="schedule_repair_resume"
 # Replays the steps
-# As many `scheduler.step()` as before bring back closed forms, but a recursion multiplies the loaded rate once more.
+# Repeating `scheduler.step()` restores a closed-form scheduler, but a chainable one multiplies the loaded rate once
+# more.
 def save(model, optimizer, scheduler):
     parts = {"model": model, "optimizer": optimizer}
     saved = {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
@@ -1336,20 +1357,20 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 
 # %% [markdown] exercise="schedule_measure_limit" kind="measure" points=2
 # ### Exercise 7 · The largest stable rate
-# `train(lr)` makes 200 steps of gradient descent on a loss that you can't see, a parabola in several weights. It returns the
-# losses, the first one from before the first step. A rate is **stable** if the last loss isn't above the first, and is a
-# number.
+# `train(lr)` makes 200 steps of gradient descent on a loss that you can't see, a parabola in several weights. It
+# returns the losses, beginning with the one before the first step. A rate is **stable** if the last loss isn't above
+# the first, and isn't nan.
 #
-# Find by experiment the largest stable rate, to within 1 %. It is somewhere between $2^{-12}$ and $2^{6}$. Call `train` a
-# hundred times at most. In the second problem the
-# parabola is the same and SGD has momentum; the third is four times as steep. Compare the numbers with $2 / c$,
-# where $c$ is the largest curvature, and with $2 (1 + \mu) / c$. Two more `train` aren't parabolas: one's last loss is `nan`
-# from some rate on, the other's stays what it was.
+# Find the largest stable rate by experiment, to within 1 %. It lies between $2^{-12}$ and $2^{6}$, and you may call
+# `train` a hundred times at most. In the second problem the parabola is the same but SGD has momentum, and in the
+# third the parabola is four times as steep. Compare the results with $2 / c$, where $c$ is the largest curvature, and
+# with $2 (1 + \mu) / c$. Two further `train` functions aren't parabolas: the last loss of one is `nan` from some rate
+# on, and in the other the last loss equals the first below some rate.
 
 
 # %% setup=true
 def parabola(curvatures, momentum):
-    """A function train(lr): the losses of 200 steps on the sum of curvature * w ** 2 / 2, from w = 1."""
+    """A function train(lr) that returns the losses of 200 steps on the sum of curvature * w ** 2 / 2, from w = 1."""
 
     def train(lr):
         w, velocity, losses = np.ones(len(curvatures)), np.zeros(len(curvatures)), []
@@ -1411,18 +1432,20 @@ check.show(
 )
 
 # %% [markdown] hint="schedule_measure_limit"
-# Begin with a rate that is surely stable and one that surely isn't, and try one between them.
+# Begin with a rate that is certainly stable and one that certainly isn't, and try a rate between them.
 
 # %% [markdown] hint="schedule_measure_limit"
-# Rates span many powers of two, so halve the *ratio*: the middle of $a$ and $b$ is $\sqrt{ab}$. Stop when the ratio is below 1.01.
+# The rates span many powers of two, so halve the *ratio*: the midpoint of $a$ and $b$ is $\sqrt{ab}$, and you can
+# stop when the ratio is below 1.01.
 
 # %% [markdown] hint="schedule_measure_limit"
-# Ask `losses[-1] <= losses[0]`, which is false for nan. If it holds, the middle becomes the stable end, otherwise the unstable one.
+# Test `losses[-1] <= losses[0]`, which is false for nan. If it holds, the midpoint becomes the stable end, otherwise
+# the unstable one.
 
 
 # %% mutant="schedule_measure_limit"
 # Powers of two
-# The largest power of two that is stable may be off by almost a factor of 2. Go on between it and the next.
+# The largest stable power of two may be too small by almost a factor of 2. Continue between it and the next one.
 def largest_stable_rate(train):
     for k in range(6, -13, -1):
         losses = train(2.0**k)
@@ -1432,7 +1455,7 @@ def largest_stable_rate(train):
 
 # %% mutant="schedule_measure_limit"
 # Waits for nan
-# A loss that grows is unstable long before it is infinite.
+# A loss that grows is unstable long before it becomes infinite.
 def largest_stable_rate(train):
     stable, unstable = 2.0**-12, 2.0**6
     while unstable / stable > 1.005:
@@ -1446,7 +1469,7 @@ def largest_stable_rate(train):
 
 # %% mutant="schedule_measure_limit"
 # Never above the first
-# With momentum the loss may rise above the first on its way down. Only the last one counts.
+# With momentum the loss may rise above its initial value on the way down. Only the last loss counts.
 def largest_stable_rate(train):
     stable, unstable = 2.0**-12, 2.0**6
     while unstable / stable > 1.005:
@@ -1468,8 +1491,8 @@ def largest_stable_rate(train):
 
 
 # %% mutant="schedule_measure_limit"
-# Asks for progress
-# A last loss that equals the first isn't above it, so its rate is stable.
+# Requires progress
+# A last loss that equals the first isn't above it, so this rate is stable.
 def largest_stable_rate(train):
     low, high = 2.0**-12, 2.0**6
     while high / low > 1.01:
@@ -1481,7 +1504,7 @@ def largest_stable_rate(train):
 
 # %% mutant="schedule_measure_limit"
 # Takes nan for stable
-# `nan > losses[0]` is false, so nan passes for stable here. Ask `losses[-1] <= losses[0]`, which nan fails.
+# `nan > losses[0]` is false, so nan counts as stable here. Test `losses[-1] <= losses[0]`, which is false for nan.
 def largest_stable_rate(train):
     stable, unstable = 2.0**-12, 2.0**6
     while unstable / stable > 1.005:
