@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Mixed precision
-# Seven exercises, 19 points, about 80 minutes. Four of them add to your library: once you have solved them, its
-# operations choose their precision by your code. They run inside files of `mytorch`: what a task or a docstring mentions
-# is there; import anything else in the cell.
+# There are seven exercises with 19 points, which take about 80 minutes. Four of them add to your library, and once
+# you have solved them, its operations choose their precision by your code. These four run inside files of `mytorch`,
+# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -16,8 +16,8 @@ import minitorch as torch
 from minitorch import nn
 
 # %% [markdown] exercise="sixteen_predict_types" kind="predict" points=1
-# ### Exercise 1 · Which type?
-# On the CPU, with everything in float32 before the block:
+# ### Exercise 1 · Which dtype?
+# The program runs on the CPU, and everything before the block is float32:
 #
 # ```python
 # x, model = torch.randn(8, 16), torch.nn.Linear(16, 4)
@@ -29,8 +29,8 @@ from minitorch import nn
 # loss.backward()
 # ```
 #
-# Which types have `out`, `p`, `total`, `loss`, `model.weight` and `model.weight.grad`? Set `prediction` to a list of six
-# strings such as `"float32"`.
+# Which dtypes do `out`, `p`, `total`, `loss`, `model.weight` and `model.weight.grad` have? Set `prediction` to a list
+# of six strings such as `"float32"`.
 
 # %% solution="sixteen_predict_types"
 ### BEGIN SOLUTION
@@ -42,37 +42,39 @@ names = ["out", "p", "total", "loss", "model.weight", "model.weight.grad"]
 check.show(dict(zip(names, prediction, strict=True)), secret=True)
 
 # %% [markdown] hint="sixteen_predict_types"
-# Which of these operations are in a list of the CPU? For the others, ask which types come in.
+# Which of these operations are in one of the CPU's lists? For all other operations, the dtypes of the inputs decide.
 
 # %% [markdown] hint="sixteen_predict_types"
-# `linear` is in the list for the lower precision, `mse_loss` in the one for float32. `softmax` and `+` are in none.
+# `linear` is in the list for the lower precision, and `mse_loss` is in the list for float32, while `softmax` and `+`
+# are in neither.
 
 # %% [markdown] hint="sixteen_predict_types"
-# `+` promotes bfloat16 and float32 as it always does. The weight wasn't changed by the block, and a gradient has the type of its
-# tensor.
+# `+` promotes bfloat16 and float32 as it always does. The block doesn't change the weight, and a gradient has the
+# dtype of its tensor.
 
 # %% mutant="sixteen_predict_types"
-# All of the block in 16 bits
-# Only listed operations are cast. A sum of bfloat16 and float32 promotes, and losses are computed in float32.
+# Everything in the block in 16 bits
+# Only listed operations are cast. A sum of bfloat16 and float32 is promoted, and losses are computed in float32.
 prediction = ["bfloat16", "bfloat16", "bfloat16", "bfloat16", "float32", "float32"]
 
 # %% mutant="sixteen_predict_types"
 # CUDA's list
-# On CUDA softmax is computed in float32, and the lower precision is float16. On the CPU softmax is in no list.
+# On CUDA softmax is computed in float32, and the lower precision is float16. On the CPU softmax isn't in any list.
 prediction = ["float16", "float32", "float32", "float32", "float32", "float32"]
 
 # %% mutant="sixteen_predict_types"
 # The model in 16 bits
-# autocast casts what goes into operations. The weight stays in float32, and so does its gradient.
+# autocast casts the inputs of operations. The weight stays in float32, and so does its gradient.
 prediction = ["bfloat16", "bfloat16", "float32", "float32", "bfloat16", "bfloat16"]
 
 
 # %% [markdown] exercise="sixteen_autocast" kind="core" points="2 1 1" part="mytorch.amp.autocast_mode:cast_as_listed | mytorch.amp.autocast_mode:cast | mytorch.amp.autocast_mode:autocast.__enter__ mytorch.amp.autocast_mode:autocast.__exit__"
 # ### Exercise 2 · The autocast layer
-# Write the layer that casts, the cast itself, and the block that puts the layer into the stack. These names are
-# provided: `State`, of which each thread has its own, and whose `on` says where autocast is on (`{"cpu": bfloat16}`), the table `LISTS`, and
-# `may_be_cast(x)`, which is true for floating-point tensors that aren't float64 and are on a device where autocast is on. `replace(args, change)`
-# returns the arguments with `change(each)` instead of each, also inside lists and tuples.
+# Write the layer that casts, the cast itself, and the block that installs the layer. The following names are
+# provided. Each thread has its own `State`, whose `on` says where autocast is on (`{"cpu": bfloat16}`), and the table
+# `LISTS` holds the rules. `may_be_cast(x)` is true for floating-point tensors that aren't float64 and are on a device
+# where autocast is on. `replace(args, change)` returns the arguments with each one replaced by `change(each)`, inside
+# lists and tuples as well.
 
 
 # %% docstrings="sixteen_autocast"
@@ -124,14 +126,14 @@ square = mytorch.randn(4, 4)
 
 
 class Fake:
-    """Stands for an operation of a given name."""
+    """Stands in for an operation with a given name."""
 
     def __init__(self, name):
         self.__name__ = name
 
 
 def seen(name, *args):
-    """The types that arrive below the layer, and what is on there."""
+    """The dtypes that arrive below the layer, and where autocast is on there."""
 
     def below(op, args):
         types = [each.dtype for each in mytorch.dispatch.tensors_in(args)]
@@ -187,15 +189,15 @@ def casting():
         wide = mode.cast(copy, mytorch.float32).dtype
     return {
         "type": copy.dtype,
-        "a second time": again is copy,
+        "cast a second time": again is copy,
         "a weight without a graph, then with one": [apart.requires_grad, again.requires_grad],
         "an activation twice": pair[0] is pair[1],
         "copies kept, each with its weight": kept,
         "a bfloat16 leaf twice": raised[0] is raised[1],
         "the block's object": type(block).__name__,
-        "a number, a float64": others,
+        "a number, a float64 tensor": others,
         "back to float32": wide,
-        "what is that already": mode.cast(square, mytorch.float32) is square,
+        "float32 to float32 is unchanged": mode.cast(square, mytorch.float32) is square,
     }
 
 
@@ -207,7 +209,7 @@ with mytorch.autocast("cpu"):
         "cat": mytorch.cat([x @ weight, square]).dtype,
         "exp": (x @ weight).exp().dtype,
         "+": (x @ weight + 1.0).dtype,
-        "bilinear, made of products, in no list": functional.bilinear(x, x, mytorch.randn(2, columns, columns)).dtype,
+        "bilinear, made of products, not listed": functional.bilinear(x, x, mytorch.randn(2, columns, columns)).dtype,
         "float64": (square.double() @ square.double()).dtype,
         "int64": (square.long() @ square.long()).dtype,
     }
@@ -217,28 +219,29 @@ shown = {"types under autocast": types, "gradient": weight.grad}
 shown["below matmul: types, and where autocast is on"] = seen("matmul", x, square.half())
 shown["below mse_loss"] = seen("mse_loss", x.bfloat16(), x, "mean")
 shown["below cat, a list"] = seen("cat", [x.bfloat16(), x], 0)
-shown["below exp, in no list"] = seen("exp", x)
+shown["below exp, not listed"] = seen("exp", x)
 shown["below matmul of float64"] = seen("matmul", square.double(), square.double())
-shown["below it raises: the error, and what is on then"] = failing_below()
+shown["an operation that raises: the error, and what is on afterwards"] = failing_below()
 shown["blocks"], shown["an error inside"], shown["after it"] = blocks(), check.error(failing), on()
 shown["cast"] = casting()
-check.show(shown, rtol=2e-2, atol=2e-2, text="Types, and what is on, inside and after blocks.")
+check.show(shown, rtol=2e-2, atol=2e-2, text="The dtypes, and where autocast is on, inside and after blocks.")
 
 # %% [markdown] hint="sixteen_autocast"
-# Start with the block: nothing else runs before `__enter__` has filled the place. `State.outer` is used like a stack.
+# Start with the block, because the layer doesn't run before `__enter__` has installed it. `State.outer` is used as a
+# stack.
 
 # %% [markdown] hint="sixteen_autocast"
-# "Go on without autocast" is a block as well: `with autocast(kind, enabled=False): return below(op, args)`.
+# Continuing without autocast is a block as well: `with autocast(kind, enabled=False): return below(op, args)`.
 
 # %% [markdown] hint="sixteen_autocast"
-# The layer: `tensors = [each for each in tensors_in(args) if may_be_cast(each)]`, `rule = LISTS[kind].get(op.__name__)`, and
-# `replace(args, lambda each: cast(each, target))`. In `cast` look under `(id(x), target, Mode.enabled)`, and call `x.to(target)` only if
-# nothing is there.
+# The layer needs `tensors = [each for each in tensors_in(args) if may_be_cast(each)]`, `rule =
+# LISTS[kind].get(op.__name__)`, and `replace(args, lambda each: cast(each, target))`. `cast` first looks under
+# `(id(x), target, Mode.enabled)`, and calls `x.to(target)` only if there is no copy.
 
 
 # %% mutant="sixteen_autocast"
-# Casts whatever comes
-# An operation that is in no list takes its tensors as they are.
+# Casts every operation
+# An operation that isn't in a list takes its tensors as they are.
 def cast_as_listed(op, args, below):
     tensors = [each for each in tensors_in(args) if may_be_cast(each)]
     if not tensors:
@@ -251,8 +254,8 @@ def cast_as_listed(op, args, below):
 
 
 # %% mutant="sixteen_autocast"
-# autocast stays on below
-# A function that is made of operations has decided for all of them: below the layer autocast is off.
+# Leaves autocast on below the layer
+# A function that is made of several operations has decided for all of them, so below the layer autocast is off.
 def cast_as_listed(op, args, below):
     tensors = [each for each in tensors_in(args) if may_be_cast(each)]
     if not tensors:
@@ -266,7 +269,8 @@ def cast_as_listed(op, args, below):
 
 # %% mutant="sixteen_autocast"
 # Off only where there is a rule
-# An operation without a rule has decided, too: to take what it is given. `bilinear` is made of products.
+# An operation without a rule has decided as well, namely to take its inputs as they are. `bilinear`, for example, is
+# made of products.
 def cast_as_listed(op, args, below):
     tensors = [each for each in tensors_in(args) if may_be_cast(each)]
     kind = tensors[0].device.type if tensors else "cpu"
@@ -280,7 +284,7 @@ def cast_as_listed(op, args, below):
 
 # %% mutant="sixteen_autocast"
 # Overlooks tensors in lists
-# `cat` has its tensors in a list. `replace` looks into lists and tuples.
+# `cat` has its tensors in a list, so use `replace`, which also looks into lists and tuples.
 def cast_as_listed(op, args, below):
     tensors = [each for each in tensors_in(args) if may_be_cast(each)]
     if not tensors:
@@ -295,7 +299,8 @@ def cast_as_listed(op, args, below):
 
 # %% mutant="sixteen_autocast"
 # Stays off after an error
-# An operation that raises is often caught, and the block goes on: put back what was on in a `finally`, or use `autocast` itself.
+# An error from an operation is often caught, and the block continues. Restore the previous state in a `finally`, or
+# use `autocast` itself.
 def cast_as_listed(op, args, below):
     tensors = [each for each in tensors_in(args) if may_be_cast(each)]
     if not tensors:
@@ -312,8 +317,9 @@ def cast_as_listed(op, args, below):
 
 
 # %% mutant="sixteen_autocast"
-# Keeps the copy alone
-# When a weight is freed, the next tensor may get its `id`, and its copy. As long as the pair holds the weight, that can't happen.
+# Stores only the copy
+# When a weight is freed, the next tensor may get its `id`, and with it the wrong copy. That can't happen while the
+# pair holds the weight.
 def cast(x, target):
     if not may_be_cast(x) or x.dtype is target:
         return x
@@ -327,14 +333,14 @@ def cast(x, target):
 
 # %% mutant="sixteen_autocast"
 # No cache
-# A layer that is used a hundred times casts its weight a hundred times.
+# A layer that is used a hundred times would cast its weight a hundred times.
 def cast(x, target):
     return x.to(target) if may_be_cast(x) else x
 
 
 # %% mutant="sixteen_autocast"
-# Keeps every copy
-# Only weights are kept. A copy of each activation would stay in memory until the block ends.
+# Caches every copy
+# Only copies of weights are cached. A copy of each activation would stay in memory until the block ends.
 def cast(x, target):
     if not may_be_cast(x) or x.dtype is target:
         return x
@@ -346,7 +352,8 @@ def cast(x, target):
 
 # %% mutant="sixteen_autocast"
 # Forgets the mode
-# A copy that was made under `no_grad` has no path back to its weight: used later, the weight gets no gradient.
+# A copy that was made under `no_grad` has no path back to its weight, so if it is used later, the weight gets no
+# gradient.
 def cast(x, target):
     if not may_be_cast(x) or x.dtype is target:
         return x
@@ -360,7 +367,7 @@ def cast(x, target):
 
 # %% mutant="sixteen_autocast"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def cast(x, target):
     from minitorch.dispatch import autocast as theirs
 
@@ -369,7 +376,7 @@ def cast(x, target):
 
 # %% mutant="sixteen_autocast"
 # Off at the end of any block
-# An inner block gives back what was on outside of it.
+# The end of an inner block restores the state outside of it.
 def __enter__(self):
     State.on = dict(State.on)
     if self.enabled:
@@ -386,8 +393,8 @@ def __exit__(self, *error):
 
 
 # %% mutant="sixteen_autocast"
-# Keeps the copies for ever
-# The optimizer moves the weight after the block. A copy that is kept would be the weight of yesterday.
+# Keeps the copies forever
+# The optimizer updates the weight after the block, so a copy that is kept would have the weight's old values.
 def __enter__(self):
     State.outer.append(State.on)
     State.on = {kind: precision for kind, precision in State.on.items() if kind != self.device_type}
@@ -402,7 +409,7 @@ def __exit__(self, *error):
 
 
 # %% mutant="sixteen_autocast"
-# Forgets with each block
+# Clears the cache at the end of every block
 # The layer itself opens a block for each operation, so this empties the cache all the time.
 def __enter__(self):
     State.outer.append(State.on)
@@ -420,9 +427,10 @@ def __exit__(self, *error):
 
 # %% [markdown] exercise="sixteen_scaler" kind="core" points="2 1 1" part="mytorch.amp.grad_scaler:GradScaler.unscale_ mytorch.amp.grad_scaler:GradScaler.step mytorch.amp.grad_scaler:GradScaler.update"
 # ### Exercise 3 · Unscale, step, update
-# The scaler keeps its scale in `self.factor`. For each optimizer it remembers in `self.finite`, under the optimizer's `id`,
-# whether each gradient was finite, and in the set `self.stepped` the ids of those whose step was made or skipped. `update`
-# ends a round. If `self.enabled` is false, `unscale_` and `update` do nothing, and `step` only calls the optimizer's.
+# The scaler keeps its scale in `self.factor`. Under the id of each optimizer, `self.finite` records whether each
+# gradient was finite, and the set `self.stepped` contains the ids of the optimizers whose step was made or skipped.
+# `update` ends a round. If `self.enabled` is false, `unscale_` and `update` do nothing, and `step` only calls the
+# optimizer's.
 
 
 # %% docstrings="sixteen_scaler"
@@ -486,7 +494,7 @@ def backward(parameters, scaler, factor=1.0, which=2):
 
 
 def rounds(factors, before=lambda scaler, optimizer: None, **options):
-    """For each round: the factor after it, the good steps, and the parameters."""
+    """For each round: the scale after it, the good steps, and the parameters."""
     parameters, optimizer, scaler = made(**options)
     found = []
     for factor in factors:
@@ -506,7 +514,7 @@ def unscaled(factor):
 
 
 def unscaled_by_hand(number, **options):
-    """Which of two gradients are finite, each of two such numbers."""
+    """Which of two gradients are finite if each contains two such numbers."""
     parameters, optimizer, scaler = made()
     for each in parameters[:2]:
         each.grad = mytorch.full((2,), number, **options)
@@ -515,7 +523,7 @@ def unscaled_by_hand(number, **options):
 
 
 def calls(*names, gradients=True, factor=1.0, kind=None, **options):
-    """The error of calls one after another, and the gradient then."""
+    """The error of consecutive calls, and the gradient afterwards."""
     parameters, optimizer, scaler = made()
     if gradients:
         backward(parameters, scaler, factor)
@@ -564,11 +572,11 @@ infinite = float("inf")
 half = mytorch.float16
 check.show(
     {
-        "slopes, factor, interval": [slopes, scale, interval],
+        "gradients, scale, interval": [slopes, scale, interval],
         "unscaled": unscaled(1.0),
         "unscaled, one of them infinite": unscaled(infinite),
         "unscaled, one of them nan": unscaled(float("nan")),
-        "two gradients of 3e38, whose sums overflow": unscaled_by_hand(3e38),
+        "two gradients of 3e38, whose sum overflows": unscaled_by_hand(3e38),
         "two gradients that require grad": unscaled_by_hand(1.0, requires_grad=True),
         "good rounds": rounds([1.0] * (2 * interval + 1)),
         "overflows in rounds 2, 3 and 5": rounds([1.0, infinite, infinite, 1.0, float("nan"), 1.0, 1.0, 1.0, 1.0]),
@@ -584,26 +592,28 @@ check.show(
         "update without a step": calls("update")[0],
         "float16 gradients": calls("unscale_", kind=half),
         "closure": calls("step", closure=None)[0],
-        "set by hand, in the second round": set_to(),
+        "scale set by hand, in the second round": set_to(),
     },
-    text="Factors, good steps, and one number of each parameter.",
+    text="The scales, good steps, and one element of each parameter.",
 )
 
 # %% [markdown] hint="sixteen_scaler"
-# Write `unscale_` first: the two errors about the order, the gradients of all groups, the flags, and then the division.
+# Write `unscale_` first: the two errors about the order of calls, the gradients of all groups, the flags, and then
+# the division.
 
 # %% [markdown] hint="sixteen_scaler"
-# `bool(each.isfinite().all())` is false for infinity and nan. After an overflow in `unscale_` the gradients are still infinite: leave it
-# to `step` to do nothing with them.
+# `bool(each.isfinite().all())` is false for infinity and nan. After an overflow in `unscale_` the gradients are still
+# infinite, and it is `step` that ignores them.
 
 # %% [markdown] hint="sixteen_scaler"
-# `step` notes the optimizer in `self.stepped` and asks `all(self.finite[id(optimizer)])`. `update` looks at the flags of all
-# optimizers, `[each for flags in self.finite.values() for each in flags]`, and ends with `self.finite, self.stepped = {}, set()`.
+# `step` adds the optimizer's id to `self.stepped`, and tests `all(self.finite[id(optimizer)])`. `update` examines the
+# flags of all optimizers, `[each for flags in self.finite.values() for each in flags]`, and ends with `self.finite,
+# self.stepped = {}, set()`.
 
 
 # %% mutant="sixteen_scaler"
-# Only infinity counts
-# `nan` has to be noticed as well: `isfinite` is false for both.
+# Detects only infinity
+# `nan` has to be detected as well, and `isfinite` is false for both.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -621,8 +631,8 @@ def unscale_(self, optimizer):
 
 
 # %% mutant="sixteen_scaler"
-# Asks about the sum
-# The sum of finite numbers can overflow: then a good step is skipped. Ask about each number: `isfinite().all()`.
+# Tests the sum
+# The sum of finite values can overflow, and then a good step is skipped. Test each element with `isfinite().all()`.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -641,7 +651,7 @@ def unscale_(self, optimizer):
 
 # %% mutant="sixteen_scaler"
 # Only the first group
-# Parameters of the other groups keep gradients that are too large by the scale.
+# The gradients of the other groups stay too large by a factor of the scale.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -660,7 +670,7 @@ def unscale_(self, optimizer):
 
 # %% mutant="sixteen_scaler"
 # Unscales twice
-# A second call divides once more, and the step becomes tiny. It has to be refused.
+# A second call divides once more, which makes the step tiny, so it has to raise an error.
 @no_grad()
 def unscale_(self, optimizer):
     if not self.enabled:
@@ -677,7 +687,7 @@ def unscale_(self, optimizer):
 
 # %% mutant="sixteen_scaler"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def step(self, optimizer, *args, **kwargs):
     from minitorch.amp import GradScaler as Theirs
 
@@ -686,7 +696,7 @@ def step(self, optimizer, *args, **kwargs):
 
 # %% mutant="sixteen_scaler"
 # Steps with infinite gradients
-# One such step makes the parameters infinite, and then nan for ever. The step has to be skipped.
+# One such step makes the parameters infinite, and from then on nan. The step has to be skipped.
 def step(self, optimizer, *args, **kwargs):
     if not self.enabled:
         return optimizer.step(*args, **kwargs)
@@ -703,8 +713,8 @@ def step(self, optimizer, *args, **kwargs):
 
 
 # %% mutant="sixteen_scaler"
-# Leaves out the step of all optimizers
-# Each optimizer is asked about its own gradients. PyTorch lets the others make their steps.
+# Skips the step of all optimizers
+# The decision depends on each optimizer's own gradients. PyTorch lets the other optimizers take their steps.
 def step(self, optimizer, *args, **kwargs):
     if not self.enabled:
         return optimizer.step(*args, **kwargs)
@@ -722,8 +732,8 @@ def step(self, optimizer, *args, **kwargs):
 
 
 # %% mutant="sixteen_scaler"
-# Forgets a step that it skipped
-# The round has had its step, made or skipped: a second one has to be refused.
+# Doesn't record a step that it skipped
+# The round has had its step, whether it was made or skipped, so a second one has to raise an error.
 def step(self, optimizer, *args, **kwargs):
     if not self.enabled:
         return optimizer.step(*args, **kwargs)
@@ -742,8 +752,8 @@ def step(self, optimizer, *args, **kwargs):
 
 
 # %% mutant="sixteen_scaler"
-# Counts anew from a scale set by hand
-# With `new_scale` only the scale changes. The good steps that were counted stay.
+# Resets the count when the scale is set by hand
+# With `new_scale` only the scale changes, and the good steps counted so far are kept.
 def update(self, new_scale=None):
     if not self.enabled:
         return
@@ -762,8 +772,8 @@ def update(self, new_scale=None):
 
 
 # %% mutant="sixteen_scaler"
-# Counts on after an overflow
-# The growth interval counts good steps in a row. After an overflow it starts again.
+# Continues counting after an overflow
+# The growth interval counts good steps in a row, so the count starts again after an overflow.
 def update(self, new_scale=None):
     if not self.enabled:
         return
@@ -783,7 +793,7 @@ def update(self, new_scale=None):
 
 # %% mutant="sixteen_scaler"
 # Grows one step late
-# After `growth_interval` good steps the scale grows, not after one more.
+# The scale grows after `growth_interval` good steps, not after one more.
 def update(self, new_scale=None):
     if not self.enabled:
         return
@@ -803,20 +813,20 @@ def update(self, new_scale=None):
 
 # %% [markdown] exercise="sixteen_master" kind="core" points="1 1" part="mytorch.amp.master_weights:MasterWeights.take_gradients mytorch.amp.master_weights:MasterWeights.give_weights"
 # ### Exercise 4 · Master weights
-# `MasterWeights(parameters)` has the 16-bit weights in `self.weights` and their float32 copies, in the same order, in
-# `self.copies`. Its `step(optimizer)` takes the gradients, calls `optimizer.step()`, and gives the weights. Write the two ways
-# between weights and copies.
+# `MasterWeights(parameters)` has the 16-bit weights in `self.weights`, and their float32 copies, in the same order,
+# in `self.copies`. Its `step(optimizer)` takes the gradients, calls `optimizer.step()`, and gives back the weights.
+# Write the two methods that transfer values between weights and copies.
 
 
 # %% docstrings="sixteen_master"
 def take_gradients():
-    """Give each copy the gradient of its weight, in float32; None if the weight has none."""
+    """Gives each copy the gradient of its weight in float32, or None if the weight has no gradient."""
 
 
 def give_weights():
-    """Write the value of each copy into its weight, rounded to the weight's type. Nothing is recorded.
+    """Writes the value of each copy into its weight, rounded to the weight's dtype. Autograd records nothing.
 
-    The weights stay the same tensors: the model and everybody else who has them sees the new values.
+    The weights stay the same tensors, so that the model and everything else that holds them sees the new values.
     """
 
 
@@ -840,29 +850,29 @@ def trained(kind, steps):
     return {
         "weight": model.weight[0, 0].item(),
         "copy": master.copies[0][0, 0].item(),
-        "types of the copy and its gradient": [master.copies[0].dtype, master.copies[0].grad.dtype],
+        "dtypes of the copy and its gradient": [master.copies[0].dtype, master.copies[0].grad.dtype],
         "the bias, without a gradient": [model.bias[0].item(), master.copies[1].grad is None],
         "the same tensors": before == [id(each) for each in model.parameters()],
         "leaf, requires grad": [model.weight.is_leaf, model.weight.requires_grad],
-        "type of the weight": model.weight.dtype,
+        "dtype of the weight": model.weight.dtype,
     }
 
 
 def several(kind):
-    """Of three weights: the gradients of the copies, and the weights after the copies have changed."""
+    """For three weights: the gradients of the copies, and the weights after the copies have changed."""
     weights = [mytorch.ones(2, dtype=kind, requires_grad=True) for _ in range(3)]
     master = mytorch.amp.MasterWeights(weights)
     sum(weight * factor for factor, weight in enumerate(weights, 2)).sum().backward()
     master.take_gradients()
     with mytorch.no_grad():
         for number, copy in enumerate(master.copies, 5):
-            copy.fill_(number + 1 / 128)  # which bfloat16 doesn't have
+            copy.fill_(number + 1 / 128)  # which bfloat16 can't represent
     master.give_weights()
     return [copy.grad for copy in master.copies], [weight.detach().float() for weight in weights]
 
 
 def forgotten():
-    """A gradient, and then none."""
+    """A gradient in one step, and none in the next."""
     weight = mytorch.ones(2, dtype=mytorch.bfloat16, requires_grad=True)
     master = mytorch.amp.MasterWeights([weight])
     (weight * 2.0).sum().backward()
@@ -881,22 +891,23 @@ check.show(
         "of three bfloat16 weights, the copies' gradients and the weights": several(mytorch.bfloat16),
         "of three float16 weights": several(mytorch.float16),
     },
-    text="One number of the weight and of its copy.",
+    text="One element of the weight and of its copy.",
 )
 
 # %% [markdown] hint="sixteen_master"
-# `zip(self.copies, self.weights, strict=True)` goes over both lists.
+# `zip(self.copies, self.weights, strict=True)` iterates over both lists together.
 
 # %% [markdown] hint="sixteen_master"
-# `.float()` of a gradient is a new tensor in float32. Which operation writes into a tensor that is there, and converts?
+# `.float()` of a gradient is a new tensor in float32. Which operation writes into an existing tensor and converts the
+# dtype?
 
 # %% [markdown] hint="sixteen_master"
-# `weight.copy_(copy)` in a block of `no_grad`; in a decorator it is `@no_grad()`.
+# Use `weight.copy_(copy)` in a `no_grad()` block, or decorate the method with `@no_grad()`.
 
 
 # %% mutant="sixteen_master"
 # Keeps old gradients
-# A weight without a gradient must not move. Its copy would make yesterday's step again.
+# A weight without a gradient must not change, but its copy would repeat the step of the earlier gradient.
 def take_gradients(self):
     for copy, weight in zip(self.copies, self.weights, strict=True):
         if weight.grad is not None:
@@ -905,7 +916,7 @@ def take_gradients(self):
 
 # %% mutant="sixteen_master"
 # Gradients in 16 bits
-# The optimizer computes in the gradient's type: the copy's gradient has to be float32.
+# The optimizer computes in the dtype of the gradient, so the copy's gradient has to be float32.
 def take_gradients(self):
     for copy, weight in zip(self.copies, self.weights, strict=True):
         copy.grad = weight.grad
@@ -913,14 +924,14 @@ def take_gradients(self):
 
 # %% mutant="sixteen_master"
 # New tensors in the list
-# The model still has the old ones: its weights never change.
+# The model still has the old tensors, so its weights never change.
 def give_weights(self):
     self.weights = [copy.detach().to(weight.dtype) for copy, weight in zip(self.copies, self.weights, strict=True)]
 
 
 # %% mutant="sixteen_master"
-# Rounds the copies, too
-# In a copy that is rounded with its weight, small steps are lost again.
+# Rounds the copies as well
+# If a copy is rounded like its weight, small steps are lost again.
 @no_grad()
 def give_weights(self):
     for copy, weight in zip(self.copies, self.weights, strict=True):
@@ -930,37 +941,40 @@ def give_weights(self):
 
 # %% [markdown] exercise="sixteen_rounding" kind="core" points="1 1 1" part="mytorch.amp.rounding:cut mytorch.amp.rounding:nearest mytorch.amp.rounding:stochastic_round"
 # ### Exercise 5 · bfloat16 by its bits
-# A bfloat16 is the upper half of a float32. To drop the lower 16 bits rounds towards 0. To round in another way, *add* something to
-# the bits first: if the lower half overflows, the upper half grows by one, which gives the next bfloat16, even across a power of two.
+# A bfloat16 is the upper half of a float32, so dropping the lower 16 bits rounds towards 0. To round in another way,
+# *add* an integer to the bits first. If the lower half overflows, the upper half increases by one, which gives the
+# next bfloat16, even across a power of two.
 #
-# What has to be added, so that more than half the spacing rounds up and less rounds down? Exactly half goes to the neighbour
-# whose last bit is 0. And what has to be added, so that a number a quarter of the way up rounds up in one case out of four?
+# What has to be added so that more than half the spacing rounds up and less rounds down, while exactly half goes to
+# the neighbour whose last bit is 0? And what has to be added so that a number a quarter of the way up rounds up in
+# one case out of four?
 
 
 # %% docstrings="sixteen_rounding"
 def cut():
-    """A float32 array as bfloat16: add `extra`, whole numbers of any integer type, to the bits, then drop the lower 16.
+    """A float32 array as bfloat16: add `extra`, integers of any integer dtype, to the bits, then drop the lower 16
+    bits.
 
-    The bits are `array.view(np.uint32)`. What is left of them is a float32 number again, which `astype(bfloat16.numpy)`
-    converts without rounding.
+    The bits are `array.view(np.uint32)`. With the lower half dropped they are a float32 number again, which
+    `astype(bfloat16.numpy)` converts without rounding.
     """
 
 
 def nearest():
-    """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does, by way of `cut`.
+    """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does, by calling `cut`.
 
-    The numbers may be infinite, but none is NaN: a real conversion tests for NaN first, because the addition can carry
-    a NaN over into another number.
+    The elements may be infinite, but none is NaN. (A real conversion tests for NaN first, because the addition can
+    carry a NaN over into another number.)
 
-    `x.array` is the array of a tensor; `from_array` makes a tensor of an array.
+    `x.array` is the array of a tensor, and `from_array` makes a tensor of an array.
     """
 
 
 def stochastic_round():
-    """A float32 tensor in bfloat16, each number rounded up or down at random: on average it is right.
+    """A float32 tensor in bfloat16, each element rounded up or down at random, so that it is correct on average.
 
-    `extra` are whole numbers from 0 to 2¹⁶ - 1, all equally likely: `randint(low, high, size, device=...)`,
-    without `high` itself.
+    `extra` consists of integers from 0 to 2¹⁶ - 1, all equally likely: `randint(low, high, size, device=...)`, which
+    excludes `high` itself.
     """
 
 
@@ -977,7 +991,7 @@ def numbers(x):
 
 
 def chances(x, count=4000):
-    """Of many copies of a number, rounded at random: how far the mean is from it, in spacings, and the values."""
+    """For many copies of a number, rounded at random: the distance of the mean from it, in spacings, and the values."""
     mytorch.manual_seed(check.seed())
     rounded = numbers(rounding.stochastic_round(mytorch.full((count,), x)))
     found = sorted(set(rounded.tolist()))
@@ -985,7 +999,7 @@ def chances(x, count=4000):
 
 
 def rare(steps):
-    """Whether some of two million copies are rounded up, and some down, where one in 65,536 is: 32 on average."""
+    """Whether some of two million copies round up and some down, if one in 65,536 does: 32 on average."""
     mytorch.manual_seed(check.seed())
     rounded = numbers(rounding.stochastic_round(mytorch.full((2**21,), 1 + steps * 2.0**-23)))
     return [bool((rounded > 1).any()), bool((rounded == 1).any())]
@@ -1014,79 +1028,81 @@ check.show(
     {
         "values, added": [values, extra],
         "cut": numbers(rounding.cut(values, np.uint32(0))),
-        "cut, something added": numbers(rounding.cut(values, extra)),
+        "cut, with integers added": numbers(rounding.cut(values, extra)),
         "cut, the same as int64": numbers(rounding.cut(values, extra.astype(np.int64))),
         "type": [str(rounding.cut(values, np.uint32(0)).dtype), rounding.nearest(tensor(values)).dtype],
         "calls of cut in nearest": len(calls),
         "nearest": numbers(rounding.nearest(tensor(values))),
         "nearest, from the middle": numbers(rounding.nearest(tensor(middle))),
         "nearest, special": numbers(rounding.nearest(tensor(special))),
-        "at random, a quarter of the spacing above 1": chances(1 + 1 / 512),
-        "at random, nine tenths of the spacing above 1": chances(1 + 0.9 / 128),
-        "at random, exactly 1.5": chances(1.5),
-        "at random, the least above 1: some up, some down": rare(1),
-        "at random, nearly the whole spacing above 1: some up, some down": rare(2**16 - 1),
-        "at random, type and shape": [
+        "rounded at random, a quarter of the spacing above 1": chances(1 + 1 / 512),
+        "rounded at random, nine tenths of the spacing above 1": chances(1 + 0.9 / 128),
+        "rounded at random, exactly 1.5": chances(1.5),
+        "rounded at random, the least above 1: some up, some down": rare(1),
+        "rounded at random, nearly the whole spacing above 1: some up, some down": rare(2**16 - 1),
+        "rounded at random, dtype and shape": [
             rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
             tuple(rounding.stochastic_round(mytorch.ones(2, 3)).shape),
         ],
         "1 after 100 steps of 0.001": walk(),
     },
     rtol=1e-6,
-    text="bfloat16 numbers, written out.",
+    text="The bfloat16 numbers, written out.",
 )
 
 # %% [markdown] hint="sixteen_rounding"
-# The mask that keeps the upper half is `np.uint32(0xFFFF0000)`. Try your functions on 1 + 1/256, which is exactly half the spacing above 1.
+# The mask that keeps the upper half is `np.uint32(0xFFFF0000)`. Try your functions on 1 + 1/256, which is exactly
+# half a spacing above 1.
 
 # %% [markdown] hint="sixteen_rounding"
-# If you add 0x7FFF, then half the spacing, 0x8000, becomes 0xFFFF and is dropped. If you add one more, it overflows. Which of the two is
-# right depends on the last bit that stays.
+# If you add 0x7FFF, exactly half a spacing, 0x8000, becomes 0xFFFF and is dropped. If you add one more, it overflows.
+# Which of the two is correct depends on the last bit that is kept.
 
 # %% [markdown] hint="sixteen_rounding"
-# That bit is `x.array.view(np.uint32) >> 16 & 1`; add it and 0x7FFF. For rounding at random add `randint(0, 2**16, x.shape)`, as an
-# array of `np.uint32`.
+# That bit is `x.array.view(np.uint32) >> 16 & 1`; add it together with 0x7FFF. For rounding at random, add
+# `randint(0, 2**16, x.shape)`, as an array of `np.uint32`.
 
 
 # %% mutant="sixteen_rounding"
 # Masks before it adds
-# What is added to the lower half afterwards stays there: nothing overflows into the upper half.
+# Integers that are added after the lower half was masked stay in it, so nothing overflows into the upper half.
 def cut(array, extra):
     bits = (array.view(np.uint32) & np.uint32(0xFFFF0000)) + extra
     return (bits & np.uint32(0xFFFF0000)).view(np.float32).astype(bfloat16.numpy)
 
 
 # %% mutant="sixteen_rounding"
-# Converts instead of cutting
-# `astype` rounds by itself, to the nearest, so what was added is rounded once more.
+# Converts instead of dropping the bits
+# `astype` rounds to the nearest value, so the number is rounded once more after the addition.
 def cut(array, extra):
     return (array.view(np.uint32) + extra).view(np.float32).astype(bfloat16.numpy)
 
 
 # %% mutant="sixteen_rounding"
 # The middle always goes up
-# From exactly half the spacing PyTorch goes to the even neighbour. Always up, a long sum would drift.
+# From exactly half a spacing, PyTorch rounds to the even neighbour. If it always went up, a long sum would drift.
 def nearest(x):
     return from_array(cut(x.array, np.uint32(0x8000)))
 
 
 # %% mutant="sixteen_rounding"
 # The middle always goes down
-# From exactly half the spacing PyTorch goes to the even neighbour, which is the upper one for half of the numbers.
+# From exactly half a spacing, PyTorch rounds to the even neighbour, which is the upper one for half of the numbers.
 def nearest(x):
     return from_array(cut(x.array, np.uint32(0x7FFF)))
 
 
 # %% mutant="sixteen_rounding"
 # Lets `bfloat16()` round
-# The result is right, but the rounding is `bfloat16()`'s. Say what has to be added to the bits, and let `cut` do the rest.
+# The result is correct, but `bfloat16()` did the rounding. Work out what has to be added to the bits, and let `cut`
+# do the rest.
 def nearest(x):
     return x.bfloat16()
 
 
 # %% mutant="sixteen_rounding"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def nearest(x):
     import minitorch
 
@@ -1094,8 +1110,8 @@ def nearest(x):
 
 
 # %% mutant="sixteen_rounding"
-# One toss of a coin for all
-# Each number has to be rounded by itself; all together move in step, and their mean isn't right.
+# One random number for all elements
+# Each element has to be rounded independently. Otherwise all of them move together, and their mean isn't correct.
 def stochastic_round(x):
     extra = randint(0, 2**16, (1,), device=x.device)
     return from_array(cut(x.array, extra.array.astype(np.uint32)))
@@ -1103,7 +1119,8 @@ def stochastic_round(x):
 
 # %% mutant="sixteen_rounding"
 # Never adds the largest number
-# `randint` leaves out `high` itself: 2¹⁶ - 1 is drawn if `high` is 2¹⁶. Without it, what is just above a bfloat16 never rounds up.
+# `randint` excludes `high` itself, so 2¹⁶ - 1 is only drawn if `high` is 2¹⁶. Without it, the float32 number just
+# above a bfloat16 never rounds up.
 def stochastic_round(x):
     extra = randint(0, 2**16 - 1, x.shape, device=x.device)
     return from_array(cut(x.array, extra.array.astype(np.uint32)))
@@ -1111,7 +1128,8 @@ def stochastic_round(x):
 
 # %% mutant="sixteen_rounding"
 # Up or down with equal chances
-# A quarter of the spacing has to go up in one case out of four. This is right on average from the middle alone.
+# A quarter of the spacing has to round up in one case out of four. Equal chances are correct on average only for the
+# midpoint.
 def stochastic_round(x):
     extra = randint(0, 2, x.shape, device=x.device) * 0xFFFF
     return from_array(cut(x.array, extra.array.astype(np.uint32)))
@@ -1119,21 +1137,23 @@ def stochastic_round(x):
 
 # %% [markdown] exercise="sixteen_repair_clip" kind="repair" points=3
 # ### Exercise 6 · It trains, but hardly moves
-# `update(micro_batches, model, optimizer, scaler, max_norm)` makes one update from several micro-batches, in float16. The gradient of
-# their mean loss has a norm of 5, `max_norm` is 1, and `lr` is 1, so SGD should move the weights by 1. It moves them by 0.00003:
+# `update(micro_batches, model, optimizer, scaler, max_norm)` makes one update from several micro-batches in float16.
+# The gradient of their mean loss has a norm of 5, `max_norm` is 1, and `lr` is 1, so SGD should move the weights by
+# 1, but it moves them by 0.00003:
 #
 # ```text
 # norm that was logged   327680
 # weights moved by       0.00003
 # ```
 #
-# (Adam would move them by its usual step and hide the fault.) Without clipping the updates are correct. Fix `update`: it should log the true
-# norm and make the step that float32 would make. On a bad batch the scaler should still skip the step, and nothing should raise an error.
+# (Adam would move them by its usual step and hide the fault.) Without clipping the updates are correct. Fix `update`
+# so that it logs the true norm and makes the step that float32 would make. On a bad batch the scaler should still
+# skip the step, without raising an error.
 
 
 # %% solution="sixteen_repair_clip"
 def update(micro_batches, model: nn.Module, optimizer: torch.optim.Optimizer, scaler, max_norm: float) -> float:
-    """Make one update, and return the norm of the gradients before they were clipped."""
+    """Makes one update, and returns the norm of the gradients before they were clipped."""
     optimizer.zero_grad()
     for x, y in micro_batches:
         with torch.autocast("cpu", dtype=torch.float16):
@@ -1187,22 +1207,24 @@ check.show(
     },
     rtol=2e-2,
     atol=2e-3,
-    text="Logged norms, and the weights afterwards.",
+    text="The logged norms, and the weights afterwards.",
 )
 
 # %% [markdown] hint="sixteen_repair_clip"
-# 327,680 is 5 times a number that you know. Which call multiplied the gradients by it, and which one divides them again?
+# 327,680 is 5 times a number that you know. Which call multiplied the gradients by it, and which call divides them
+# again?
 
 # %% [markdown] hint="sixteen_repair_clip"
-# `scaler.step` divides the gradients by the scale, unless that has been done already. Does the clipping come before or after that?
+# `scaler.step` divides the gradients by the scale unless that has already been done. Does the clipping come before or
+# after this division?
 
 # %% [markdown] hint="sixteen_repair_clip"
 # Call `scaler.unscale_(optimizer)` once, after the loop over the micro-batches and before the clipping.
 
 
 # %% mutant="sixteen_repair_clip"
-# Scales the limit
-# `max_norm` times the scale clips correctly, but the logged norm still carries the scale.
+# Scales max_norm
+# `max_norm` times the scale clips correctly, but the logged norm still contains the scale.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1217,7 +1239,8 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% mutant="sixteen_repair_clip"
 # Unscales each micro-batch
-# The second micro-batch would add scaled gradients to unscaled ones. Here the scaler's memory is emptied to get there.
+# The second micro-batch would add scaled gradients to unscaled ones. Besides, the scaler's record of the round had to
+# be erased to get there.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1234,7 +1257,7 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% mutant="sixteen_repair_clip"
 # Divides by hand
-# The gradients are divided once by hand and once by `step`, so that the step is too small by the scale.
+# The gradients are divided once by hand and once by `step`, so the step is too small by a factor of the scale.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1251,7 +1274,8 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% mutant="sixteen_repair_clip"
 # Steps without the scaler
-# After `unscale_` the optimizer's own step looks right, until a gradient is infinite: then the weights are gone.
+# After `unscale_` the optimizer's own step looks correct until a gradient is infinite, and then the weights are
+# destroyed.
 def update(micro_batches, model, optimizer, scaler, max_norm):
     optimizer.zero_grad()
     for x, y in micro_batches:
@@ -1267,15 +1291,16 @@ def update(micro_batches, model, optimizer, scaler, max_norm):
 
 # %% [markdown] exercise="sixteen_measure_factor" kind="measure" points=2
 # ### Exercise 7 · The scale at which gradients become infinite
-# `gradients(scale)` runs a network in float16, with its loss multiplied by `scale`, and returns its scaled gradients. Find by
-# experiment the largest power of two, from $2^{-10}$ to $2^{40}$, at which all of them are finite, and the *smallest* one at which the
-# share of zeros is at most 1 %. The window between them is where a `GradScaler` has to be. You may call `gradients` at most 30
-# times. The three networks differ in the size of their loss and in their depth: compare the windows.
+# `gradients(scale)` runs a network in float16 with its loss multiplied by `scale`, and returns its scaled gradients.
+# Find by experiment the largest power of two, from $2^{-10}$ to $2^{40}$, at which all of them are finite, and the
+# *smallest* one at which at most 1 % of them are zero. A `GradScaler` has to find a scale in the window between the
+# two. You may call `gradients` at most 30 times. The three networks differ in the size of their loss and in their
+# depth, so compare their windows.
 
 
 # %% setup=true
 def network(depth, size, seed):
-    """A function gradients(scale): those of a network with sigmoids, whose loss is multiplied by `size` and by `scale`."""
+    """A function gradients(scale): those of a network with sigmoids, its loss multiplied by `size` and `scale`."""
     torch.manual_seed(seed)
     layers = [layer for _ in range(depth) for layer in (nn.Linear(16, 16), nn.Sigmoid())]
     model, x = nn.Sequential(*layers, nn.Linear(16, 4)), torch.randn(32, 16)
@@ -1326,18 +1351,19 @@ for name, (depth, size) in cases.items():
 check.show(shown, text="The window, as powers of two.")
 
 # %% [markdown] hint="sixteen_measure_factor"
-# If $2^{20}$ is infinite, so is $2^{21}$. That is what bisection needs.
+# If there are infinite gradients at $2^{20}$, there are infinite ones at $2^{21}$ as well. Bisection relies on that.
 
 # %% [markdown] hint="sixteen_measure_factor"
-# Keep an exponent at which all is finite and one at which it isn't, and try the middle until they are neighbours: six calls for
-# fifty exponents. Then the same for the zeros.
+# Keep one exponent at which all gradients are finite and one at which they aren't, and try the midpoint until the two
+# are neighbours, which takes six calls for fifty exponents. Then do the same for the zeros.
 
 # %% [markdown] hint="sixteen_measure_factor"
-# `gradients(2.0**k).isfinite().all()` for the one, `(gradients(2.0**k) == 0).float().mean() <= 0.01` for the other.
+# Test `gradients(2.0**k).isfinite().all()` for the largest scale, and `(gradients(2.0**k) == 0).float().mean() <=
+# 0.01` for the smallest.
 
 
 # %% mutant="sixteen_measure_factor"
-# One too many
+# One exponent too large
 # This is the first scale with an infinite gradient. The largest without one is half of it.
 def window(gradients):
     zeros = next(k for k in range(-10, 41) if (gradients(2.0**k) == 0).float().mean() <= 0.01)
@@ -1346,14 +1372,14 @@ def window(gradients):
 
 # %% mutant="sixteen_measure_factor"
 # No zeros at all
-# Some gradients are zero whatever the scale is, or nearly so. The task allows 1 %.
+# Some gradients are zero at any scale, or nearly so, and the task allows 1 %.
 def window(gradients):
     finite = [k for k in range(0, 30, 1) if gradients(2.0**k).isfinite().all()]
     return 2.0 ** finite[0], 2.0 ** finite[-1]
 
 
 # %% mutant="sixteen_measure_factor"
-# Looks at the loss alone
+# Tests only the loss
 # The loss itself is float32 and far from infinity. The gradients overflow on their way through float16.
 def window(gradients):
     return 2.0**-10, 2.0**40
