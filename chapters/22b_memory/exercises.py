@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Where the memory goes
-# Six exercises, 16 points, about 70 minutes. Three of them add to your library: once you have solved them, it trains in less
-# memory, attends tile by tile, and keeps weights in 8 bits. They run inside files of `mytorch`: what a task or a docstring
-# mentions is there; import anything else in the cell, for instance with `from mytorch import arange`.
+# There are six exercises with 16 points, which take about 70 minutes. Three of them add to your library, and once you
+# have solved them, it trains in less memory, computes attention in tiles, and stores weights in 8 bits. These three
+# run inside files of `mytorch`, where all names that a task or a docstring mentions are defined; import anything else
+# in the cell itself, for instance with `from mytorch import arange`.
 
 # %% setup=true
 from __future__ import annotations
@@ -18,8 +19,8 @@ from minitorch.utils.checkpoint import checkpoint
 
 # %% [markdown] exercise="memory_predict_bytes" kind="predict" points=1
 # ### Exercise 1 · How many megabytes?
-# The weight has a million numbers of 4 bytes, so 4 MB. How many MB do weights, gradients and the optimizer's state take after
-# each of these lines? (Leave out `x` and what the lines compute on the way.)
+# The weight has a million parameters of 4 bytes, so it takes 4 MB. How many MB do weights, gradients and the
+# optimizer's state take after each of these lines? (Don't count `x` and the intermediate results.)
 #
 # ```python
 # model = nn.Linear(1000, 1000, bias=False)            # 1
@@ -29,8 +30,8 @@ from minitorch.utils.checkpoint import checkpoint
 # optimizer.zero_grad()                                # 5
 # ```
 #
-# And how many floating-point operations are in the product of a (10, 20) matrix and a (20, 30) matrix? Set `prediction` to a list
-# of six integers.
+# In addition, how many floating-point operations does the product of a (10, 20) matrix and a (20, 30) matrix take?
+# Set `prediction` to a list of six integers.
 
 # %% solution="memory_predict_bytes"
 ### BEGIN SOLUTION
@@ -42,46 +43,46 @@ names = ["after line 1", "after line 2", "after line 3", "after line 4", "after 
 check.show(dict(zip(names, [int(each) for each in prediction], strict=True)), secret=True)
 
 # %% [markdown] hint="memory_predict_bytes"
-# Go line by line: which tensors of a million numbers are there that weren't there before, and which are gone?
+# Go line by line: which tensors with a million elements exist that didn't exist before, and which have been freed?
 
 # %% [markdown] hint="memory_predict_bytes"
-# Adam keeps two averages for each weight. When does it first know that a weight has a gradient?
+# Adam keeps two averages for each weight. When does a weight have a gradient for the first time?
 
 # %% [markdown] hint="memory_predict_bytes"
-# `step` makes Adam's averages, and `zero_grad` sets gradients to None. A product has 10 · 30 results, each of 20
-# multiplications and 20 additions.
+# `step` creates Adam's averages, and `zero_grad` sets the gradients to None. The product has 10 · 30 elements, each
+# of which takes 20 multiplications and 20 additions.
 
 # %% mutant="memory_predict_bytes"
 # Adam's averages from the start
-# The constructor only notes the parameters. The averages are made in the first `step`.
+# The constructor only stores the parameters. The averages are created in the first `step`.
 prediction = [4, 12, 16, 16, 12, 12000]
 
 # %% mutant="memory_predict_bytes"
-# Zeros are kept
-# `zero_grad` sets the gradients to None by default, so that their memory is free.
+# Keeps zeros
+# `zero_grad` sets the gradients to None by default, which frees their memory.
 prediction = [4, 4, 8, 16, 16, 12000]
 
 # %% mutant="memory_predict_bytes"
 # One average
-# Adam keeps two: of the gradients and of their squares.
+# Adam keeps two averages, of the gradients and of their squares.
 prediction = [4, 4, 8, 12, 8, 12000]
 
 # %% mutant="memory_predict_bytes"
-# Multiplications alone
-# Each of the 20 products is also added, so a pair of numbers that meet counts two operations.
+# Counts multiplications only
+# Each of the 20 products is also added, so a pair of elements that is multiplied counts as two operations.
 prediction = [4, 4, 8, 16, 12, 6000]
 
 
 # %% [markdown] exercise="memory_checkpoint" kind="core" points="1 1 2" part="mytorch.utils.checkpoint:surroundings mytorch.utils.checkpoint:restore | mytorch.utils.checkpoint:Checkpoint.forward | mytorch.utils.checkpoint:Checkpoint.backward"
-# ### Exercise 2 · Checkpoint
-# `checkpoint(function, *tensors)` calls `Checkpoint.apply(function, *tensors)`. `Checkpoint` is a `Function`, so nothing in its
-# `forward` is recorded. Write both of its methods, and the two functions that look after what a result depends on
-# besides its arguments:
+# ### Exercise 2 · Activation checkpointing
+# `checkpoint(function, *tensors)` calls `Checkpoint.apply(function, *tensors)`. `Checkpoint` is a `Function`, so
+# autograd doesn't record its `forward`. Write both of its methods, and the two functions that save and restore what a
+# result depends on besides its arguments:
 #
-# - the random numbers: `default_generator` has a `twister`, whose `state` can be read and set, and a number that is
-#   `waiting`, because normal numbers are made in pairs;
-# - autocast: `State.on` says where it is on. The place of the stack has to fit: `fill("autocast", cast_as_listed)` if it is on
-#   anywhere, `fill("autocast", None)` otherwise.
+# - the random state: `default_generator` has a `twister`, whose `state` can be read and set, and a `waiting` number,
+#   because normally distributed numbers are drawn in pairs;
+# - autocast: `State.on` says where it is on. The layer stack has to match: `fill("autocast", cast_as_listed)` if
+#   autocast is on anywhere, and `fill("autocast", None)` otherwise.
 
 
 # %% docstrings="memory_checkpoint"
@@ -90,26 +91,26 @@ def surroundings():
 
 
 def restore():
-    """Put back what `surroundings` found, and fill the place of autocast accordingly."""
+    """Restores what `surroundings` returned, and installs or removes the autocast layer accordingly."""
 
 
 def forward():
-    """Call the function on the tensors, and return its result.
+    """Calls the function on the tensors, and returns its result.
 
-    `backward` will find the function in `ctx.function`, the surroundings in which it was called in
-    `ctx.before`, and the tensors in `ctx.saved_tensors`.
+    `backward` needs the function in `ctx.function`, the surroundings in which it was called in `ctx.before`, and the
+    tensors in `ctx.saved_tensors`.
     """
 
 
 def backward():
-    """Call the function again as it was called then, recording this time, and return the gradients.
+    """Calls the function again in its original surroundings, recording this time, and returns the gradients.
 
-    It is called on tensors that share the memory of the saved ones but not their history, and require a
-    gradient where those did. The result's backward pass, started with `grad`, leaves their gradients in
-    `.grad`. Return None for the function, and then one gradient, or None, for each tensor.
+    The function is called on tensors that share the memory of the saved ones but not their history, and that require a
+    gradient where those did. The result's backward pass, started with `grad`, leaves their gradients in `.grad`.
+    Return None for the function, and then one gradient, or None, for each tensor.
 
-    Only the function runs in the old surroundings. The result's backward pass runs in those in which `backward` was called,
-    and afterwards everything is as it was then, also if the function raises.
+    Only the function runs in the original surroundings. The result's backward pass runs in those in which `backward`
+    was called, which are restored at the end, even if the function raises.
     """
 
 
@@ -122,7 +123,7 @@ x, other = mytorch.randn(rows, width).requires_grad_(), mytorch.randn(rows, 7)
 
 
 def run(direct=False, autocast=False, function=None):
-    """Gradients, what the function saw in each of its runs, what its node keeps, and random numbers afterwards."""
+    """Gradients, what the function saw in each of its runs, what its node keeps, and the random numbers afterwards."""
     seen = []
 
     def network(h, extra):
@@ -146,7 +147,7 @@ def run(direct=False, autocast=False, function=None):
     stack = mytorch.dispatch.LAYERS["autocast"] is None
     return {
         "gradients": gradients,
-        "in each run: recording, type, which argument requires a gradient": seen,
+        "in each run: recording, dtype, which argument requires a gradient": seen,
         "shapes that are kept": kept,
         "drawn after the forward pass": after_forward,
         "drawn after the backward pass": mytorch.randn(3),
@@ -164,7 +165,7 @@ def changed():
 
 
 def failing():
-    """A function that raises when it runs again, under autocast and with random numbers; what is there afterwards."""
+    """A function that raises in its second run, under autocast and with random numbers; the surroundings afterwards."""
     calls = []
 
     def function(h):
@@ -181,7 +182,7 @@ def failing():
 
 
 def inner_pass():
-    """What the backward pass of the function's result finds: no autocast, and the next random numbers."""
+    """The surroundings of the result's backward pass: no autocast, and the next random numbers."""
     found = []
 
     def function(h):
@@ -198,7 +199,7 @@ def inner_pass():
 
 
 def put_back():
-    """Surroundings that are put back after draws, outside the autocast in which they were found."""
+    """Surroundings that are restored after draws, outside the autocast in which they were saved."""
     mytorch.manual_seed(check.seed())
     mytorch.randn(1)
     with mytorch.autocast("cpu"):
@@ -215,33 +216,35 @@ def put_back():
 check.show(
     {
         "without a checkpoint": run(direct=True),
-        "with one": run(),
+        "with a checkpoint": run(),
         "under autocast, backward outside": run(autocast=True),
         "written to between the passes": type(check.error(changed)).__name__,
         "raises in the second run": failing(),
-        "surroundings put back": put_back(),
+        "surroundings restored": put_back(),
         "in the backward pass of the result": inner_pass(),
     },
     rtol=2e-3,
     atol=1e-4,
-    text="Gradients with and without a checkpoint, what the function saw, and random numbers afterwards.",
+    text="Gradients with and without a checkpoint, what the function saw, and the random numbers afterwards.",
 )
 
 # %% [markdown] hint="memory_checkpoint"
-# `forward` has four things to do, and the order of two of them matters: look at the surroundings before anything is drawn.
+# `forward` has four things to do, and the order of two of them matters: save the surroundings before anything is
+# drawn.
 
 # %% [markdown] hint="memory_checkpoint"
-# In `backward`, the steps are: fresh tensors, remember what is around now, put back what was around then, run with
-# `enable_grad()`, put back what is around now. `try` and `finally` do the last one whatever happens.
+# `backward` has these steps: create fresh tensors, save the current surroundings, restore the original ones, run the
+# function with `enable_grad()`, and restore the current ones. Use `try` and `finally` so that the last step always
+# runs.
 
 # %% [markdown] hint="memory_checkpoint"
-# A fresh tensor is `x.detach().requires_grad_(x.requires_grad)`. After `result.backward(grad)`, return
-# `None, *(x.grad for x in tensors)`.
+# A fresh tensor is `x.detach().requires_grad_(x.requires_grad)`. After `result.backward(grad)`, return `None,
+# *(x.grad for x in tensors)`.
 
 
 # %% mutant="memory_checkpoint"
-# Forgets the number that waits
-# Normal numbers are made in pairs. If one is waiting, the next `randn` begins with it.
+# Forgets the waiting number
+# Normally distributed numbers are drawn in pairs. If one is waiting, the next `randn` begins with it.
 def surroundings():
     return default_generator.twister.state, None, State.on
 
@@ -253,7 +256,8 @@ def restore(found):
 
 # %% mutant="memory_checkpoint"
 # Forgets autocast
-# The backward pass runs outside autocast, so the second run would compute in float32 what the first computed in bfloat16.
+# The backward pass runs outside autocast, so the second run would compute in float32 what the first one computed in
+# bfloat16.
 def surroundings():
     return default_generator.twister.state, default_generator.waiting, {}
 
@@ -263,8 +267,8 @@ def restore(found):
 
 
 # %% mutant="memory_checkpoint"
-# Looks too late
-# The function has drawn its random numbers already. The second run goes on from there and draws others.
+# Saves the surroundings too late
+# The function has already drawn its random numbers, so the second run continues from there and draws different ones.
 def forward(ctx, function, *tensors):
     ctx.save_for_backward(*tensors)
     result = function(*tensors)
@@ -274,7 +278,7 @@ def forward(ctx, function, *tensors):
 
 # %% mutant="memory_checkpoint"
 # Records the first run
-# A recorded run leaves its own graph behind, with all that it keeps. Nothing is saved then.
+# A recorded run leaves its own graph behind, with all the tensors that it saves, so no memory is saved.
 def forward(ctx, function, *tensors):
     ctx.function, ctx.before = function, surroundings()
     ctx.save_for_backward(*tensors)
@@ -283,8 +287,8 @@ def forward(ctx, function, *tensors):
 
 
 # %% mutant="memory_checkpoint"
-# Keeps copies
-# A copy costs memory, and hides that the original was written to. Saved tensors are checked for that.
+# Stores copies
+# A copy takes memory, and it hides that the original was written to. Saved tensors are checked for such writes.
 def forward(ctx, function, *tensors):
     ctx.function, ctx.before = function, surroundings()
     ctx.save_for_backward(*(each.clone() for each in tensors))
@@ -293,7 +297,7 @@ def forward(ctx, function, *tensors):
 
 # %% mutant="memory_checkpoint"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def backward(ctx, grad):
     from minitorch.utils.checkpoint import CheckpointFunction
 
@@ -301,8 +305,9 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
-# Goes on into the old graph
-# Without `detach` the inner backward pass goes past the arguments, and what is before them gets its gradient twice.
+# Continues into the old graph
+# Without `detach` the inner backward pass goes beyond the arguments, so the tensors before them get their gradients
+# twice.
 def backward(ctx, grad):
     tensors = ctx.saved_tensors
     now = surroundings()
@@ -320,8 +325,9 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
-# Draws other numbers
-# The second run has to draw what the first drew. Otherwise its dropout hides other numbers, and no error says so.
+# Draws different numbers
+# The second run has to draw the same numbers as the first. Otherwise its dropout drops other elements, without any
+# error.
 def backward(ctx, grad):
     tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
     with enable_grad():
@@ -331,8 +337,8 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
-# Leaves the past behind
-# After the second run the generator stands where it stood long ago: the next dropout would repeat an old one.
+# Leaves the old random state
+# After the second run the generator is in its old state, so the next dropout would repeat an old one.
 def backward(ctx, grad):
     tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
     restore(ctx.before)
@@ -343,8 +349,9 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
-# Goes backward under the old autocast
-# Only the function has to run as it did then. Its result's backward pass belongs outside autocast, as any other, and its random numbers are new ones.
+# Backward pass under the old autocast
+# Only the function has to run in its original surroundings. Its result's backward pass runs outside autocast, like
+# any other, and draws new random numbers.
 def backward(ctx, grad):
     tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
     now = surroundings()
@@ -359,7 +366,8 @@ def backward(ctx, grad):
 
 # %% mutant="memory_checkpoint"
 # A gradient for every argument
-# A mask, or a table of positions, gets a gradient that nobody asked for. Tensors of integers would even raise an error.
+# A mask or a table of positions would get a gradient that isn't needed, and for integer tensors this even raises an
+# error.
 def backward(ctx, grad):
     tensors = [x.detach().requires_grad_() for x in ctx.saved_tensors]
     now = surroundings()
@@ -374,8 +382,8 @@ def backward(ctx, grad):
 
 
 # %% mutant="memory_checkpoint"
-# Not if it raises
-# An error in the second run, such as memory that is full, would leave autocast on for the rest of the program.
+# Doesn't restore after an error
+# An error in the second run, such as running out of memory, would leave autocast on for the rest of the program.
 def backward(ctx, grad):
     tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
     now = surroundings()
@@ -389,30 +397,30 @@ def backward(ctx, grad):
 
 # %% [markdown] exercise="memory_tiles" kind="core" points="1 1 2" part="mytorch.nn.attention:attend mytorch.nn.attention:merge mytorch.nn.attention:tiled_attention"
 # ### Exercise 3 · Attention in tiles
-# Attention to *some* of the keys is a triple (m, l, o). For each query, m is its largest score, l the sum of exp(score − m), and o
-# the sum of exp(score − m) times the value. Write the triple of one tile, the triple of two tiles together, and the loop around
-# both.
+# Attention to *some* of the keys is a triple (m, l, o). For each query, m is its largest attention score, l is the
+# sum of exp(score − m), and o is the sum of exp(score − m) times the value. Write the function for the triple of one
+# tile, the function that merges the triples of two tiles, and the loop around both.
 
 
 # %% docstrings="memory_tiles"
 def attend():
     """The triple of these keys: for queries (..., L, E), m and l are (..., L, 1), and o is (..., L, V).
 
-    Scores are query · key / √E. With `is_causal`, query i sees the keys 0 to i of this tile, and the others
-    score -inf. m has no derivative: it cancels in o / l.
+    Attention scores are query · key / √E. With `is_causal`, query i attends to keys 0 to i of this tile, and the other
+    scores are -inf. m has no derivative, because it cancels in o / l.
     """
 
 
 def merge():
-    """The triple of the keys of both, whatever the sizes of the scores: nothing overflows."""
+    """The triple of the keys of both, for scores of any size: nothing overflows."""
 
 
 def tiled_attention():
     """softmax(query keyᵀ / √E) value, from tiles of at most `tile` queries and `tile` keys.
 
-    No tensor on the way has `tile` times `tile` scores for more than one tile. The last tiles may be smaller.
-    With `is_causal`, query i sees keys 0 to i; tiles that it can't see aren't computed. Split and join along
-    dimension -2.
+    No intermediate tensor has more scores than one tile, `tile` times `tile`. The last tiles may be smaller. With
+    `is_causal`, query i attends to keys 0 to i, and tiles to which no query attends aren't computed. Split and
+    concatenate along dimension -2.
     """
 
 
@@ -434,7 +442,7 @@ def ratio(triple):
 
 
 def tiles(*args, size=tile, **options):
-    """The result, the number of products of matrices, and the largest number of elements that a product had."""
+    """The result, the number of matrix multiplications, and the largest number of elements that one of them had."""
     products = []
 
     def note(op, args, result, seconds):
@@ -481,24 +489,25 @@ check.show(
     },
     rtol=1e-3,
     atol=1e-4,
-    text="Triples of a tile, of two tiles, and attention from tiles with the number and size of products.",
+    text="The triples of one tile and of two, and attention in tiles with the number and size of its products.",
 )
 
 # %% [markdown] hint="memory_tiles"
-# Write `attend` for one tile without a mask first. `amax(-1, keepdim=True)` is m, and the other two follow from exp(scores − m).
+# First write `attend` for one tile without a mask. `amax(-1, keepdim=True)` is m, and the other two follow from
+# exp(scores − m).
 
 # %% [markdown] hint="memory_tiles"
-# Two triples refer to two maxima. Bring both to the larger one: a sum of exp(s − a) becomes one of exp(s − b) when it is multiplied
-# by exp(a − b).
+# Two triples refer to two maxima, so rescale both to the larger one: a sum of exp(s − a) becomes one of exp(s − b)
+# when it is multiplied by exp(a − b).
 
 # %% [markdown] hint="memory_tiles"
-# For each tile of queries, merge the triples of all tiles of keys and divide o by l. With `is_causal`, tile t of the queries sees
-# the tiles 0 to t of the keys, and the mask matters in tile t alone.
+# For each tile of queries, merge the triples of all tiles of keys, and divide o by l. With `is_causal`, tile t of the
+# queries attends to the tiles 0 to t of the keys, and the mask matters only in tile t.
 
 
 # %% mutant="memory_tiles"
 # No maximum
-# exp of a large score is infinity. Subtract the largest score of each row first.
+# exp of a large score is infinite, so subtract the largest score of each row first.
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
@@ -509,7 +518,7 @@ def attend(query, key, value, is_causal=False):
 
 # %% mutant="memory_tiles"
 # Divides too early
-# o isn't divided by l yet: that is left to the end, when all tiles are in.
+# o isn't divided by l yet. That comes at the end, when all tiles have been merged.
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
@@ -522,7 +531,7 @@ def attend(query, key, value, is_causal=False):
 
 # %% mutant="memory_tiles"
 # One maximum for all rows
-# Rows with small scores would underflow to 0. Each row has a largest score of its own.
+# Rows with small scores would underflow to 0, so subtract each row's own largest score.
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
@@ -533,15 +542,15 @@ def attend(query, key, value, is_causal=False):
 
 
 # %% mutant="memory_tiles"
-# Adds sums of different scales
-# The two sums refer to different maxima. Bring both to the larger one before you add.
+# Adds sums with different scales
+# The two sums refer to different maxima. Rescale both to the larger one before you add.
 def merge(one, other):
     return maximum(one[0], other[0]), one[1] + other[1], one[2] + other[2]
 
 
 # %% mutant="memory_tiles"
 # Rescales one side
-# That is right as long as the second maximum is the larger one. Either may be.
+# That is correct as long as the second maximum is the larger one, but either of them may be.
 def merge(one, other):
     shrink = (one[0] - other[0]).exp()
     return other[0], one[1] * shrink + other[1], one[2] * shrink + other[2]
@@ -558,7 +567,7 @@ def merge(one, other):
 
 # %% mutant="memory_tiles"
 # All scores at once
-# The result is right, and the matrix of all scores is there again.
+# The result is correct, but the matrix of all scores is in memory again.
 def tiled_attention(query, key, value, is_causal=False, tile=128):
     _, total, output = attend(query, key, value, is_causal)
     return output / total
@@ -566,14 +575,14 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
 
 # %% mutant="memory_tiles"
 # Delegates
-# The package's attention makes the whole matrix of scores, at least for the rows of a tile.
+# The package's attention computes the whole matrix of scores, at least for the rows of a tile.
 def tiled_attention(query, key, value, is_causal=False, tile=128):
     return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
 
 # %% mutant="memory_tiles"
 # The mean of the tiles
-# Tiles don't count the same: one with larger scores counts for more. That is what l is for.
+# Tiles don't count equally: a tile with larger scores counts for more, which is the purpose of l.
 def tiled_attention(query, key, value, is_causal=False, tile=128):
     rows = []
     for top, queries in enumerate(query.split(tile, -2)):
@@ -586,7 +595,7 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
 
 # %% mutant="memory_tiles"
 # The mask in each tile
-# Only in a tile on the diagonal is key j later than query i where j > i. Tiles to its left are seen whole.
+# Only in a tile on the diagonal do some keys come after some queries. The tiles to its left need no mask.
 def tiled_attention(query, key, value, is_causal=False, tile=128):
     rows = []
     for top, queries in enumerate(query.split(tile, -2)):
@@ -599,24 +608,25 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
 
 # %% [markdown] exercise="memory_int8" kind="core" points="2 1" part="mytorch.nn.quantization:quantize mytorch.nn.quantization:Int8Linear.__init__"
 # ### Exercise 4 · Weights in 8 bits
-# A row of weights becomes integers from −127 to 127 and one scale, the largest absolute value over 127. Write the conversion, and the
-# layer that holds its results as buffers. Its `forward`, which is given, computes with `self.weight * self.scale`.
+# A row of weights becomes integers from −127 to 127 and one scale, which is the largest absolute value divided
+# by 127. Write the conversion, and the layer that holds its results as buffers. Its `forward`, which is provided,
+# computes with `self.weight * self.scale`.
 
 
 # %% docstrings="memory_int8"
 def quantize():
-    """Integers (int8) from -127 to 127, and scales (float): `x` is about integers * scales.
+    """Integers (int8) from -127 to 127, and scales (float): `x` is approximately integers * scales.
 
-    Each row, along `dim`, has a scale of its own: the largest absolute value over 127, in a tensor that has
-    length 1 in that dimension. With `dim=None`, all numbers share one, in a tensor that has length 1 in each dimension.
-    Round to the nearest integer. A row of zeros becomes zeros: its largest absolute value counts as 1e-12.
+    Each row, along `dim`, has its own scale: the largest absolute value divided by 127, in a tensor of size 1 in that
+    dimension. With `dim=None`, all elements share one scale, in a tensor of size 1 in each dimension. Round to the
+    nearest integer. A row of zeros becomes zeros: its largest absolute value counts as 1e-12.
     """
 
 
 def __init__():
-    """Take over a linear layer: buffers `weight` (int8), `scale` (a number for each output), and `bias`, which may be None.
+    """Takes over a linear layer: the buffers `weight` (int8), `scale` (one for each output) and `bias` (or None).
 
-    Nothing in it requires a gradient, and it has no parameters.
+    None of them requires a gradient, and the layer has no parameters.
     """
 
 
@@ -642,7 +652,7 @@ check.show(
         "rows": source.quantize(x),
         "one scale": source.quantize(x, None),
         "columns": source.quantize(x, 0),
-        "values at the ends": source.quantize(mytorch.tensor([[127.0, -127.0, 63.6, -63.4], [254.0, 1.1, 2.9, 3.1]])),
+        "values at the limits": source.quantize(mytorch.tensor([[127.0, -127.0, 63.6, -63.4], [254.0, 1.1, 2.9, 3.1]])),
         "the layer's buffers": described(layer),
         "without a bias": described(mytorch.nn.Int8Linear(plain)),
         "its parameters": len(list(layer.parameters())),
@@ -651,23 +661,24 @@ check.show(
     },
     rtol=1e-4,
     atol=1e-5,
-    text="Integers and scales, and a layer of them.",
+    text="Integers and scales, and a layer that uses them.",
 )
 
 # %% [markdown] hint="memory_int8"
-# Start with the scale: `abs`, then `amax` with `keepdim=True`, so that it can be divided by.
+# Begin with the scale: use `abs`, then `amax` with `keepdim=True`, so that the rows can be divided by it.
 
 # %% [markdown] hint="memory_int8"
-# `clamp(min=1e-12)` keeps a row of zeros from dividing by 0. `round` before `to(int8)`, which cuts off.
+# `clamp(min=1e-12)` prevents a row of zeros from dividing by 0. Call `round` before `to(int8)`, because the
+# conversion truncates.
 
 # %% [markdown] hint="memory_int8"
-# In the layer: `super().__init__()`, then `self.register_buffer(name, tensor)` three times, with `layer.weight.detach()` and
-# `layer.bias.detach()` as the sources.
+# In the layer, call `super().__init__()`, and then `self.register_buffer(name, tensor)` three times, with
+# `layer.weight.detach()` and `layer.bias.detach()` as the sources.
 
 
 # %% mutant="memory_int8"
 # One scale for all
-# Each row should have a scale of its own, so that a large row doesn't spoil the others.
+# Each row should have its own scale, so that a row of large values doesn't make the others imprecise.
 def quantize(x, dim=-1):
     scale = x.abs().amax(None, keepdim=True).clamp(min=1e-12) / 127
     return (x / scale).round().to(int8), scale
@@ -675,15 +686,15 @@ def quantize(x, dim=-1):
 
 # %% mutant="memory_int8"
 # The largest number, not the largest absolute value
-# A large negative number would be below −127, and wrap around to a positive integer.
+# A large negative number would be below −127, and would wrap around to a positive integer.
 def quantize(x, dim=-1):
     scale = x.amax(dim, keepdim=True).clamp(min=1e-12) / 127
     return (x / scale).round().to(int8), scale
 
 
 # %% mutant="memory_int8"
-# A scale without dimensions
-# One scale for all is asked for with the tensor's number of dimensions, each of length 1, as `keepdim=True` leaves it.
+# A 0-d scale
+# A single scale for all elements has the tensor's number of dimensions, each of size 1, as `keepdim=True` leaves it.
 def quantize(x, dim=-1):
     largest = x.abs().max() if dim is None else x.abs().amax(dim, keepdim=True)
     scale = largest.clamp(min=1e-12) / 127
@@ -691,8 +702,8 @@ def quantize(x, dim=-1):
 
 
 # %% mutant="memory_int8"
-# Cuts off
-# `to(int8)` drops the fraction: all errors go towards 0, and twice as far.
+# Truncates
+# `to(int8)` drops the fraction, so all errors go towards 0 and are up to twice as large.
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
     return (x / scale).to(int8), scale
@@ -700,7 +711,7 @@ def quantize(x, dim=-1):
 
 # %% mutant="memory_int8"
 # 128 steps
-# int8 ends at 127. The largest weight becomes 128, which wraps around to −128.
+# int8 ends at 127. Here the largest weight becomes 128, which wraps around to −128.
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 128
     return (x / scale).round().to(int8), scale
@@ -708,7 +719,7 @@ def quantize(x, dim=-1):
 
 # %% mutant="memory_int8"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def quantize(x, dim=-1):
     import minitorch
 
@@ -717,7 +728,7 @@ def quantize(x, dim=-1):
 
 # %% mutant="memory_int8"
 # A scale for each input
-# A row of the weight belongs to an output, so the scale does, too.
+# A row of the weight belongs to an output, and so does the scale.
 def __init__(self, layer):
     super().__init__()
     for name, each in zip(("weight", "scale"), quantize(layer.weight.detach(), 0), strict=True):
@@ -727,7 +738,7 @@ def __init__(self, layer):
 
 # %% mutant="memory_int8"
 # Keeps the bias as a parameter
-# A parameter is handed to the optimizer. This layer is for inference: what it has are buffers.
+# A parameter would be passed to an optimizer. This layer is for inference, so all of its tensors are buffers.
 def __init__(self, layer):
     super().__init__()
     for name, each in zip(("weight", "scale"), quantize(layer.weight.detach()), strict=True):
@@ -736,8 +747,8 @@ def __init__(self, layer):
 
 
 # %% mutant="memory_int8"
-# Rounded, but still floats
-# Numbers that are whole and take 4 bytes each save no memory.
+# Rounded, but still floating-point
+# Rounded values that take 4 bytes each don't save any memory.
 def __init__(self, layer):
     super().__init__()
     weight, scale = quantize(layer.weight.detach())
@@ -747,17 +758,19 @@ def __init__(self, layer):
 
 
 # %% [markdown] exercise="memory_repair_rows" kind="repair" points=2
-# ### Exercise 5 · It trains well, until it is checkpointed
-# `DropRows(p)` drops whole samples of a batch in training, as stochastic depth does, and divides the others by 1 − p. A colleague
-# reports: "Gradients are right. I put the block into `torch.utils.checkpoint`, which restores random numbers, and since then
-# training is worse. No error, no warning." For `out = DropRows(0.5)(x * w)` and `out.sum()`, `w.grad * w` should be `out`:
+# ### Exercise 5 · It trains well until it is checkpointed
+# In training, `DropRows(p)` drops whole samples of a batch, as stochastic depth does, and divides the others by 1 −
+# p. A colleague reports: "The gradients are correct. But since I put the block into `torch.utils.checkpoint`, which
+# restores the random state, training is worse, without an error or a warning." For `out = DropRows(0.5)(x * w)` and
+# `out.sum()`, `w.grad * w` should equal `out`:
 #
 # ```text
 # plain         largest difference 0.0
 # checkpointed  largest difference 5.2
 # ```
 #
-# Repair the module. Each call has to drop other rows, `eval()` drops none, and `torch.manual_seed` decides which.
+# Fix the module. Each call has to drop different rows, `torch.manual_seed` has to determine which, and `eval()` must
+# drop none.
 
 
 # %% solution="memory_repair_rows"
@@ -825,11 +838,13 @@ everything = DropRows(0.0)(x * w)
 check.show(
     {
         "p": p,
-        "plain: largest difference": difference(lambda block: block(w)),
-        "checkpointed: largest difference": difference(lambda block: checkpoint(block, w, use_reentrant=False)),
-        "older checkpoint: largest difference": difference(lambda block: checkpoint(block, w, use_reentrant=True)),
+        "without a checkpoint: largest difference": difference(lambda block: block(w)),
+        "with a checkpoint: largest difference": difference(lambda block: checkpoint(block, w, use_reentrant=False)),
+        "with a reentrant checkpoint: largest difference": difference(
+            lambda block: checkpoint(block, w, use_reentrant=True)
+        ),
         "about p of the rows are dropped": abs(1 - share - p) < 0.15,
-        "what is kept of 2": kept.max().item(),
+        "value of a 2 that is kept": kept.max().item(),
         "sums of the columns, with p = 0": everything.sum(0).detach(),
         "whole rows": bool(((kept == 0).sum(1) % 3 == 0).all()),
         "two calls drop the same rows": bool((first == second).all()),
@@ -839,22 +854,24 @@ check.show(
     },
     rtol=1e-4,
     atol=1e-4,
-    text="What DropRows does, with and without checkpoints.",
+    text="The results of DropRows, with and without checkpoints.",
 )
 
 # %% [markdown] hint="memory_repair_rows"
-# A checkpoint runs the module a second time. Which rows are dropped then?
+# A checkpoint runs the module a second time. Which rows are dropped in that run?
 
 # %% [markdown] hint="memory_repair_rows"
-# PyTorch restores the state of its own generators before the second run. Where do the numbers of this module come from?
+# PyTorch restores the state of its own generators before the second run. Which generator do this module's random
+# numbers come from?
 
 # %% [markdown] hint="memory_repair_rows"
-# `torch.rand(len(x), 1)` in place of `self.generator.random((len(x), 1))`.
+# Use `torch.rand(len(x), 1)` instead of `self.generator.random((len(x), 1))`.
 
 
 # %% mutant="memory_repair_rows"
 # The same rows each time
-# A generator that is made anew in each call makes both runs equal, and all calls as well: the same rows are never trained.
+# A generator that is created anew in each call makes both runs equal, but all other calls as well, so the same rows
+# are never trained.
 class DropRows(nn.Module):
     def __init__(self, p):
         super().__init__()
@@ -868,8 +885,8 @@ class DropRows(nn.Module):
 
 
 # %% mutant="memory_repair_rows"
-# Numbers, not rows
-# This drops each number by itself, which is ordinary dropout. A sample should be dropped whole.
+# Elements, not rows
+# This drops each element separately, which is ordinary dropout. A sample should be dropped as a whole.
 class DropRows(nn.Module):
     def __init__(self, p):
         super().__init__()
@@ -881,7 +898,7 @@ class DropRows(nn.Module):
 
 # %% mutant="memory_repair_rows"
 # Forgets the division
-# What is kept has to make up for what is dropped, so that the mean stays the same in evaluation.
+# The rows that are kept have to compensate for the dropped ones, so that the mean is the same in evaluation.
 class DropRows(nn.Module):
     def __init__(self, p):
         super().__init__()
@@ -895,7 +912,8 @@ class DropRows(nn.Module):
 
 # %% mutant="memory_repair_rows"
 # NumPy's global generator
-# It isn't PyTorch's, either: no checkpoint restores it, and `torch.manual_seed` doesn't reach it.
+# NumPy's global generator isn't PyTorch's either: a checkpoint doesn't restore it, and `torch.manual_seed` doesn't
+# seed it.
 class DropRows(nn.Module):
     def __init__(self, p):
         super().__init__()
@@ -910,10 +928,10 @@ class DropRows(nn.Module):
 
 # %% [markdown] exercise="memory_measure_segments" kind="measure" points=2
 # ### Exercise 6 · The best number of segments
-# `peak(segments)` runs a chain of `n` layers forward and backward on a simulated GPU, in so many segments with a checkpoint around
-# each, and returns the largest number of bytes that were in use. `segments` has to divide `n`. Find the number of segments
-# with the smallest peak. The chains differ in length, and in how much one layer keeps: compare what you find
-# with √n, and with the square root of what the whole chain keeps.
+# `peak(segments)` runs a chain of `n` layers forward and backward on a simulated GPU, divided into that many segments
+# with a checkpoint around each, and returns the largest number of bytes in use. `segments` has to divide `n`. Find
+# the number of segments with the smallest peak. The chains differ in length and in how much memory one layer keeps,
+# so compare your results with √n, and with the square root of what the whole chain keeps.
 
 
 # %% setup=true
@@ -960,31 +978,33 @@ for n, kept in ((16, 1), (36, 1), (64, 1), (16, 4), (64, 4)):
 check.show(shown, secret=True, text="The best number of segments.")
 
 # %% [markdown] hint="memory_measure_segments"
-# Try all numbers that divide `n`, from 1 segment to `n`. What grows with the number of segments, and what shrinks?
+# Try all numbers that divide `n`, from 1 segment to `n`. Which part of the memory grows with the number of segments,
+# and which part shrinks?
 
 # %% [markdown] hint="memory_measure_segments"
-# k segments keep k inputs, and one segment at a time keeps everything of its n / k layers.
+# k segments keep k inputs, and one segment at a time keeps everything that its n / k layers save.
 
 # %% [markdown] hint="memory_measure_segments"
-# `min(candidates, key=peak)`, where the candidates are the numbers from 1 to n with `n % segments == 0`.
+# The result is `min(candidates, key=peak)`, where the candidates are the numbers from 1 to n with `n % segments ==
+# 0`.
 
 
 # %% mutant="memory_measure_segments"
 # The rule of thumb
-# √n is right if a layer keeps as much as its input. Here some keep four times as much: then it is √(4n).
+# √n is correct if a layer keeps as much as its input. Here some layers keep four times as much, which gives √(4n).
 def best(peak, n):
     return round(n**0.5)
 
 
 # %% mutant="memory_measure_segments"
 # A checkpoint around each layer
-# n segments keep n inputs: that is as much as the chain of layers keeps without any checkpoint.
+# n segments keep n inputs, which is as much as the chain of layers keeps without any checkpoint.
 def best(peak, n):
     return n
 
 
 # %% mutant="memory_measure_segments"
 # The largest peak
-# The smallest is asked for.
+# This is the number of segments with the largest peak, whereas the task asks for the smallest.
 def best(peak, n):
     return max((segments for segments in range(1, n + 1) if n % segments == 0), key=peak)
