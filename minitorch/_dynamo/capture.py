@@ -134,6 +134,7 @@ class Capture(Calling):
         found.graph = self.graph
         if any(each.op.startswith("call") for each in self.graph.nodes):
             found.module = GraphModule(Module(), self.graph)
+            found.module.meta["has_symbols"] = self.has_symbols
 
 
 def is_write(node: Any) -> bool:

@@ -25,6 +25,7 @@ from minitorch.dispatch import autocast, layers
 from minitorch.dtypes import get_default_dtype
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
+from minitorch.random import get_rng_state, set_rng_state
 from minitorch.tensor import Tensor
 
 log = logging.getLogger("torch._dynamo.convert_frame")
@@ -161,7 +162,9 @@ class Compiled:
             places = [inputs.index(each) for each in found.graph.output_node().args[0]]
             return lambda *args: [args[place] for place in places]
         logs.graph(found.module)
+        random = get_rng_state()
         run = self.backend(found.module, found.examples)
+        set_rng_state(random)
         if any(each.target is set_grad_enabled for each in found.module.graph.nodes):
             return restoring(run)
         return run

@@ -1,0 +1,207 @@
+"""The backend "inductor": a graph becomes generated code over arrays, and where gradients are needed two.
+
+The backward pass is captured ahead of time by running the formulas of the ops on tensors without data, as PyTorch's
+AOTAutograd does; the results have one node, `CompiledFunctionBackward`. A graph that does more than calling kernels
+on arrays (views, writes, random numbers, several dtypes) runs op by op, as the backend "eager" runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitorch._dynamo import logs
+from minitorch._inductor.generating import generated
+from minitorch._inductor.steps import CannotLower, Recorder, Step, Value, check_names
+from minitorch.autograd.function import Function
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.passes import grad
+from minitorch.devices import cpu, device
+from minitorch.ops.creation.filled import empty_strided
+from minitorch.tensor import Tensor, make_tensor
+
+META = device("meta")
+MOST_SHAPES = 8
+"""For how many sizes a graph with symbols gets code of its own."""
+
+FAILURES = (ValueError, TypeError, RuntimeError, NotImplementedError)
+"""What kernels raise for values that they don't take."""
+
+Arrays = dict[str, Any]
+NO_DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support double backward"
+
+
+def inductor(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
+    """What runs a graph on inputs like these: generated code, or the graph's operations one by one.
+
+    Inputs of another size, where a size is a symbol, get code of their own, for the first few sizes.
+    """
+    by_shape: dict[Any, Callable[..., Any]] = {}
+
+    def run(*inputs: Any) -> Any:
+        key = tuple([each._array.shape if isinstance(each, Tensor) else each for each in inputs])
+        found = by_shape.get(key)
+        if found is None:
+            found = gm.forward
+            if len(by_shape) < MOST_SHAPES:
+                found = by_shape[key] = lowered(gm, list(inputs))
+        return found(*inputs)
+
+    return run if gm.meta.get("has_symbols") else lowered(gm, example_inputs)
+
+
+def lowered(gm: Any, examples: list[Any]) -> Callable[..., Any]:
+    """Generated code for inputs of these sizes, or what runs the operations one by one."""
+    try:
+        return Lowered(gm, examples).run_on_tensors
+    except (CannotLower, *FAILURES) as reason:
+        logs.output_code(f"# op by op: {reason}\n{gm.code}")
+        run: Callable[..., Any] = gm.forward
+        return run
+
+
+class Lowered:
+    """The generated code of one graph, which fits inputs with the examples' metadata."""
+
+    def __init__(self, gm: Any, examples: list[Any]) -> None:
+        if not all(isinstance(each, Tensor) and each.dtype.is_native and each.is_contiguous() for each in examples):
+            raise CannotLower("inputs other than contiguous tensors of NumPy's dtypes")
+        check_names(gm.graph)
+        self.gm = gm
+        recorder = Recorder()
+        fakes = [empty_strided(tuple(each.shape), each.stride(), dtype=each.dtype, device=META) for each in examples]
+        for fake, example in zip(fakes, examples, strict=True):
+            fake.requires_grad_(example.requires_grad)
+        self.inputs = [recorder.input(fake, f"x{i}") for i, fake in enumerate(fakes)]
+        results = recorder.run(lambda: gm.forward(*fakes))
+        self.outputs = [recorder.value(each) for each in results]
+        made = {each.name: step.op for step in recorder.steps for each in step.results}
+        own = [each.name for each in self.outputs if each.name in made and not made[each.name].is_view]
+        if len({*own}) < len(results):
+            raise CannotLower("an output that is an input, a view, or twice the same")
+        forward = list(recorder.steps)
+        arrays = check(forward, self.inputs, [each._array for each in examples])
+        if grad_mode.enabled and any(each.requires_grad for each in results):
+            self._with_backward(recorder, fakes, results, forward, arrays)
+            self.run_on_tensors = self._applied
+        else:
+            self.run, text = generated(forward, self.inputs, self.outputs)
+            logs.output_code(text)
+            self.run_on_tensors = self._plain
+
+    def _with_backward(
+        self, recorder: Recorder, fakes: list[Tensor], results: Sequence[Tensor], forward: list[Step], arrays: Arrays
+    ) -> None:
+        """Captures the backward pass; what it needs of the forward pass is saved."""
+        self.mask = [each.requires_grad for each in results]
+        differentiable = [each for each in results if each.requires_grad]
+        if len(differentiable) > 1 or not differentiable[0].is_contiguous():
+            raise CannotLower("several outputs that require gradients: some may get none")
+        wanted = [each for each in fakes if each.requires_grad]
+        tangents = [empty_strided(each.shape, each.stride(), dtype=each.dtype, device=META) for each in differentiable]
+        given = [recorder.input(each, f"g{i}") for i, each in enumerate(tangents)]
+        found = recorder.run(lambda: grad(differentiable, wanted, tangents, allow_unused=True))
+        gradients = [None if each is None else recorder.value(each) for each in found]
+        self.gradients = [each for each in gradients if each is not None]
+        backward = recorder.steps[len(forward) :]
+        saved = _read_from_outside(backward, self.gradients, given)
+        bases = _bases(recorder.steps)
+        roots = [bases.get(each.name, each.name) for each in saved]
+        if len({bases.get(each.name, each.name) for each in self.gradients}) < len(self.gradients):
+            raise CannotLower("two inputs whose gradients share memory")
+        own = {each.name for step in backward for each in step.results}
+        self.copied = [bases.get(each.name, each.name) not in own for each in self.gradients]
+        # What the program can write to is saved as a tensor, whose version counter tells.
+        self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
+        self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
+        self.run, text = generated(forward, self.inputs, [*self.outputs, *saved])
+        arrays |= {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
+        order = [*saved, *given]
+        check(backward, order, [arrays[each.name] for each in order])
+        self.backward, text_backward = generated(backward, order, self.gradients)
+        logs.output_code(f"# forward\n{text}\n# backward\n{text_backward}")
+        places = {each.name: place for place, each in enumerate(self.gradients)}
+        slots = iter([None if each is None else places[each.name] for each in gradients])
+        self.slots = [next(slots) if each.requires_grad else None for each in fakes]
+
+    def _plain(self, *inputs: Tensor) -> Any:
+        try:
+            arrays = self.run(*[each._array for each in inputs])
+        except FAILURES:
+            return self.gm.forward(*inputs)  # which raises the error of eager mode
+        return [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=True)]
+
+    def _applied(self, *inputs: Tensor) -> Any:
+        try:
+            return CompiledFunction.apply(self, *inputs)
+        except FAILURES:
+            return self.gm.forward(*inputs)
+
+
+def _bases(steps: Sequence[Step]) -> dict[str, str]:
+    """For each view, the array whose memory it shows."""
+    bases: dict[str, str] = {}
+    for step in steps:
+        if step.op.is_view:
+            first = step.args[0].name
+            bases.update((each.name, bases.get(first, first)) for each in step.results)
+    return bases
+
+
+def _read_from_outside(steps: Sequence[Step], results: Sequence[Value], given: Sequence[Value]) -> list[Value]:
+    """The arrays that steps and their results take from elsewhere, each once."""
+    own = {each.name for step in steps for each in step.results} | {each.name for each in given}
+    read = {}
+    for each in (*(arg for step in steps for arg in step.args), *results):
+        if isinstance(each, Value) and each.name not in own:
+            read[each.name] = each
+    return list(read.values())
+
+
+def check(steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any]) -> Arrays:
+    """Runs steps on arrays, whose values don't matter, and returns what they make.
+
+    Raises CannotLower where an array lies otherwise in memory than in eager mode, which puts results in an order of its
+    own: sums would add in another order.
+    """
+    made = [each for step in steps for each in step.results]
+    run, _ = generated(steps, inputs, made, in_blocks=False)
+    arrays = run(*given)
+    for value, array in zip(made, arrays, strict=True):
+        strides = tuple(step // array.itemsize for step in array.strides)
+        fits = array.shape == tuple(value.fake.shape) and array.dtype == value.fake.dtype.numpy
+        if not fits or (array.size > 1 and strides != tuple(value.fake.stride())):
+            raise CannotLower(f"{value.name} has another layout")
+    return {each.name: array for each, array in zip((*inputs, *made), (*given, *arrays), strict=True)}
+
+
+class CompiledFunction(Function):
+    """The node of a compiled graph: its backward pass is generated code, too."""
+
+    @staticmethod
+    def forward(ctx: Any, lowered: Lowered, *inputs: Tensor) -> Any:
+        arrays = lowered.run(*[each._array for each in inputs])
+        count = len(lowered.outputs)
+        outputs = tuple(
+            make_tensor(array, value.fake.dtype, cpu)
+            for array, value in zip(arrays[:count], lowered.outputs, strict=True)
+        )
+        ctx.lowered, ctx.arrays = lowered, arrays[count:]
+        ctx.mark_non_differentiable(*(each for each, needs in zip(outputs, lowered.mask, strict=True) if not needs))
+        watched = [inputs[i] for i in lowered.watched_inputs]
+        ctx.save_for_backward(*watched, *(outputs[i] for i in lowered.watched_outputs))
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if grad_mode.enabled:
+            raise RuntimeError(NO_DOUBLE_BACKWARD)
+        lowered: Lowered = ctx.lowered
+        ctx.saved_tensors  # noqa: B018 - raises where one was written to, or the graph has been freed
+        given = [each.contiguous()._array for each, needs in zip(grads, lowered.mask, strict=True) if needs]
+        found = lowered.backward(*ctx.arrays, *given)
+        tensors = [
+            make_tensor(array.copy() if copied else array, value.fake.dtype, cpu)
+            for array, value, copied in zip(found, lowered.gradients, lowered.copied, strict=True)
+        ]
+        return None, *(None if slot is None else tensors[slot] for slot in lowered.slots)

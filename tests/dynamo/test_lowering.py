@@ -1,0 +1,194 @@
+"""The generated code computes the bits of eager mode, forward and backward, and says where it doesn't run."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from minitorch.kernels.blocks import BLOCK
+
+import minitorch as torch
+from minitorch._inductor.steps import NAMES
+
+F = torch.nn.functional
+
+
+def values(*shape: int) -> Any:
+    """Numbers of both signs, different everywhere."""
+    return (torch.arange(float(math.prod(shape))).reshape(shape) * 0.7).sin() * 2
+
+
+LARGE = BLOCK * 2 + 13
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "a chain": (lambda x: ((x * 1.01 + 0.5).tanh() - x * 0.1).exp(), ((7,),)),
+    "a large chain": (lambda x: ((x * 1.01 + 0.5).tanh() - x * 0.1).exp().log().sin().cos(), ((LARGE,),)),
+    "a large chain of two": (lambda x, y: (x * y + x).sigmoid() * y.sqrt().abs(), ((LARGE,), (LARGE,))),
+    "broadcasting": (lambda x, y: (x * y + 1).relu() - y, ((3, 4), (4,))),
+    "reductions": (lambda x: (x - x.mean(-1, keepdim=True)).square().sum(), ((5, 6),)),
+    "softmax": (lambda x: F.softmax(x * 2, -1).log().sum(), ((5, 6),)),
+    "linear layers": (lambda x, w, b: F.gelu(F.linear(x, w, b)).sum(), ((5, 4), (3, 4), (3,))),
+    "views": (lambda x: (x.t() * 2).reshape(2, -1).sum(0) * 3, ((4, 6),)),
+    "normalization": (lambda x, w: F.layer_norm(x, (6,), w).tanh(), ((5, 6), (6,))),
+    "convolution": (lambda x, w: F.conv2d(x, w, padding=1).relu().mean(), ((2, 3, 5, 5), (4, 3, 3, 3))),
+    "a sum alone": (lambda x: x.sum(), ((5,),)),
+    "infinities": (lambda x: (x - x) / (x - x) + (x * 0).log(), ((5,),)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_and_gradients_have_the_bits_of_eager_mode(name: str) -> None:
+    function, shapes = FUNCTIONS[name]
+    compiled = torch.compile(function, fullgraph=True, dynamic=False)
+    for needs in (False, True):
+        inputs = [values(*shape).requires_grad_(needs) for shape in shapes]
+        with torch.no_grad():
+            tangent = function(*inputs).cos()
+        for _ in range(2):
+            ours, eager = compiled(*inputs), function(*inputs)
+            assert torch.equal(ours, eager) or (ours.isnan() == eager.isnan()).all()
+            assert ours.stride() == eager.stride()
+            if not needs:
+                continue
+            assert type(ours.grad_fn).__name__ == "CompiledFunctionBackward"
+            for one, other in zip(
+                torch.autograd.grad(ours, inputs, tangent), torch.autograd.grad(eager, inputs, tangent), strict=True
+            ):
+                assert torch.equal(one, other) or (one.isnan() == other.isnan()).all()
+
+
+def test_gradients_accumulate_and_one_pass_frees_the_graph() -> None:
+    compiled = torch.compile(lambda x, w: (x * w).sum() + w.sum(), fullgraph=True)
+    x, w = values(4), values(4).requires_grad_()
+    loss = compiled(x, w)
+    loss.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        loss.backward()
+    compiled(x, w).backward()
+    assert torch.equal(w.grad, (x + 1) * 2)
+
+
+def test_a_value_that_was_overwritten_since_is_noticed() -> None:
+    compiled = torch.compile(lambda x: x.exp() * 1.0, fullgraph=True)
+    for overwrite in (lambda x, y: x.data.add_(0), lambda x, y: y.mul_(2)):
+        x = values(4).requires_grad_()
+        y = torch.compile(lambda x: x.exp(), fullgraph=True)(x)
+        overwrite(x, y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    w = values(3, 4).requires_grad_()
+    product = torch.compile(lambda x, w: F.linear(x, w), fullgraph=True)(values(2, 4).requires_grad_(), w)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    assert compiled(x).shape == (4,)
+
+
+def test_a_second_derivative_is_refused_in_the_words_of_torch() -> None:
+    x = values(4).requires_grad_()
+    y = torch.compile(lambda x: x.exp().sum(), fullgraph=True)(x)
+    with pytest.raises(
+        RuntimeError, match=r"torch.compile with aot_autograd does not currently support double backward"
+    ):
+        torch.autograd.grad(y, x, create_graph=True)
+
+
+def test_a_gradient_is_not_the_memory_of_another() -> None:
+    x = values(4).requires_grad_()
+    y = torch.compile(lambda x: x + 1, fullgraph=True)(x)
+    tangent = torch.ones(4)
+    y.backward(tangent)
+    x.grad.mul_(5)
+    assert tangent.tolist() == [1.0] * 4
+
+
+WITHOUT: dict[str, Callable[[Any], Any]] = {
+    "a view": lambda x: (x * 2).view(2, 2),
+    "an input": lambda x: (x, x + 1),
+    "a write": lambda x: (x + 1).mul_(2),
+    "another dtype": lambda x: (x > 0).sum() + x.double(),
+    "random numbers": lambda x: F.dropout(x, 0.5) + torch.rand(4),
+    "several outputs": lambda x: (x.log(), x * 2),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_other_graphs_run_op_by_op(name: str) -> None:
+    function = WITHOUT[name]
+    compiled = torch.compile(function, fullgraph=True)
+    x = values(4).abs().requires_grad_(name not in ("a write",))
+    results = []
+    for each in (function, compiled):
+        torch.manual_seed(0)
+        results.append([repr(each(x)) for _ in range(3)])
+    assert results[0] == results[1]
+
+
+def test_each_size_has_code_of_its_own_where_sizes_are_symbols() -> None:
+    compiled = torch.compile(lambda x: (x * 2).tanh().sum(), dynamic=True, fullgraph=True)
+    for n in (2, 5, LARGE, 3, *range(6, 16)):
+        assert torch.equal(compiled(values(n)), (values(n) * 2).tanh().sum())
+
+
+def test_the_output_code_is_logged(monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("TORCH_LOGS", "output_code")
+    torch.compile(lambda x: (x * 2).tanh())(values(3))
+    said = capsys.readouterr().err
+    assert "[__output_code]     v0 = xp.multiply(x0, 2)" in said
+    assert "[__output_code]     v1 = xp.tanh(v0); v0 = None" in said
+
+
+def test_an_error_of_a_kernel_is_that_of_eager_mode() -> None:
+    inverse = torch.compile(lambda x: torch.linalg.inv(x) * 2, fullgraph=True)
+    inverse(torch.eye(2))
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        inverse(torch.zeros(2, 2))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_lowered_functions_never_ask_whether_there_is_data(name: str, monkeypatch: Any) -> None:
+    """Neither forward nor backward: code that does has another way for tensors with data."""
+    asked: list[str] = []
+    monkeypatch.setattr(torch.Tensor, "is_meta", property(lambda self: asked.append(name)))
+    shapes, call = CALLS.get(name, (((4, 4),), None))
+    x, *others = [torch.empty(shape, device="meta", requires_grad=True) for shape in shapes]
+    if call is not None:
+        result = call(x, *others)
+    elif hasattr(x, name):
+        result = getattr(x, name)()
+    else:
+        result = getattr(F, name, None)(x) if hasattr(F, name) else getattr(operator, name)(x, 2.0)
+    assert result.shape is not None
+    if result.requires_grad:
+        result.sum().backward()
+    assert asked == []
+
+
+BINARY = ("add", "div", "maximum", "minimum", "mul", "multiply", "sub", "subtract", "mm", "matmul")
+CALLS: dict[str, Any] = {
+    **{name: (((4, 4),) * 2, lambda x, y, name=name: getattr(x, name)(y)) for name in BINARY},
+    **{name: (((4, 4),) * 3, lambda x, y, z, name=name: getattr(x, name)(y, z)) for name in ("addcdiv", "addcmul")},
+    "addmm": (((4, 4),) * 3, lambda x, y, z: x.addmm(y, z)),
+    "avg_pool2d": (((1, 1, 4, 4),), lambda x: F.avg_pool2d(x, 2)),
+    "bmm": (((2, 4, 4),) * 2, lambda x, y: x.bmm(y)),
+    "clamp": (((4, 4),), lambda x: x.clamp(-1, 1)),
+    "conv2d": (((1, 2, 4, 4), (3, 2, 3, 3)), lambda x, w: F.conv2d(x, w)),
+    "expand": (((4, 1),), lambda x: x.expand(4, 4)),
+    "layer_norm": (((4, 4), (4,)), lambda x, w: F.layer_norm(x, (4,), w)),
+    "lerp": (((4, 4),) * 2, lambda x, y: x.lerp(y, 0.3)),
+    "linear": (((4, 4),) * 2, F.linear),
+    "log_softmax": (((4, 4),), lambda x: x.log_softmax(-1)),
+    "mse_loss": (((4, 4),) * 2, F.mse_loss),
+    "permute": (((4, 4),), lambda x: x.permute(1, 0)),
+    "pow": (((4, 4),) * 2, lambda x, y: x**2 + x**0.5 + x**y + 2.0**x),
+    "pos": (((4, 4),), lambda x: +x),
+    "reshape": (((4, 4),), lambda x: x.reshape(2, 8)),
+    "softmax": (((4, 4),), lambda x: x.softmax(-1)),
+    "transpose": (((4, 4),), lambda x: x.transpose(0, 1)),
+    "unsqueeze": (((4, 4),), lambda x: x.unsqueeze(0)),
+    "view": (((4, 4),), lambda x: x.view(2, 8)),
+}
