@@ -337,6 +337,15 @@ def test_training_mode_warns_and_random_numbers_are_refused() -> None:
     assert model.training
 
 
+def test_the_old_exporter_switches_to_evaluation_and_back(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.onnx.export(model, (torch.ones(3, 2),), tmp_path / "model.onnx", dynamo=False)
+    assert [each.training for each in model.modules()] == [True] * 3
+    assert model[1].num_batches_tracked == 0
+
+
 def overwritten(x: Any) -> Any:
     memory = torch.zeros(4, 2)
     memory[:2] = x

@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from minitorch import random
@@ -70,7 +71,8 @@ def export(
     Tensors among `args` are the model's inputs, anything else is fixed. `dynamic_shapes` or `dynamic_axes` name the
     lengths that stay open, `{"x": {0: "batch"}}`; all others are those of the examples. With `dynamo`, which
     doesn't need PyTorch's compiler here, a program that asks a tensor for its value is refused, and the result is
-    an ONNXProgram; without, it is traced with a warning. If there is a path `f`, the model is saved there.
+    an ONNXProgram; without, the module is switched to evaluation meanwhile, and traced with a warning. If there is a
+    path `f`, the model is saved there.
 
     Raises NotImplementedError for an argument that isn't supported, UnsupportedOperatorError for an op that isn't, and
     OnnxExporterError for a program that can't be a graph.
@@ -98,7 +100,7 @@ def export(
         raise OnnxExporterError(f"Failed to export the model: expected a torch.nn.Module, got {type(model).__name__}")
     if not dynamo and f is None:
         raise ValueError("onnx.export: with dynamo=False a path is needed")
-    if model.training:
+    if dynamo and model.training:
         warnings.warn(
             "Exporting a model while it is in training mode. Please ensure that this is intended, as it may lead to "
             "different behavior during inference. Calling model.eval() before export is recommended.",
@@ -176,6 +178,17 @@ def _open_dims(described: Any, automatic: bool) -> list[tuple[int, Any]]:
     return [(dim, "") for dim in described] if automatic else list(enumerate(described))
 
 
+@contextmanager
+def _evaluated(model: Module) -> Iterator[None]:
+    """Evaluation meanwhile; afterwards all of the module is in the mode that it had as a whole, as with PyTorch."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
 def _traced(
     model: Module, args: tuple[Any, ...], axes: dict[tuple[int, int], str], strict: bool
 ) -> tuple[Trace, dict[str, int]]:
@@ -198,7 +211,7 @@ def _traced(
     global _exporting
     state, _exporting = random.get_rng_state(), True
     try:
-        with no_grad():
+        with no_grad(), nullcontext() if strict else _evaluated(model):
             first = run(None)
             if not bool((random.get_rng_state() == state).all()):
                 raise UnsupportedOperatorError(
