@@ -37,7 +37,8 @@ class ASGD(Optimizer):
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
             lr, lambd, decay = constant(group["lr"]), group["lambd"], group["weight_decay"]
-            state = started(self.state[parameter], group, parameter, "ax", eta=lr, mu=1)
+            on_its_device = {**group, "capturable": True}  # its numbers are where the parameter is, as in PyTorch
+            state = started(self.state[parameter], on_its_device, parameter, "ax", eta=lr, mu=1)
             step = counted(group, state)
             eta, mu = state["eta"].item(), state["mu"].item()
             for x, g, mean in blocks(parameter, grad, state["ax"]):

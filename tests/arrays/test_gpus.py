@@ -23,6 +23,20 @@ def two_gpus() -> Iterator[None]:
     torch.cuda.simulate(0)
 
 
+def test_only_asgd_keeps_its_numbers_where_the_parameter_is() -> None:
+    where = {}
+    for name in ("ASGD", "NAdam"):
+        parameter = torch.nn.Parameter(torch.ones(2, device="cuda:1"))
+        parameter.grad = torch.ones_like(parameter)
+        optimizer = getattr(torch.optim, name)([parameter])
+        optimizer.step()
+        where[name] = {key: str(each.device) for key, each in optimizer.state[parameter].items() if each.ndim == 0}
+    assert where == {
+        "ASGD": {"step": "cuda:1", "eta": "cuda:1", "mu": "cuda:1"},
+        "NAdam": {"step": "cpu", "mu_product": "cpu"},
+    }
+
+
 def printed(tensor: Any) -> list[float]:
     return [round(each, 4) for each in tensor.flatten().tolist()]
 
