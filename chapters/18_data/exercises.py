@@ -1443,13 +1443,13 @@ def patient(step):
 
 
 generator = check.rng()
-load, step = float(generator.uniform(25, 45)), float(generator.uniform(6, 12))
+times = [(float(generator.uniform(25, 45)), float(generator.uniform(6, 12))) for _ in range(5)]
 machines = {
-    "fast disk": machine(load, step),
-    "slow disk": machine(load, step, lanes=2),
-    "slow steps": machine(step, load),
-    "a little faster with each worker": patient(step),
-    "slow start": machine(load, step, startup=float(generator.uniform(100, 200))),
+    "fast disk": machine(*times[0]),
+    "slow disk": machine(*times[1], lanes=2),
+    "slow steps": machine(*reversed(times[2])),
+    "a little faster with each worker": patient(times[3][1]),
+    "slow start": machine(*times[4], startup=float(generator.uniform(100, 200))),
 }
 shown = {}
 for name, epoch in machines.items():
