@@ -11,8 +11,11 @@ from itertools import groupby
 from typing import Any
 
 from minitorch._inductor.steps import Step, Value
+from minitorch.arrays.blocks import CACHE, LIVE
 from minitorch.devices import cpu
-from minitorch.kernels.blocks import BLOCK
+
+BLOCK = CACHE // (4 * LIVE)
+"""The elements of a block."""
 
 DIRECT = {
     "add": "xp.add({}, {})", "mul": "xp.multiply({}, {})", "neg": "xp.negative({})", "tanh": "xp.tanh({})",

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from minitorch.kernels.blocks import BLOCK
 
 import minitorch as torch
+from minitorch._inductor.generating import BLOCK
 from minitorch._inductor.steps import NAMES
 
 F = torch.nn.functional
