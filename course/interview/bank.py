@@ -46,6 +46,10 @@ WHITEBOARD = (
     "align_sft",
     "align_gae",
     "align_distill",
+    "classics_kmeans",
+    "classics_logistic",
+    "classics_nms",
+    "classics_auc",
 )
 """The exercises of the whiteboard round."""
 

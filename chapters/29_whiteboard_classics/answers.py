@@ -1,0 +1,991 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms. `course answers 29` grades them.
+
+
+# %% answer="classics_squares" right="normal equations with a column of ones, solved by an SVD"
+def fit(x, y, l2=0.0):
+    z = np.column_stack([x, np.ones(len(x))])
+    rows = np.vstack([z, np.sqrt(l2) * np.eye(z.shape[1])[:-1]])
+    targets = np.concatenate([np.ravel(y), np.zeros(x.shape[1])])
+    u, s, vt = np.linalg.svd(rows, full_matrices=False)
+    theta = vt.T @ ((u.T @ targets) / s)
+    return theta[:-1], theta[-1]
+
+
+def descent(x, y, rate, steps):
+    z, theta = np.column_stack([x, np.ones(len(x))]), np.zeros(x.shape[1] + 1)
+    for _ in range(steps):
+        theta -= rate * 2 / len(z) * z.T @ (z @ theta - np.ravel(y))
+    return theta[:-1], theta[-1]
+
+
+def largest_rate(x):
+    z = np.column_stack([x, np.ones(len(x))])
+    return len(z) / np.linalg.norm(z, 2) ** 2
+
+
+# %% answer="classics_squares" right="np.linalg.lstsq, and the Hessian by its trace of powers"
+def fit(x, y, l2=0.0):
+    y = np.asarray(y).reshape(len(x))
+    mean, offset = x.mean(axis=0), y.mean()
+    a = np.concatenate([x - mean, l2**0.5 * np.identity(x.shape[1])])
+    w = np.linalg.lstsq(a, np.append(y - offset, np.zeros(x.shape[1])), rcond=None)[0]
+    return w, offset - mean.dot(w)
+
+
+def descent(x, y, rate, steps):
+    y = np.asarray(y).reshape(len(x))
+    w, b = np.zeros(x.shape[1]), 0.0
+    for _ in range(steps):
+        residual = y - (x @ w + b)
+        dw, db = -2 * (residual[:, None] * x).mean(0), -2 * residual.mean()
+        w -= rate * dw
+        b -= rate * db
+    return w, b
+
+
+def largest_rate(x):
+    z = np.column_stack([np.ones(len(x)), x])
+    return 2.0 / max(np.linalg.eigvals(2 / len(z) * (z.T @ z)).real)
+
+
+# %% answer="classics_squares" right="torch's QR in float64"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = torch.tensor(np.vstack([x - x.mean(0), np.sqrt(l2) * np.eye(x.shape[1])]))
+    targets = torch.tensor(np.concatenate([y - y.mean(), np.zeros(x.shape[1])]))
+    q, r = torch.linalg.qr(rows)
+    w = torch.linalg.solve(r, q.T @ targets).numpy()
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return 2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x)).max()
+
+
+# %% answer="classics_squares" wrong="solve instead of inv, but still the normal equations"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    c = x - x.mean(0)
+    w = np.linalg.solve(c.T @ c + l2 * np.eye(x.shape[1]), c.T @ (y - y.mean()))
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return 2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1]
+
+
+# %% answer="classics_squares" wrong="a penalty of the mean squared error"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = np.vstack([x - x.mean(0), np.sqrt(l2 * len(x)) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - y.mean(), np.zeros(x.shape[1])]))
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return 2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1]
+
+
+# %% answer="classics_squares" wrong="l2 where its root belongs"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = np.vstack([x - x.mean(0), l2 * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - y.mean(), np.zeros(x.shape[1])]))
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return 2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1]
+
+
+# %% answer="classics_squares" wrong="the sum of squares for the mean in descent"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = np.vstack([x - x.mean(0), np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - y.mean(), np.zeros(x.shape[1])]))
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error, b - rate * 2 * error.sum()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return 2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1]
+
+
+# %% answer="classics_squares" wrong="the largest singular value, not its square"
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = np.vstack([x - x.mean(0), np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - y.mean(), np.zeros(x.shape[1])]))
+    return w, y.mean() - x.mean(0) @ w
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, b
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return len(x) / np.linalg.norm(rows, 2)
+
+
+# %% answer="classics_logistic" right="weights and intercept apart, the loss by cases"
+def log_loss(scores, labels):
+    margins = np.where(labels == 1, scores, -scores)
+    return np.where(margins > 0, np.log1p(np.exp(-np.abs(margins))), -margins + np.log1p(np.exp(-np.abs(margins)))).sum()
+
+
+def newton(x, labels, l2, steps):
+    w, b = np.zeros(x.shape[1]), 0.0
+    for _ in range(steps):
+        s = x @ w + b
+        p = np.where(s >= 0, 1 / (1 + np.exp(-np.abs(s))), np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s))))
+        v = p * (1 - p)
+        h = np.block([[x.T @ (v[:, None] * x) + l2 * np.eye(len(w)), (x.T @ v)[:, None]], [x.T @ v, v.sum()]])
+        step = np.linalg.solve(h, np.append(x.T @ (p - labels) + l2 * w, (p - labels).sum()))
+        w, b = w - step[:-1], b - step[-1]
+    return w, b
+
+
+# %% answer="classics_logistic" right="iteratively reweighted least squares"
+def log_loss(scores, labels):
+    return float(sum(np.logaddexp(0, -s) if y else np.logaddexp(0, s) for s, y in zip(scores, labels, strict=True)))
+
+
+def newton(x, labels, l2, steps):
+    z, theta = np.c_[x, np.ones(len(x))], np.zeros(x.shape[1] + 1)
+    penalty = np.diag([l2] * x.shape[1] + [0.0])
+    for _ in range(steps):
+        p = np.exp(-np.logaddexp(0, -(z @ theta)))
+        v = p * (1 - p)
+        theta = np.linalg.solve(z.T @ (v[:, None] * z) + penalty, z.T @ (v * (z @ theta) + labels - p))
+    return theta[:-1], theta[-1]
+
+
+# %% answer="classics_logistic" right="the loss by torch"
+def log_loss(scores, labels):
+    return F.binary_cross_entropy_with_logits(
+        torch.tensor(scores), torch.tensor(labels, dtype=torch.float64), reduction="sum"
+    ).item()
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    theta = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ theta / 2))
+        hessian = rows.T @ np.diag(p * (1 - p)) @ rows + np.diag(penalty)
+        theta = theta - np.linalg.inv(hessian) @ (rows.T @ (p - labels) + penalty * theta)
+    return theta[:-1], theta[-1]
+
+
+# %% answer="classics_logistic" wrong="a gradient step in place of a Newton step"
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    w, b = np.zeros(x.shape[1]), 0.0
+    for _ in range(100 * steps):
+        p = 0.5 * (1 + np.tanh((x @ w + b) / 2))
+        w, b = w - 0.01 * (x.T @ (p - labels) + l2 * w), b - 0.01 * (p - labels).sum()
+    return w, float(b)
+
+
+# %% answer="classics_logistic" wrong="the gradient without the penalty"
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    theta = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ theta / 2))
+        theta = theta - np.linalg.solve(rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty), rows.T @ (p - labels))
+    return theta[:-1], float(theta[-1])
+
+
+# %% answer="classics_logistic" wrong="twice the penalty: l2 times the squared norm"
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = 2 * l2 * np.append(np.ones(x.shape[1]), 0.0)
+    theta = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ theta / 2))
+        gradient = rows.T @ (p - labels) + penalty * theta
+        theta = theta - np.linalg.solve(rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty), gradient)
+    return theta[:-1], float(theta[-1])
+
+
+# %% answer="classics_logistic" wrong="log(1 + exp(s)) as it is written"
+def log_loss(scores, labels):
+    with np.errstate(all="ignore"):
+        return float((np.log(1 + np.exp(scores)) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    theta = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ theta / 2))
+        gradient = rows.T @ (p - labels) + penalty * theta
+        theta = theta - np.linalg.solve(rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty), gradient)
+    return theta[:-1], float(theta[-1])
+
+
+# %% answer="classics_kmeans" right="a running minimum, and means by np.add.at"
+def spread(x, k, generator):
+    chosen = [int(generator.integers(0, len(x)))]
+    nearest = ((x - x[chosen[0]]) ** 2).sum(1)
+    for _ in range(k - 1):
+        p = nearest / nearest.sum() if nearest.sum() > 0 else None
+        chosen.append(int(generator.choice(len(x), p=p)))
+        nearest = np.minimum(nearest, ((x - x[chosen[-1]]) ** 2).sum(1))
+    return x[chosen]
+
+
+def lloyd(x, centers, steps):
+    centers = np.array(centers, dtype=float)
+
+    def distances():
+        return np.array([[((point - center) ** 2).sum() for center in centers] for point in x])
+
+    for _ in range(steps):
+        labels = distances().argmin(1)
+        sums, counts = np.zeros_like(centers), np.bincount(labels, minlength=len(centers))
+        np.add.at(sums, labels, x)
+        moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
+        if (moved == centers).all():
+            break
+        centers = moved
+    final = distances()
+    return centers, final.argmin(1), final.min(1).sum()
+
+
+# %% answer="classics_kmeans" right="broadcasting, and no early end"
+def spread(x, k, generator):
+    centers = x[[generator.integers(len(x))]]
+    for _ in range(1, k):
+        squared = ((x[:, None] - centers[None]) ** 2).sum(-1).min(1)
+        p = squared / squared.sum() if squared.any() else np.ones(len(x)) / len(x)
+        centers = np.vstack([centers, x[generator.choice(len(x), p=p)]])
+    return centers
+
+
+def lloyd(x, centers, steps):
+    centers = centers + 0.0
+    for _ in range(steps):
+        labels = ((x[:, None] - centers) ** 2).sum(-1).argmin(1)
+        centers = np.stack([x[labels == i].mean(0) if i in labels else centers[i] for i in range(len(centers))])
+    squared = ((x[:, None] - centers) ** 2).sum(-1)
+    return centers, squared.argmin(1), squared[np.arange(len(x)), squared.argmin(1)].sum()
+
+
+# %% answer="classics_kmeans" right="norms, squared afterwards"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    for _ in range(k - 1):
+        gap = np.linalg.norm(x[:, None] - np.array(centers), axis=-1).min(1) ** 2
+        centers.append(x[generator.choice(len(x), p=gap / gap.sum() if gap.sum() else None)])
+    return np.stack(centers)
+
+
+def lloyd(x, centers, steps):
+    centers, labels = centers.copy(), None
+    for _ in range(steps):
+        new = np.linalg.norm(x[:, None] - centers, axis=-1).argmin(1)
+        if labels is not None and np.array_equal(new, labels):
+            break
+        labels = new
+        for i in np.unique(labels):
+            centers[i] = x[labels == i].mean(0)
+    gaps = np.linalg.norm(x[:, None] - centers, axis=-1)
+    return centers, gaps.argmin(1), float((gaps.min(1) ** 2).sum())
+
+
+# %% answer="classics_kmeans" wrong="the farthest point instead of a draw"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        centers.append(x[nearest.argmax()])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    for _ in range(steps):
+        labels = np.stack([((x - c) ** 2).sum(1) for c in centers], 1).argmin(1)
+        for i in np.unique(labels):
+            centers[i] = x[labels == i].mean(0)
+    squared = np.stack([((x - c) ** 2).sum(1) for c in centers], 1)
+    return centers, squared.argmin(1), float(squared.min(1).sum())
+
+
+# %% answer="classics_kmeans" wrong="the mean inertia"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        p = nearest / nearest.sum() if nearest.sum() else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    for _ in range(steps):
+        labels = np.stack([((x - c) ** 2).sum(1) for c in centers], 1).argmin(1)
+        for i in np.unique(labels):
+            centers[i] = x[labels == i].mean(0)
+    squared = np.stack([((x - c) ** 2).sum(1) for c in centers], 1)
+    return centers, squared.argmin(1), float(squared.min(1).mean())
+
+
+# %% answer="classics_kmeans" wrong="a sum of distances, not of their squares"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        p = nearest / nearest.sum() if nearest.sum() else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    for _ in range(steps):
+        labels = np.stack([((x - c) ** 2).sum(1) for c in centers], 1).argmin(1)
+        for i in np.unique(labels):
+            centers[i] = x[labels == i].mean(0)
+    squared = np.stack([((x - c) ** 2).sum(1) for c in centers], 1)
+    return centers, squared.argmin(1), float(np.sqrt(squared.min(1)).sum())
+
+
+# %% answer="classics_kmeans" wrong="one move more than was asked for"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        p = nearest / nearest.sum() if nearest.sum() else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    for _ in range(steps + 1):
+        squared = np.stack([((x - c) ** 2).sum(1) for c in centers], 1)
+        labels = squared.argmin(1)
+        for i in np.unique(labels):
+            centers[i] = x[labels == i].mean(0)
+    squared = np.stack([((x - c) ** 2).sum(1) for c in centers], 1)
+    return centers, squared.argmin(1), float(squared.min(1).sum())
+
+
+# %% answer="classics_auc" right="search in the sorted negatives, and a loop over thresholds"
+def auc(scores, labels):
+    pos, neg = scores[labels == 1], np.sort(scores[labels == 0])
+    if not len(pos) or not len(neg):
+        return float("nan")
+    below, upto = np.searchsorted(neg, pos, "left"), np.searchsorted(neg, pos, "right")
+    return (below + (upto - below) / 2).mean() / len(neg)
+
+
+def average_precision(scores, labels):
+    order = np.argsort(-scores)
+    scores, labels = scores[order], labels[order]
+    total, hits, before, result = labels.sum(), 0, 0, 0.0
+    if total == 0:
+        return float("nan")
+    for index in range(len(scores)):
+        hits += labels[index]
+        if index + 1 == len(scores) or scores[index + 1] != scores[index]:
+            result += (hits - before) / total * hits / (index + 1)
+            before = hits
+    return float(result)
+
+
+# %% answer="classics_auc" right="the trapezoids of the ROC curve"
+def auc(scores, labels):
+    order = np.argsort(-scores)
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    hits, misses = np.cumsum(labels[order])[ends], np.cumsum(1 - labels[order])[ends]
+    if not hits[-1] or not misses[-1]:
+        return float("nan")
+    x, y = np.append(0, misses / misses[-1]), np.append(0, hits / hits[-1])
+    return float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum())
+
+
+def average_precision(scores, labels):
+    order = np.argsort(-scores)
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    hits = np.cumsum(labels[order])[ends]
+    if not hits[-1]:
+        return float("nan")
+    return float((np.diff(hits / hits[-1], prepend=0) * hits / (ends + 1)).sum())
+
+
+# %% answer="classics_auc" wrong="all pairs"
+def auc(scores, labels):
+    pos, neg = scores[labels == 1], scores[labels == 0]
+    if not len(pos) or not len(neg):
+        return float("nan")
+    gaps = pos[:, None] - neg[None, :]
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean() if gaps.size < 10**7 else np.nan)
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    return float((hits / hits.sum() * np.cumsum(hits) / np.cumsum(counts)).sum()) if hits.sum() else float("nan")
+
+
+# %% answer="classics_auc" wrong="0 without positives"
+def auc(scores, labels):
+    pos, neg = scores[labels == 1], np.sort(scores[labels == 0])
+    if not len(pos) or not len(neg):
+        return float("nan")
+    return float((np.searchsorted(neg, pos, "left") + np.searchsorted(neg, pos, "right")).mean() / 2 / len(neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    return float((hits / max(hits.sum(), 1) * np.cumsum(hits) / np.cumsum(counts)).sum())
+
+
+# %% answer="classics_auc" wrong="the precision before the step"
+def auc(scores, labels):
+    pos, neg = scores[labels == 1], np.sort(scores[labels == 0])
+    if not len(pos) or not len(neg):
+        return float("nan")
+    return float((np.searchsorted(neg, pos, "left") + np.searchsorted(neg, pos, "right")).mean() / 2 / len(neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    precision = np.append(1.0, (np.cumsum(hits) / np.cumsum(counts))[:-1])
+    return float((hits / hits.sum() * precision).sum())
+
+
+# %% answer="classics_auc" wrong="positives after negatives where scores are equal"
+def auc(scores, labels):
+    order = np.lexsort((-labels, scores))
+    ranks = np.empty(len(scores))
+    ranks[order] = np.arange(1, len(scores) + 1)
+    p, n = (labels == 1).sum(), (labels == 0).sum()
+    return float((ranks[labels == 1].sum() - p * (p + 1) / 2) / (p * n)) if p and n else float("nan")
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    return float((hits / hits.sum() * np.cumsum(hits) / np.cumsum(counts)).sum()) if hits.sum() else float("nan")
+
+
+# %% answer="classics_nms" right="loops"
+def iou(a, b):
+    result = np.zeros((len(a), len(b)))
+    for i, (l0, t0, r0, b0) in enumerate(a):
+        for j, (l1, t1, r1, b1) in enumerate(b):
+            w, h = max(0.0, min(r0, r1) - max(l0, l1)), max(0.0, min(b0, b1) - max(t0, t1))
+            union = (r0 - l0) * (b0 - t0) + (r1 - l1) * (b1 - t1) - w * h
+            result[i, j] = w * h / union if union > 0 else 0.0
+    return result
+
+
+def nms(boxes, scores, classes, threshold):
+    alive, kept = sorted(range(len(boxes)), key=lambda i: (-scores[i], i)), []
+    while alive:
+        best = alive.pop(0)
+        kept.append(best)
+        alive = [i for i in alive if classes[i] != classes[best] or iou(boxes[[best]], boxes[[i]])[0, 0] <= threshold]
+    return kept
+
+
+# %% answer="classics_nms" right="masks, and a class offset larger than the range"
+def iou(a, b):
+    a, b = a[:, None], b[None]
+    w = np.maximum(0, np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0]))
+    h = np.maximum(0, np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1]))
+    area = (a[..., 2] - a[..., 0]) * (a[..., 3] - a[..., 1]) + (b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1])
+    return np.where(area - w * h > 0, w * h / np.where(area - w * h > 0, area - w * h, 1), 0.0)
+
+
+def nms(boxes, scores, classes, threshold):
+    if not len(boxes):
+        return []
+    moved = boxes + (classes * (boxes.max() - boxes.min() + 1))[:, None]
+    order, kept = np.lexsort((np.arange(len(boxes)), -scores)), []
+    alive = np.ones(len(boxes), bool)
+    for index in order:
+        if alive[index]:
+            kept.append(int(index))
+            alive &= iou(moved[[index]], moved)[0] <= threshold
+    return kept
+
+
+# %% answer="classics_nms" wrong="the intersection over the smaller box"
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    smaller = np.minimum((a[:, 2:] - a[:, :2]).prod(-1)[:, None], (b[:, 2:] - b[:, :2]).prod(-1))
+    return np.divide(inside, smaller, out=np.zeros_like(inside), where=smaller > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept):
+            kept.append(index)
+    return kept
+
+
+# %% answer="classics_nms" wrong="boxes read as left, top, width, height"
+def iou(a, b):
+    a, b = (np.concatenate([each[:, :2], each[:, :2] + each[:, 2:]], 1) for each in (a, b))
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept):
+            kept.append(index)
+    return kept
+
+
+# %% answer="classics_nms" wrong="kept in the order of their indices"
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept):
+            kept.append(index)
+    return sorted(kept)
+
+
+# %% answer="classics_nms" wrong="only the box kept last suppresses"
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept[-1:]):
+            kept.append(index)
+    return kept
+
+
+# %% answer="classics_focal" right="log-sigmoids"
+def focal_loss(logits, labels, gamma, alpha):
+    positive, negative = F.logsigmoid(logits), F.logsigmoid(-logits)
+    losses = -alpha * labels * negative.exp() ** gamma * positive
+    losses = losses - (1 - alpha) * (1 - labels) * positive.exp() ** gamma * negative
+    return losses.sum() / max(float(labels.sum()), 1.0)
+
+
+# %% answer="classics_focal" right="a softplus of the signed score"
+def focal_loss(logits, labels, gamma, alpha):
+    signed = torch.where(labels == 1, logits, -logits)
+    weight = torch.where(labels == 1, torch.full_like(logits, alpha), torch.full_like(logits, 1 - alpha))
+    return (weight * torch.sigmoid(-signed).pow(gamma) * F.softplus(-signed)).sum() / torch.clamp(labels.sum(), min=1)
+
+
+# %% answer="classics_focal" right="indexing positives and negatives"
+def focal_loss(logits, labels, gamma, alpha):
+    positives, negatives = logits[labels > 0.5], logits[labels <= 0.5]
+    total = alpha * (torch.sigmoid(-positives) ** gamma * -F.logsigmoid(positives)).sum()
+    total = total + (1 - alpha) * (torch.sigmoid(negatives) ** gamma * -F.logsigmoid(-negatives)).sum()
+    return total / max(positives.numel(), 1)
+
+
+# %% answer="classics_focal" wrong="alpha for both"
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return (alpha * (logits * (1 - 2 * labels)).sigmoid() ** gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% answer="classics_focal" wrong="p of the positive class for every score"
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * (1 - logits.sigmoid()) ** gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% answer="classics_focal" wrong="divided by the sum of the weights"
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * (logits * (1 - 2 * labels)).sigmoid() ** gamma * entropy).sum() / weight.sum()
+
+
+# %% answer="classics_focal" wrong="logits clamped at 15"
+def focal_loss(logits, labels, gamma, alpha):
+    logits = logits.clamp(-15, 15)
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * (logits * (1 - 2 * labels)).sigmoid() ** gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% answer="classics_vit" right="a strided convolution, and positions resized channel by channel"
+def patch_embed(images, weight, bias, cls, positions):
+    channels = images.shape[1]
+    p = int((weight.shape[1] // channels) ** 0.5 + 0.5)
+    tokens = F.conv2d(images, weight.reshape(-1, channels, p, p), bias, stride=p).flatten(2).transpose(1, 2)
+    return torch.cat([cls.reshape(1, 1, -1).repeat(len(images), 1, 1), tokens], dim=1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].T.reshape(-1, 1, *old)
+    grid = F.interpolate(grid, new, mode="bilinear").reshape(-1, new[0] * new[1]).T
+    return torch.cat((positions[0:1], grid), 0)
+
+
+# %% answer="classics_vit" right="unfold, and loops over patches"
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    tokens = [cls.expand(batch, -1)]
+    for top in range(0, height, p):
+        for left in range(0, width, p):
+            tokens.append(images[:, :, top : top + p, left : left + p].flatten(1) @ weight.T + bias)
+    return torch.stack(tokens, 1) + positions[None]
+
+
+def resize_positions(positions, old, new):
+    rows, columns = old
+    grid = positions[1:].view(rows, columns, -1).permute(2, 0, 1).unsqueeze(0)
+    resized = F.interpolate(grid, size=tuple(new), mode="bilinear", align_corners=False)[0]
+    return torch.cat([positions[:1], resized.flatten(1).transpose(0, 1)])
+
+
+# %% answer="classics_vit" wrong="the class token at the end"
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([tokens, cls.expand(batch, 1, -1)], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_vit" wrong="no bias"
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_vit" wrong="the nearest position"
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="nearest")
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_vit" wrong="a grid that is read channel first"
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, -1, *old)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_elbo" right="distributions' formulas"
+def sample(mean, log_variance, noise):
+    return mean + log_variance.exp().sqrt() * noise
+
+
+def kl(mean, log_variance):
+    return -0.5 * (1 + log_variance - mean.square() - log_variance.exp()).sum(dim=1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="sum")
+    return (pixels + beta * kl(mean, log_variance).sum()) / len(images)
+
+
+# %% answer="classics_elbo" right="softplus, addcmul"
+def sample(mean, log_variance, noise):
+    return torch.addcmul(mean, torch.exp(log_variance / 2), noise)
+
+
+def kl(mean, log_variance):
+    return ((mean.pow(2) + log_variance.exp()).sub(1).sub(log_variance) / 2).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = (F.softplus(logits) - images * logits).sum((1, 2))
+    return pixels.mean() + beta * kl(mean, log_variance).mean()
+
+
+# %% answer="classics_elbo" wrong="half of the log-variance without the exponential"
+def sample(mean, log_variance, noise):
+    return mean + 0.5 * log_variance * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% answer="classics_elbo" wrong="a KL without the half"
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% answer="classics_elbo" wrong="beta is forgotten"
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + kl(mean, log_variance)).mean()
+
+
+# %% answer="classics_elbo" wrong="squared errors of the logits"
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = ((logits.sigmoid() - images) ** 2).flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% answer="classics_split" right="running sums of squares in a loop"
+def best_split(x, labels, classes):
+    size, best = len(labels), (-1, float("nan"), 0.0)
+    for feature in range(x.shape[1]):
+        order = x[:, feature].argsort(kind="stable")
+        values, sorted_labels = x[order, feature].tolist(), labels[order].tolist()
+        left, right = [0] * classes, np.bincount(labels, minlength=classes).tolist()
+        parent = 1 - sum(c * c for c in right) / size**2
+        squares_left, squares_right = 0, sum(c * c for c in right)
+        for index in range(size - 1):
+            label = sorted_labels[index]
+            squares_left += 2 * left[label] + 1
+            squares_right -= 2 * right[label] - 1
+            left[label] += 1
+            right[label] -= 1
+            if values[index + 1] > values[index]:
+                n = index + 1
+                gain = parent - ((n - squares_left / n) + (size - n - squares_right / (size - n))) / size
+                if gain > best[2] + 1e-12:
+                    best = (feature, (values[index] + values[index + 1]) / 2, gain)
+    return best
+
+
+# %% answer="classics_split" right="distinct values and a table of counts"
+def best_split(x, labels, classes):
+    best, total = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes).astype(float)
+    size = total.sum()
+
+    def weighted(counts):  # n times the impurity of n rows
+        n = counts.sum(-1)
+        return n - (counts**2).sum(-1) / n
+
+    for feature in range(x.shape[1]):
+        values, place = np.unique(x[:, feature], return_inverse=True)
+        table = np.bincount(place * classes + labels, minlength=len(values) * classes).reshape(-1, classes)
+        left = np.cumsum(table, 0)[:-1]
+        for index, gain in enumerate((weighted(total) - weighted(left) - weighted(total - left)) / size):
+            if gain > best[2] + 1e-12:
+                best = (feature, (values[index] + values[index + 1]) / 2, float(gain))
+    return best
+
+
+# %% answer="classics_split" wrong="the largest drop in errors of the majority"
+def best_split(x, labels, classes):
+    best, total = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes)
+    size = len(labels)
+    for feature in range(x.shape[1]):
+        values, place = np.unique(x[:, feature], return_inverse=True)
+        table = np.bincount(place * classes + labels, minlength=len(values) * classes).reshape(-1, classes)
+        left = np.cumsum(table, 0)[:-1]
+        gains = (left.max(-1) + (total - left).max(-1) - total.max()) / size
+        for index, gain in enumerate(gains):
+            if gain > best[2] + 1e-12:
+                best = (feature, float(values[index] + values[index + 1]) / 2, float(gain))
+    return best
+
+
+# %% answer="classics_split" wrong="the first feature alone"
+def best_split(x, labels, classes):
+    best, total = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes).astype(float)
+
+    def weighted(counts):
+        n = counts.sum(-1)
+        return n - (counts**2).sum(-1) / n
+
+    values, place = np.unique(x[:, 0], return_inverse=True)
+    table = np.bincount(place * classes + labels, minlength=len(values) * classes).reshape(-1, classes)
+    left = np.cumsum(table, 0)[:-1]
+    for index, gain in enumerate((weighted(total) - weighted(left) - weighted(total - left)) / len(labels)):
+        if gain > best[2] + 1e-12:
+            best = (0, float(values[index] + values[index + 1]) / 2, float(gain))
+    return best
+
+
+# %% answer="classics_split" wrong="a split although nothing is gained"
+def best_split(x, labels, classes):
+    best, total = (-1, float("nan"), -1.0), np.bincount(labels, minlength=classes).astype(float)
+
+    def weighted(counts):
+        n = counts.sum(-1)
+        return n - (counts**2).sum(-1) / n
+
+    for feature in range(x.shape[1]):
+        values, place = np.unique(x[:, feature], return_inverse=True)
+        table = np.bincount(place * classes + labels, minlength=len(values) * classes).reshape(-1, classes)
+        left = np.cumsum(table, 0)[:-1]
+        for index, gain in enumerate((weighted(total) - weighted(left) - weighted(total - left)) / len(labels)):
+            if gain > best[2] + 1e-12:
+                best = (feature, float(values[index] + values[index + 1]) / 2, float(gain))
+    return (*best[:2], max(best[2], 0.0))
+
+
+# %% answer="classics_split" wrong="the impurity that is left, not the gain"
+def best_split(x, labels, classes):
+    best, total = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes).astype(float)
+
+    def weighted(counts):
+        n = counts.sum(-1)
+        return n - (counts**2).sum(-1) / n
+
+    for feature in range(x.shape[1]):
+        values, place = np.unique(x[:, feature], return_inverse=True)
+        table = np.bincount(place * classes + labels, minlength=len(values) * classes).reshape(-1, classes)
+        left = np.cumsum(table, 0)[:-1]
+        for index, rest in enumerate((weighted(left) + weighted(total - left)) / len(labels)):
+            if rest > best[2] + 1e-12:
+                best = (feature, float(values[index] + values[index + 1]) / 2, float(rest))
+    return best

@@ -1,0 +1,2146 @@
+# %% [markdown]
+# # Exercises · Find, generate, classify
+# Nine whiteboard problems that are older than language models and still asked: least squares, logistic regression, k-means, AUC,
+# non-maximum suppression, focal loss, a vision transformer's front end, a variational autoencoder's loss and a decision tree's split. In an
+# interview each of them gets ten to twenty minutes. The first four and the trees are written in NumPy, the others with the tensors of `torch`,
+# which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch.nn import functional as F
+
+# %% [markdown] exercise="classics_squares" kind="build" points=3
+# ### Exercise 1 · Least squares, and the learning rate that is too large
+# `fit` minimizes ‖x w + b − y‖² + l2·‖w‖². The intercept b is not penalized. `descent` minimizes the *mean* squared error without a penalty
+# by gradient descent from zero, and `largest_rate` gives the learning rate from which on that descent diverges. `fit` has to keep at least four
+# digits when the columns of x are nearly dependent (condition number 10⁸), where the inverse of xᵀx has none left.
+
+
+# %% solution="classics_squares"
+def fit(x: np.ndarray, y: np.ndarray, l2: float = 0.0) -> tuple[np.ndarray, float]:
+    """The weights (D,) and the intercept for `x` (N, D), N > D, and `y` (N,) or (N, 1), all float64; `l2` ≥ 0."""
+    ### BEGIN SOLUTION
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+    ### END SOLUTION
+
+
+def descent(x: np.ndarray, y: np.ndarray, rate: float, steps: int) -> tuple[np.ndarray, float]:
+    """The weights (D,) and the intercept after `steps` steps of gradient descent on the mean squared error, from zero."""
+    ### BEGIN SOLUTION
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+    ### END SOLUTION
+
+
+def largest_rate(x: np.ndarray) -> float:
+    """2 divided by the largest eigenvalue of the Hessian of the mean squared error in (w, b)."""
+    ### BEGIN SOLUTION
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+    ### END SOLUTION
+
+
+# %% check="classics_squares"
+generator = check.rng()
+N, D = 40, 3
+x = generator.normal(size=(N, D)) + np.array([3.0, -1.0, 0.5])
+truth = generator.uniform(1, 2, D)
+y = x @ truth + 2.0 + 0.1 * generator.normal(size=N)
+near = x.copy()
+near[:, 2] = near[:, 0] + 2e-8 * generator.normal(size=N)
+exact = near @ truth + 5.0
+rate = largest_rate(x)
+check.show(
+    {
+        "least squares": fit(x, y),
+        "y of shape (N, 1)": fit(x, y[:, None]),
+        "with a penalty of 7": fit(x, y, 7.0),
+        "a penalty that leaves nothing but the mean": fit(x, y + 100, 1e9),
+        "nearly equal columns, as a multiple of the truth": fit(near, exact)[0] / truth,
+        "largest rate": rate,
+        "20 steps of descent": descent(x, y, 0.3 * rate, 20),
+        "y of shape (N, 1), 20 steps": descent(x, y[:, None], 0.3 * rate, 20),
+        "just below the largest rate": bool(abs(descent(x, y, 0.97 * rate, 2000)[1]) < 100),
+        "just above it": bool(abs(descent(x, y, 1.03 * rate, 2000)[1]) < 100),
+    },
+    rtol=1e-4,
+    atol=1e-6,
+    text="Weights and intercepts, and whether descent stays bounded at 0.97 and 1.03 times the largest rate.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** QR and the normal equations both take O(N·D²) time and O(N·D) memory; a step of descent takes O(N·D).
+#
+# 1. *Why not the inverse of xᵀx?* "The condition number of xᵀx is the square of that of x, so it loses twice as many digits. At 10⁸ it loses all of
+#    float64's sixteen, while QR still has eight."
+# 2. *Why are features standardized before descent?* "The rate is limited by the largest eigenvalue of the Hessian and the progress by the smallest one, so the
+#    number of steps grows with their ratio. Standardizing makes the eigenvalues similar."
+# 3. *What does the penalty do to that?* "It adds l2 to every eigenvalue, so the ratio falls and the solution is unique even if columns are dependent."
+#
+# </details>
+
+# %% [markdown] hint="classics_squares"
+# The intercept drops out if you subtract the means of x and y first. And a penalty is least squares too, with D further rows: which rows have
+# the error √l2·w?
+
+# %% [markdown] hint="classics_squares"
+# Stack `x - x.mean(0)` on top of √l2 times the identity, and the centred y on top of D zeros. Solve this by QR: `q, r = np.linalg.qr(rows)`. The Hessian of
+# the mean squared error in (w, b) is 2/N times zᵀz, where z is x with a column of ones.
+
+# %% [markdown] hint="classics_squares"
+# `w = np.linalg.solve(r, q.T @ targets)` and `b = y.mean() - x.mean(0) @ w`. In descent the gradients are `2 * x.T @ error / N` and `2 * error.mean()`, both taken
+# before either parameter moves. `largest_rate` is `2 / np.linalg.eigvalsh(hessian)[-1]`.
+
+
+# %% mutant="classics_squares"
+# Inverts xᵀx
+# The condition number of xᵀx is the square of that of x. With columns that agree to eight digits, nothing is left of float64's sixteen.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    x = x - centre
+    w = np.linalg.inv(x.T @ x + l2 * np.eye(x.shape[1])) @ (x.T @ (y - mean))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# Penalizes the intercept
+# The penalty concerns the weights alone. Otherwise adding 100 to every y changes the weights, and a strong penalty pulls the predictions to 0, not to
+# the mean.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    rows = np.vstack([rows, np.sqrt(l2) * np.eye(rows.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y, np.zeros(rows.shape[1])]))
+    return w[:-1], float(w[-1])
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# No intercept
+# Without b the plane has to go through the origin, although neither x nor y is centred.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    q, r = np.linalg.qr(np.vstack([x, np.sqrt(l2) * np.eye(x.shape[1])]))
+    return np.linalg.solve(r, q.T @ np.concatenate([y, np.zeros(x.shape[1])])), 0.0
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# y of shape (N, 1) broadcasts
+# (N,) minus (N, 1) is an (N, N) matrix, not an error per row. Flatten y first.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b = np.zeros(x.shape[1]), 0.0
+    for _ in range(steps):
+        error = x @ w + b - y
+        error = error if error.ndim == 1 else error.mean(0)
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# The factor 2 is missing
+# The derivative of a square is twice its base, so the gradient of the mean squared error is 2/N · xᵀ error.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * x.T @ error / len(x), b - rate * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# The intercept sees the new weights
+# Both gradients belong to the same point. Here the intercept's is taken after the weights have moved.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        w = w - rate * 2 * x.T @ (x @ w + b - y) / len(x)
+        b = b - rate * 2 * (x @ w + b - y).mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# The Hessian without the intercept
+# b is a parameter too: its column of ones belongs to the Hessian, and with features that are not centred it raises the largest eigenvalue.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    return float(2 / np.linalg.eigvalsh(2 * x.T @ x / len(x))[-1])
+
+
+# %% mutant="classics_squares"
+# 1 divided by the largest eigenvalue
+# Each step multiplies the error along an eigenvector by 1 − rate·λ. It grows if this is below −1, that is from 2/λ on.
+def fit(x, y, l2=0.0):
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x, y, rate, steps):
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(1 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
+# %% [markdown] exercise="classics_logistic" kind="build" points=3
+# ### Exercise 2 · Logistic regression by Newton's method
+# `log_loss` is the *sum* of the negative log-likelihoods of labels 0 and 1, given scores (logits) from −1000 to 1000. `newton` minimizes
+# `log_loss(x w + b) + l2/2 · ‖w‖²` by Newton's method from zero; the intercept is not penalized. The data may be separable, so that without the penalty
+# the weights would grow forever.
+
+
+# %% solution="classics_logistic"
+def log_loss(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The sum over all examples; `scores` (N,) float64, `labels` (N,) of 0 and 1."""
+    ### BEGIN SOLUTION
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+    ### END SOLUTION
+
+
+def newton(x: np.ndarray, labels: np.ndarray, l2: float, steps: int) -> tuple[np.ndarray, float]:
+    """The weights (D,) and the intercept after `steps` full Newton steps from zero; `x` is (N, D)."""
+    ### BEGIN SOLUTION
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty)
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+    ### END SOLUTION
+
+
+# %% check="classics_logistic"
+generator = check.rng()
+N, D = 30, 2
+x = generator.normal(size=(N, D)) + np.array([1.0, -2.0])
+labels = (generator.random(N) < 1 / (1 + np.exp(-(x @ [1.5, -0.7] - 2.0)))).astype(int)
+labels[:2] = [0, 1]
+apart = np.concatenate([generator.normal(size=(9, D)) - 6, generator.normal(size=(6, D)) + 6])
+sides = np.repeat([0, 1], [9, 6])
+check.show(
+    {
+        "loss": log_loss(generator.normal(size=9), np.arange(9) % 2),
+        "loss at 1000": log_loss(np.array([1000.0, -1000.0, 1000.0, -1000.0, 0.0]), np.array([1, 0, 0, 1, 1])),
+        "loss of one example": log_loss(np.array([-0.3]), np.array([1])),
+        "one step": newton(x, labels, 0.5, 1),
+        "three steps": newton(x, labels, 0.5, 3),
+        "no penalty": newton(x[:, :1], labels, 0.0, 2),
+        "at the optimum": newton(x, labels, 0.5, 15),
+        "separable": newton(apart, sides, 0.1, 8),
+        "a strong penalty": newton(x, labels, 1e6, 5),
+    },
+    rtol=1e-5,
+    atol=1e-7,
+    text="Losses, and weights with the intercept after some steps.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(N·D² + D³) a step, and rarely more than ten steps; gradient descent takes O(N·D) a step and many more of them.
+#
+# 1. *Why is the problem convex?* "The Hessian is xᵀ diag(p(1 − p)) x plus the penalty, and both are positive semidefinite."
+# 2. *What happens on separable data without a penalty?* "The likelihood has no maximum: the weights grow forever, p(1 − p) goes to 0, and the
+#    Hessian becomes singular."
+# 3. *What changes for more than two classes?* "Softmax replaces the sigmoid. The gradient is still features times (p − one-hot), and one class's weights may be
+#    fixed, since only differences of the scores matter."
+#
+# </details>
+
+# %% [markdown] hint="classics_logistic"
+# The loss of one example is log(1 + eˢ) − label·s. Which NumPy function computes log(eᵃ + eᵇ) without overflow?
+
+# %% [markdown] hint="classics_logistic"
+# Append a column of ones to x, so that the intercept is the last parameter. The gradient is zᵀ(p − labels) plus l2·w; the Hessian is
+# zᵀ diag(p(1 − p)) z plus l2 on the diagonal, except at the intercept.
+
+# %% [markdown] hint="classics_logistic"
+# `parameters -= np.linalg.solve(hessian, gradient)` with `hessian = z.T @ (z * (p * (1 - p))[:, None]) + np.diag(penalty)`, where `penalty` is l2 for the weights and
+# 0 for the intercept. `log_loss` is `(np.logaddexp(0, scores) - labels * scores).sum()`.
+
+
+# %% mutant="classics_logistic"
+# The logarithm of 0
+# The sigmoid of −1000 is 0 in floating point, and its logarithm −∞. Write log(1 + eˢ) − label·s with `np.logaddexp` instead.
+def log_loss(scores, labels):
+    with np.errstate(all="ignore"):
+        p = 1 / (1 + np.exp(-scores))
+        return float(-np.where(labels == 1, np.log(p), np.log(1 - p)).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty)
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# Clips the probability
+# Clipping p at 1e-12 makes every confident mistake cost 27.6, although the loss of a score of 1000 is 1000.
+def log_loss(scores, labels):
+    p = np.clip(0.5 * (1 + np.tanh(scores / 2)), 1e-12, 1 - 1e-12)
+    return float(-(labels * np.log(p) + (1 - labels) * np.log(1 - p)).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty)
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# The mean
+# The task asks for the sum, and the penalty is weighed against it: with a mean, the same l2 would act N times as strongly.
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).mean())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty)
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# Penalizes the intercept
+# Only the weights are penalized. With the intercept among them, a strong penalty would pull every prediction to one half, not to the share of ones.
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + l2 * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + l2 * np.eye(rows.shape[1])
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# The Hessian without the penalty
+# The penalty l2/2 · ‖w‖² adds l2 to the Hessian's diagonal as well. Without it the steps are too long, and on separable data the Hessian becomes singular.
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + 1e-9 * np.eye(rows.shape[1])
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# The mean against a penalty of the sum
+# The objective is a sum over examples. Divided by N, gradient and Hessian of the data no longer match the penalty.
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - labels) / len(x) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) / len(x) + np.diag(penalty)
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% mutant="classics_logistic"
+# Labels of −1 and 1
+# The gradient zᵀ(p − labels) belongs to labels 0 and 1. With −1 in place of 0, even a perfect prediction has a gradient.
+def log_loss(scores, labels):
+    return float((np.logaddexp(0, scores) - labels * scores).sum())
+
+
+def newton(x, labels, l2, steps):
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    penalty = l2 * np.append(np.ones(x.shape[1]), 0.0)
+    parameters = np.zeros(rows.shape[1])
+    for _ in range(steps):
+        p = 0.5 * (1 + np.tanh(rows @ parameters / 2))
+        gradient = rows.T @ (p - (2 * labels - 1)) + penalty * parameters
+        hessian = rows.T @ (rows * (p * (1 - p))[:, None]) + np.diag(penalty) + 1e-9 * np.eye(rows.shape[1])
+        parameters = parameters - np.linalg.solve(hessian, gradient)
+    return parameters[:-1], float(parameters[-1])
+
+
+# %% [markdown] exercise="classics_kmeans" kind="build" points=3
+# ### Exercise 3 · k-means++
+# `spread` chooses k of the points as first centers: one with `generator.integers(N)`, each further one with `generator.choice(N, p=...)`, where a point's
+# probability is proportional to its *squared* distance from the nearest center chosen so far. If all these distances are 0, every point is equally likely.
+# `lloyd` then assigns points to their nearest center (the first of equals) and moves each center to the mean of its points, until no label changes or `steps`
+# moves are done. A center without points stays where it is. Points may lie far from the origin.
+
+
+# %% solution="classics_kmeans"
+def spread(x: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
+    """The first centers (k, D), which are rows of `x` (N, D)."""
+    ### BEGIN SOLUTION
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+    ### END SOLUTION
+
+
+def lloyd(x: np.ndarray, centers: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """The final centers (k, D), and the labels (N,) and the inertia, both for these centers.
+
+    The inertia is the sum of the squared distances of all points to their centers.
+    """
+    ### BEGIN SOLUTION
+
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+    ### END SOLUTION
+
+
+# %% check="classics_kmeans"
+class Drawn:
+    """A generator whose draws are known; it keeps the probabilities that it is given."""
+
+    def __init__(self, draws):
+        self.draws, self.seen = list(draws), []
+
+    def integers(self, low, high=None):
+        self.seen.append([low if high is None else high - low])
+        return self.draws.pop(0)
+
+    def choice(self, a, p=None):
+        count = a if isinstance(a, (int, np.integer)) else len(a)
+        self.seen.append([float(each) for each in (np.full(count, 1 / count) if p is None else p)])
+        return self.draws.pop(0)
+
+
+generator = check.rng()
+x = np.concatenate([generator.normal(size=(6, 2)) + each for each in ([0, 0], [4, 1], [1, 5])])
+draws = [int(each) for each in generator.permutation(len(x))[:3]]
+fixed = Drawn(draws)
+chosen = spread(x, 3, fixed)
+same = Drawn([2, 0, 1])
+spread(np.ones((4, 2)), 3, same)
+lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
+start = x[[0, 1, 2]].copy()
+far = x + 1e8
+check.show(
+    {
+        "draws": draws,
+        "first centers": chosen,
+        "probabilities": fixed.seen,
+        "all points equal": same.seen,
+        "no move": lloyd(x, start, 0),
+        "one move": lloyd(x, start, 1),
+        "until nothing changes": lloyd(x, chosen, 100),
+        "the first centers afterwards": start - x[[0, 1, 2]],
+        "centers without points": lloyd(x, lonely, 2),
+        "one center": lloyd(x, x[:1], 5),
+        "far from the origin": [
+            each - 1e8 if index == 0 else each for index, each in enumerate(lloyd(far, far[draws], 9))
+        ],
+    },
+    rtol=1e-5,
+    atol=1e-6,
+    text="Which points became centers with which probabilities, and centers, labels and inertia.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(N·k·D) time a step. The distances take N·k numbers; broadcasting `x[:, None] - centers` takes N·k·D, which is what an interviewer waits for.
+#
+# 1. *Why does it end?* "Neither half of a step can raise the inertia, and there are finitely many assignments. It ends in a local minimum, so one restarts and keeps
+#    the best."
+# 2. *Why squared distances in k-means++?* "They are the inertia's own terms: a point is drawn in proportion to what it costs now. The expected inertia is then
+#    within a factor of O(log k) of the best."
+# 3. *What would you do with an empty cluster?* "Keep its center, as here, or move it to the point that is farthest from its own center, which uses all k clusters."
+#
+# </details>
+
+# %% [markdown] hint="classics_kmeans"
+# For each point, how far is the *nearest* of the centers chosen so far? One pass over the centers with a running minimum will do.
+
+# %% [markdown] hint="classics_kmeans"
+# Compute `((x - center) ** 2).sum(1)` for one center after the other, so that no (N, k, D) array arises and no digits cancel. Labels and inertia are computed once more
+# after the last move.
+
+# %% [markdown] hint="classics_kmeans"
+# `weights = nearest / nearest.sum()`, or 1/N each if the sum is 0. In `lloyd`: assign; then repeat at most `steps` times: move each center that has points to their mean,
+# assign again, and stop if the labels are those of before. Work on `centers.copy()`.
+
+
+# %% mutant="classics_kmeans"
+# Distances that aren't squared
+# k-means++ draws in proportion to the squared distance, which is what the point adds to the inertia.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.sqrt(np.min([((x - center) ** 2).sum(1) for center in centers], axis=0))
+        total = nearest.sum()
+        centers.append(x[generator.choice(len(x), p=nearest / total if total else np.full(len(x), 1 / len(x)))])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# The last center only
+# A point's distance is that to the *nearest* center chosen so far. Here it is the distance to the newest one, so the third center may fall on the first.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = ((x - centers[-1]) ** 2).sum(1)
+        total = nearest.sum()
+        centers.append(x[generator.choice(len(x), p=nearest / total if total else np.full(len(x), 1 / len(x)))])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# 0 divided by 0
+# If every point coincides with a center, all distances are 0 and so is their sum. The probabilities are then NaN.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        with np.errstate(all="ignore"):
+            centers.append(x[generator.choice(len(x), p=nearest / nearest.sum())])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# The mean of nothing
+# A cluster without points has no mean: `mean` of an empty array is NaN, which then spreads. Leave such a center where it is.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            members = x[labels == index]
+            centers[index] = members.mean(0) if len(members) else np.nan
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# Empty clusters move to the origin
+# Dividing by max(count, 1) avoids NaN, but puts the center of an empty cluster at 0. It should stay where it is.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            members = x[labels == index]
+            centers[index] = members.sum(0) / max(len(members), 1)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# Labels of the step before
+# Labels and inertia are asked for the centers that are returned. Here they belong to the centers before the last move.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    labels, inertia, before = None, 0.0, None
+    for _ in range(max(steps, 1)):
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        labels, inertia = squared.argmin(1), float(squared.min(1).sum())
+        if steps == 0 or (before is not None and (labels == before).all()):
+            break
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# Distances by expanded squares
+# ‖x‖² − 2x·c + ‖c‖² subtracts large numbers from each other: 10⁸ away from the origin nothing of the distance is left. Subtract first, then square.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = (x**2).sum(1)[:, None] - 2 * x @ centers.T + (centers**2).sum(1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% mutant="classics_kmeans"
+# Overwrites the first centers
+# The caller's array of first centers is changed in place. Copy it before you move anything.
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers.copy(), labels, inertia
+
+
+# %% [markdown] exercise="classics_auc" kind="build" points=3
+# ### Exercise 4 · AUC and average precision
+# `auc` is the probability that a random positive has a higher score than a random negative, where equal scores count one half. `average_precision` is the sum, over the
+# *distinct* scores from the highest down, of the increase in recall times the precision at that score. Examples with equal scores are accepted together, so the result doesn't
+# depend on their order. A measure that needs a class which is missing is NaN. There may be 200,000 examples, so comparing all pairs is too slow.
+
+
+# %% solution="classics_auc"
+def auc(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The area under the ROC curve; `scores` (N,) floats, `labels` (N,) of 0 and 1. NaN unless both classes occur."""
+    ### BEGIN SOLUTION
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores, the mean of their ranks, from 1
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+    ### END SOLUTION
+
+
+def average_precision(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The sum of recall steps times precision; `scores` (N,) floats, `labels` (N,) of 0 and 1. NaN without positives."""
+    ### BEGIN SOLUTION
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+    ### END SOLUTION
+
+
+# %% check="classics_auc"
+generator = check.rng()
+scores = np.round(generator.normal(size=40), 1)
+labels = (generator.random(40) < 0.4).astype(int)
+labels[:4] = [0, 1, 0, 1]
+scores[:4] = 0.7
+order = np.concatenate([np.flatnonzero(labels), np.flatnonzero(1 - labels)])
+N = 200_000
+many, classes = np.round(generator.normal(size=N), 3), (generator.random(N) < 0.02).astype(int)
+cases = {
+    "ties": (scores, labels),
+    "positives first": (scores[order], labels[order]),
+    "negatives first": (scores[order[::-1]], labels[order[::-1]]),
+    "all scores equal": (np.ones(7), np.array([1, 0, 0, 1, 0, 0, 0])),
+    "perfect": (np.arange(6.0), np.array([0, 0, 0, 0, 1, 1])),
+    "inverted": (-np.arange(6.0), np.array([0, 0, 0, 0, 1, 1])),
+    "precision that rises again": (np.array([6.0, 5, 4, 3, 2]), np.array([1, 0, 0, 1, 1])),
+    "only positives": (np.array([0.1, 0.4, 0.4]), np.array([1, 1, 1])),
+    "only negatives": (np.array([0.1, 0.4]), np.array([0, 0])),
+    "200,000 examples": (many, classes),
+}
+check.show(
+    {name: {"AUC": auc(*case), "average precision": average_precision(*case)} for name, case in cases.items()},
+    rtol=1e-6,
+    atol=1e-9,
+    text="Both measures of each case.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(N log N) time for the sort, O(N) memory; all pairs would take O(N²).
+#
+# 1. *What does an AUC of 0.5 mean, and 0.3?* "0.5 ranks no better than chance. 0.3 ranks backwards, so the negated scores have 0.7."
+# 2. *2 % of the examples are positive and the AUC is 0.95. Is that good?* "The AUC doesn't depend on the share of positives, but the precision does. With fifty negatives
+#    for each positive, most of what is accepted may still be wrong, so I look at average precision."
+# 3. *Why does VOC's AP differ from yours?* "It first makes the precision monotone, by taking the largest precision at any recall from there on."
+#
+# </details>
+
+# %% [markdown] hint="classics_auc"
+# Give each example its rank by score, from 1. The sum of the positives' ranks says how many negatives they beat.
+
+# %% [markdown] hint="classics_auc"
+# Equal scores share the mean of their ranks. The positives beat `rank sum − P(P + 1)/2` negatives, out of P·N pairs. `np.unique` with `return_inverse` and
+# `return_counts` finds the groups of equal scores.
+
+# %% [markdown] hint="classics_auc"
+# `ranks = np.cumsum(counts) - (counts - 1) / 2` per distinct score. For average precision take `np.unique(-scores, …)`, count the positives of each group with
+# `np.bincount(place, weights=labels)`, and sum `hits / P * cumsum(hits) / cumsum(counts)`.
+
+
+# %% mutant="classics_auc"
+# Ties by the order of the input
+# Sorting gives equal scores different ranks, so the result depends on which example happens to stand first. They share the mean of their ranks.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    return float((ranks[positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+
+
+# %% mutant="classics_auc"
+# A tie counts as a win
+# Equal scores don't rank the positive higher. They count one half, so that all scores equal gives 0.5.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    beaten = np.searchsorted(np.sort(scores[~positive]), scores[positive], side="right")
+    return float(beaten.sum() / (pos * neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+
+
+# %% mutant="classics_auc"
+# 0.5 where a class is missing
+# Without negatives, or without positives, there is no pair to rank, and the probability is not defined. The task asks for NaN.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return 0.5
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+
+
+# %% mutant="classics_auc"
+# One example after the other
+# Examples with equal scores can't be told apart by a threshold, so they are accepted together. Here the order of the input decides which of them comes first.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores, the mean of their ranks, from 1
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores, labels):
+    order = np.argsort(-scores, kind="stable")
+    hits = labels[order]
+    if not hits.sum():
+        return float("nan")
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return float((precision * hits).sum() / hits.sum())
+
+
+# %% mutant="classics_auc"
+# Precision made monotone
+# That is VOC's variant, which takes the largest precision at any higher recall. The task asks for the precision at each score itself.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores, the mean of their ranks, from 1
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    precision = np.cumsum(hits) / np.cumsum(counts)
+    precision = np.maximum.accumulate(precision[::-1])[::-1]
+    return float((hits / hits.sum() * precision).sum())
+
+
+# %% mutant="classics_auc"
+# The trapezoids of the curve
+# Between two thresholds there is no precision, so the curve is not interpolated: each recall step is multiplied by the precision at its end.
+def auc(scores, labels):
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores, the mean of their ranks, from 1
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    precision = np.concatenate([[1.0], np.cumsum(hits) / np.cumsum(counts)])
+    return float((hits / hits.sum() * (precision[1:] + precision[:-1]) / 2).sum())
+
+
+# %% [markdown] exercise="classics_nms" kind="build" points=3
+# ### Exercise 5 · IoU and non-maximum suppression
+# A box is (left, top, right, bottom) with real coordinates. `iou` gives the area of the intersection divided by that of the union for each pair; it is 0 if the union has no
+# area. `nms` visits the boxes from the highest score down, the lower index first where scores are equal. It keeps a box unless its IoU with a box *kept before*, of the *same class*,
+# is *greater than* the threshold.
+
+
+# %% solution="classics_nms"
+def iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The IoU (N, M) of boxes `a` (N, 4) and `b` (M, 4)."""
+    ### BEGIN SOLUTION
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+    ### END SOLUTION
+
+
+def nms(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, threshold: float) -> list[int]:
+    """The indices of the kept boxes in the order in which they were kept; `boxes` (N, 4), `scores` and `classes` (N,)."""
+    ### BEGIN SOLUTION
+    kept: list[int] = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+    ### END SOLUTION
+
+
+# %% check="classics_nms"
+generator = check.rng()
+
+
+def boxes_at(centers, size=4.0):
+    half = generator.uniform(0.6, 1.4, (len(centers), 2)) * size / 2
+    return np.concatenate([centers - half, centers + half], 1)
+
+
+a = boxes_at(generator.uniform(-6, 6, (5, 2)))
+b = boxes_at(generator.uniform(-6, 6, (4, 2)))
+edge = np.array(
+    [[0.0, 0, 4, 4], [2, 0, 6, 4], [4, 4, 8, 8], [1, 1, 1, 1], [10, 10, 12, 11], [0, 0, 4, 0], [0.0, 0, 4, 4]]
+)
+crowd = boxes_at(np.repeat(generator.uniform(-20, 20, (5, 2)), 4, 0) + generator.normal(size=(20, 2)) * 0.8)
+scores, kinds = np.round(generator.random(20), 1), generator.integers(0, 2, 20)
+# Each overlaps the next by half: IoU 1/3. The first suppresses the second, which then can't suppress the third.
+row = np.array([[0.0, 0, 4, 2], [2, 0, 6, 2], [4, 0, 8, 2], [6, 0, 10, 2]])
+down = np.array([0.9, 0.8, 0.7, 0.6])
+zero = np.zeros(4, int)
+spread_out = np.array([[9.0, 9, 11, 11], [-12, -12, -10, -10], [18, 18, 20, 20], [-11, -11, -9, -9]])
+check.show(
+    {
+        "IoU": iou(a, b),
+        "of special boxes": iou(edge, edge),
+        "of none": iou(a[:0], b).shape,
+        "kept": nms(crowd, scores, kinds, 0.3),
+        "kept, one class": nms(crowd, scores, np.zeros(20, int), 0.3),
+        "a row of boxes": nms(row, down, zero, 0.3),
+        "a row, from the other end": nms(row, down[::-1], zero, 0.3),
+        "exactly at the threshold": nms(np.array([[0.0, 0, 4, 1], [0, 0, 2, 1]]), down[:2], zero[:2], 0.5),
+        "equal scores": nms(row[[0, 0, 1, 1]], np.ones(4), zero, 0.3),
+        "classes apart": nms(row[[0, 0, 0, 0]], down, np.array([0, 1, 0, 7]), 0.3),
+        "nothing to keep": nms(a[:0], down[:0], zero[:0], 0.3),
+        "negative coordinates": nms(spread_out, down, np.array([0, 1, 0, 1]), 0.3),
+    },
+    rtol=1e-6,
+    atol=1e-9,
+    text="Overlaps, and which boxes are kept in which order.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(N log N) for the sort and O(N²) for the overlaps; detectors keep the best thousand boxes per image before NMS.
+#
+# 1. *How do you do all classes at once?* "Shift each class's boxes by a multiple of something larger than any coordinate, so that boxes of different classes can't overlap. The
+#    shift has to exceed the whole range, and it costs digits."
+# 2. *What does soft-NMS change?* "It lowers the scores of overlapping boxes by exp(−IoU²/σ) instead of deleting them, so two people in front of each other both survive."
+# 3. *What is wrong with IoU as a loss?* "Boxes that don't overlap have IoU 0 and no gradient. GIoU adds a term with the smallest box around both."
+#
+# </details>
+
+# %% [markdown] hint="classics_nms"
+# The intersection begins at the larger of the two left sides and ends at the smaller of the two right sides. What if it ends before it begins, in *both* directions?
+
+# %% [markdown] hint="classics_nms"
+# Broadcast `a[:, None]` against `b[None]`, clip width and height at 0 before you multiply them, and divide only where the union is positive. In `nms` compare each box with the kept
+# ones alone.
+
+# %% [markdown] hint="classics_nms"
+# `np.argsort(-scores, kind="stable")` visits equal scores by index. For each, `rivals` are the kept boxes of its class; append it unless one of `overlap[index, rivals]`
+# exceeds the threshold.
+
+
+# %% mutant="classics_nms"
+# Negative width times negative height
+# If two boxes are apart in both directions, width and height are both negative and their product is positive. Clip each at 0 first.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip((high - low).prod(-1), 0, None)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# 0 divided by 0
+# Two boxes without area have a union of 0, and 0/0 is NaN. The task asks for 0 there.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    with np.errstate(all="ignore"):
+        return inside / union
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# The +1 of pixels
+# Integer pixel boxes include their last row and column, hence the +1 in old code. These coordinates are real: a box from 1 to 1 has no area.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low + 1, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2] + 1).prod(-1)[:, None] + (b[:, 2:] - b[:, :2] + 1).prod(-1) - inside
+    return inside / union
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# The intersection is counted twice
+# The sum of both areas counts the intersection twice, so it is subtracted once to give the union.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1)
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# Suppressed boxes suppress
+# A box that was suppressed is gone and can't suppress others. Only kept boxes count.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    order = np.argsort(-scores, kind="stable")
+    overlap = iou(boxes, boxes)
+    kept = []
+    for place, index in enumerate(order.tolist()):
+        earlier = [each for each in order[:place].tolist() if classes[each] == classes[index]]
+        if not (overlap[index, earlier] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# All classes together
+# A dog in front of a car overlaps it, and both are real. Only boxes of the same class compete.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not (overlap[index, kept] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# At the threshold already
+# A box is suppressed if its IoU is greater than the threshold, so an IoU of exactly 0.5 survives a threshold of 0.5.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] >= threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# Equal scores from the back
+# Reversing an ascending sort also reverses equal scores, so the last of them comes first. Sort the negated scores with a stable sort.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(scores, kind="stable")[::-1].tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# An offset that is too small
+# Shifting each class by the largest coordinate keeps classes apart only if no coordinate is negative. Shift by more than the whole range, or compare classes.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    shifted = boxes + (classes * (boxes.max() + 1 if len(boxes) else 0))[:, None]
+    overlap = iou(shifted, shifted)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not (overlap[index, kept] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% [markdown] exercise="classics_focal" kind="build" points=2
+# ### Exercise 6 · Focal loss
+# Focal loss multiplies the binary cross-entropy of each score by (1 − p)^γ, where p is the probability of the *correct* label, and by α for positives and 1 − α for
+# negatives. Give the sum over all scores divided by the number of positives, or by 1 if there are none. Losses and gradients have to be right from −100 to 100, and γ = 0 is allowed.
+
+
+# %% solution="classics_focal"
+def focal_loss(logits: torch.Tensor, labels: torch.Tensor, gamma: float, alpha: float) -> torch.Tensor:
+    """The loss, a scalar, for `logits` of any shape and `labels` of 0.0 and 1.0 of the same shape."""
+    ### BEGIN SOLUTION
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+    ### END SOLUTION
+
+
+# %% check="classics_focal"
+generator = check.rng()
+logits = torch.tensor(generator.normal(size=(4, 6)).astype("float32") * 2)
+labels = torch.tensor((generator.random((4, 6)) < 0.3).astype("float32"))
+labels[0, :2] = torch.tensor([0.0, 1.0])
+labels[1, :2] = 1
+extreme = torch.tensor([100.0, -100.0, 100.0, -100.0, 0.0])
+sides = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0])
+
+
+def tried(logits, *rest):
+    logits = logits.clone().requires_grad_()
+    loss = focal_loss(logits, *rest)
+    loss.backward()
+    return loss, logits.grad
+
+
+check.show(
+    {
+        "gamma 2, alpha 0.25": tried(logits, labels, 2.0, 0.25),
+        "gamma 3, alpha 0.7": tried(logits, labels, 3.0, 0.7),
+        "gamma 0": tried(logits, labels, 0.0, 0.25),
+        "no positives": tried(logits, torch.zeros_like(labels), 2.0, 0.25),
+        "from -100 to 100": tried(extreme, sides, 2.0, 0.25),
+        "one score": tried(logits[1, 1], labels[1, 1], 1.0, 0.4),
+    },
+    rtol=1e-4,
+    atol=1e-6,
+    text="Losses with their gradients.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(N) time and memory, a handful of elementwise operations that one kernel can fuse.
+#
+# 1. *Why divide by the positives?* "A detector has a hundred thousand easy negatives and a few objects. A mean over all of them would make the loss depend on how many
+#    negatives there happen to be."
+# 2. *What do you do about the first steps?* "I set the last bias so that every probability starts at 0.01. Otherwise the sum over all negatives swamps the training at once."
+# 3. *Isn't (1 − p)^γ just a weight?* "Its gradient counts too. If it is detached, the loss stays the same while the gradient changes."
+#
+# </details>
+
+# %% [markdown] hint="classics_focal"
+# 1 − p is the probability of the *wrong* label. For a positive that is the sigmoid of −logit. What is it for a negative?
+
+# %% [markdown] hint="classics_focal"
+# `F.binary_cross_entropy_with_logits(..., reduction="none")` is −log p, computed without overflow. Multiply the logit by 1 − 2·label, and its sigmoid is 1 − p.
+
+# %% [markdown] hint="classics_focal"
+# `wrong = (logits * (1 - 2 * labels)).sigmoid()`, `weight = alpha * labels + (1 - alpha) * (1 - labels)`, and the result is `(weight * wrong**gamma * entropy).sum()`
+# divided by `labels.sum().clamp(min=1)`.
+
+
+# %% mutant="classics_focal"
+# The logarithm of a sigmoid
+# The sigmoid of −100 rounds to 0 in float32 when it is subtracted from 1, and its logarithm is −∞. Take the cross-entropy from the logits.
+def focal_loss(logits, labels, gamma, alpha):
+    p = logits.sigmoid()
+    p = labels * p + (1 - labels) * (1 - p)
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * (1 - p) ** gamma * -(p + 1e-12).log()).sum() / labels.sum().clamp(min=1)
+
+
+# %% mutant="classics_focal"
+# alpha on the negatives
+# α multiplies the losses of positives and 1 − α those of negatives. Here it is the other way round.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    weight = (1 - alpha) * labels + alpha * (1 - labels)
+    return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% mutant="classics_focal"
+# The factor has no gradient
+# The loss is right, but (1 − p)^γ was detached, so its derivative is missing from the gradient.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid().detach()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% mutant="classics_focal"
+# Divided by the number of scores
+# The sum is divided by the number of positives. Divided by all scores, the loss falls as negatives are added.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * wrong**gamma * entropy).mean()
+
+
+# %% mutant="classics_focal"
+# Weighs down what is wrong
+# The factor is (1 − p)^γ. With p^γ the easy examples keep their loss and the hard ones lose theirs.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    right = (logits * (2 * labels - 1)).sigmoid()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * right**gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% mutant="classics_focal"
+# 0 positives
+# A batch without objects has no positives, and the loss is divided by 0. Divide by at least 1.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * wrong**gamma * entropy).sum() / labels.sum()
+
+
+# %% [markdown] exercise="classics_vit" kind="build" points=3
+# ### Exercise 7 · A vision transformer's front end
+# `patch_embed` cuts images into p × p patches, row by row, and projects each by a weight whose rows are laid out as a convolution's: channel, row, column. It puts the class token in
+# front and adds the positions, of which the first is the class token's. `resize_positions` makes positions for another grid: the class token's stays, the others are interpolated
+# bilinearly (`align_corners=False`). Images and grids need not be square.
+
+
+# %% solution="classics_vit"
+def patch_embed(
+    images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, cls: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """The tokens (B, 1 + rows·columns, C).
+
+    `images` are (B, channels, H, W), `weight` (C, channels·p·p) with H and W multiples of p, `bias` and `cls` (C,), `positions` (1 + rows·columns, C).
+    """
+    ### BEGIN SOLUTION
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+    ### END SOLUTION
+
+
+def resize_positions(positions: torch.Tensor, old: tuple[int, int], new: tuple[int, int]) -> torch.Tensor:
+    """Positions (1 + new rows·new columns, C) made of `positions` (1 + old rows·old columns, C)."""
+    ### BEGIN SOLUTION
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+    ### END SOLUTION
+
+
+# %% check="classics_vit"
+generator = check.rng()
+
+
+def drawn(*shape):
+    return torch.tensor(generator.normal(size=shape).astype("float32"))
+
+
+B, channels, p, C = 2, 3, 2, 5
+images, weight, bias, cls = drawn(B, channels, 4, 6), drawn(C, channels * p * p), drawn(C), drawn(C)
+positions = drawn(1 + 2 * 3, C)
+larger = drawn(1, channels, 8, 6)
+learnable = cls.clone().requires_grad_()
+tokens = patch_embed(images, weight, bias, learnable, positions)
+tokens.sum().backward()
+convolved = F.conv2d(images, weight.reshape(C, channels, p, p), bias, stride=p).flatten(2).transpose(1, 2)
+resized = resize_positions(positions, (2, 3), (4, 3))
+check.show(
+    {
+        "tokens": tokens,
+        "distance from a convolution": round(
+            float((tokens[:, 1:] - positions[1:] - convolved).detach().abs().max()), 3
+        ),
+        "gradient of the class token": learnable.grad,
+        "another patch size": patch_embed(drawn(1, 2, 3, 9), drawn(4, 18), drawn(4), drawn(4), drawn(4, 4)),
+        "positions for another grid": resized,
+        "the same grid": resize_positions(positions, (2, 3), (2, 3)) - positions,
+        "a grid of one": resize_positions(positions, (2, 3), (1, 1)),
+        "an image of another size": patch_embed(larger, weight, bias, cls, resized),
+    },
+    rtol=1e-4,
+    atol=1e-5,
+    text="Tokens, how far they are from those of a strided convolution, and positions.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** B·H·W·channels·C multiply-adds, whatever p is. The tokens, however, are H·W/p², so the attention that follows costs (H·W/p²)²: halving p makes it sixteen times as
+# expensive.
+#
+# 1. *How is this a convolution?* "Stride and kernel are both p, so windows don't overlap and each patch is read once. Frameworks implement it that way."
+# 2. *What is the class token for?* "It collects a summary by attention, and the classifier reads it alone. The mean of the patch tokens works about as well."
+# 3. *You evaluate at a higher resolution. What changes?* "The grid of positions, which is interpolated as here, while the weights stay. The class token's position belongs to no place
+#    and must not be among them."
+#
+# </details>
+
+# %% [markdown] hint="classics_vit"
+# Reshape (B, channels, H, W) to six dimensions, in which rows and columns are each split into the number of the patch and the place inside it. Which two have to come right after the batch?
+
+# %% [markdown] hint="classics_vit"
+# `images.reshape(B, channels, H // p, p, W // p, p).permute(0, 2, 4, 1, 3, 5)` has patch row, patch column, channel, row, column. p follows from the weight's width:
+# channels·p².
+
+# %% [markdown] hint="classics_vit"
+# Flatten the patches to (B, rows·columns, channels·p·p), multiply by `weight.T`, add the bias, `torch.cat` with `cls.expand(B, 1, -1)`, add the positions. To resize, take `positions[1:]` as an image
+# (1, C, rows, columns), `F.interpolate` it, and put `positions[:1]` back in front.
+
+
+# %% mutant="classics_vit"
+# Channels last inside a patch
+# The weight's columns are laid out as channel, row, column. Here the channel comes last, so every weight meets another pixel.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 3, 5, 1)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% mutant="classics_vit"
+# Patches column by column
+# Patches are read row by row. Here the patch's column comes before its row, so on an image that isn't square they get each other's positions.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 4, 2, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% mutant="classics_vit"
+# A reshape without a permute
+# Reshaping keeps the order of memory, so a "patch" is a piece of an image row. Rows and columns of patches have to be brought together first.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    tokens = images.reshape(batch, height // p * (width // p), channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% mutant="classics_vit"
+# The class token gets no position
+# The first position belongs to the class token. Here the patches get the positions from the second on, and the class token none.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens + positions[1:]], 1)
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% mutant="classics_vit"
+# The class token among the pixels
+# The class token's position belongs to no place in the image. Interpolated with the others, it leaks into the first row and everything shifts by one.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[:-1].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1), positions[-1:]])
+
+
+# %% mutant="classics_vit"
+# Rows for columns
+# The old grid has old[0] rows. Read with rows and columns exchanged, its neighbours are no neighbours.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, old[1], old[0], -1).permute(0, 3, 2, 1)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% mutant="classics_vit"
+# Corners aligned
+# With `align_corners=True` the outermost positions stay where they are and the spacing between the others changes. The task asks for False.
+def patch_embed(images, weight, bias, cls, positions):
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=True)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% [markdown] exercise="classics_elbo" kind="build" points=3
+# ### Exercise 8 · The ELBO of a variational autoencoder
+# The encoder gives a mean and a *log-variance* for each latent. `sample` is the reparametrization with the given standard normal noise. `kl` is the KL divergence from
+# N(mean, variance) to N(0, 1), summed over the latents of each example. `negative_elbo` is the mean over the batch of binary cross-entropy, summed over all pixels, plus β times the
+# KL. Gradients have to reach the encoder through the noise.
+
+
+# %% solution="classics_elbo"
+def sample(mean: torch.Tensor, log_variance: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """The latents, of the shape of all three arguments (B, Z)."""
+    ### BEGIN SOLUTION
+    return mean + (0.5 * log_variance).exp() * noise
+    ### END SOLUTION
+
+
+def kl(mean: torch.Tensor, log_variance: torch.Tensor) -> torch.Tensor:
+    """The KL divergence (B,) of each example, for (B, Z)."""
+    ### BEGIN SOLUTION
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+    ### END SOLUTION
+
+
+def negative_elbo(
+    images: torch.Tensor, logits: torch.Tensor, mean: torch.Tensor, log_variance: torch.Tensor, beta: float = 1.0
+) -> torch.Tensor:
+    """The loss, a scalar. `images` (B, H, W) have values from 0 to 1, and `logits` (B, H, W) are the decoder's."""
+    ### BEGIN SOLUTION
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+    ### END SOLUTION
+
+
+# %% check="classics_elbo"
+generator = check.rng()
+
+
+def normals(*shape, scale=1.0):
+    return torch.tensor((generator.normal(size=shape) * scale).astype("float32"))
+
+
+B, Z = 3, 4
+mean, log_variance = normals(B, Z).requires_grad_(), normals(B, Z).requires_grad_()
+noise, images, weight = normals(B, Z), torch.tensor(generator.random((B, 5, 2)).astype("float32")), normals(Z, 10)
+latents = sample(mean, log_variance, noise)
+loss = negative_elbo(images, (latents @ weight).reshape(B, 5, 2), mean, log_variance)
+loss.backward()
+many = normals(1, 1).expand(40_000, 1), normals(1, 1).expand(40_000, 1)
+drawn_latents = sample(*many, normals(40_000, 1))
+ratio = (
+    torch.distributions.Normal(many[0], (0.5 * many[1]).exp()).log_prob(drawn_latents)
+    + 0.5 * drawn_latents**2
+    + 0.91894
+)
+check.show(
+    {
+        "latents": latents,
+        "KL": kl(mean, log_variance),
+        "KL of the prior itself": kl(torch.zeros(2, 3), torch.zeros(2, 3)),
+        "KL of a log-variance of -80": kl(torch.zeros(1, 1), torch.tensor([[-80.0]])),
+        "loss": loss,
+        "loss with beta 4": negative_elbo(images, normals(B, 5, 2), mean, log_variance, 4.0),
+        "loss at 200": negative_elbo(images.round(), (images.round() * 2 - 1) * -200, mean * 0, log_variance * 0),
+        "gradient of the mean": mean.grad,
+        "gradient of the log-variance": log_variance.grad,
+        "an estimate agrees with the KL": bool((ratio.mean() - kl(*many)[0]).abs() < 0.05 + 0.05 * kl(*many)[0]),
+    },
+    rtol=1e-4,
+    atol=1e-5,
+    text="Latents, KL, losses and gradients.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(B·(pixels + Z)) beside encoder and decoder; one sample per image is enough, because the batch averages the noise.
+#
+# 1. *Why the log-variance?* "The network may output any number, the variance stays positive, and the KL needs the logarithm anyway."
+# 2. *Why not sample from the distribution directly?* "Sampling has no derivative. Written as mean + σ·noise, the randomness doesn't depend on the parameters, so the gradient
+#    passes."
+# 3. *The KL goes to 0 and the decoder ignores the latents. What now?* "Posterior collapse. I warm β up from 0, leave each latent some free bits, or weaken the decoder."
+#
+# </details>
+
+# %% [markdown] hint="classics_elbo"
+# The standard deviation is the square root of the variance. What is that in terms of the log-variance?
+
+# %% [markdown] hint="classics_elbo"
+# For one latent the KL is ½(μ² + σ² − 1 − log σ²). Sum it over the latents and the cross-entropy over the pixels, so that both are in nats per image, and average over images only at
+# the end.
+
+# %% [markdown] hint="classics_elbo"
+# `mean + (0.5 * log_variance).exp() * noise`; `0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)`; and
+# `F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)`.
+
+
+# %% mutant="classics_elbo"
+# The variance for the standard deviation
+# exp(log-variance) is the variance. The noise is multiplied by the standard deviation, exp(½ log-variance).
+def sample(mean, log_variance, noise):
+    return mean + log_variance.exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# The log-variance gets no gradient
+# The latents are right, but the scale was detached, so the encoder never learns how much noise it may add.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp().detach() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# The mean over the latents
+# The KL of independent latents is the sum of their KLs. With a mean, the weight of the KL falls as latents are added.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).mean(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# The divergence in the other direction
+# That is the KL from N(0, 1) to the posterior. The ELBO has the KL from the posterior to the prior.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * ((1 + mean**2) * (-log_variance).exp() - 1 + log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# The log-variance taken for a log of the standard deviation
+# exp(2·log-variance) is the square of the variance. The encoder's output is already the logarithm of σ².
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + (2 * log_variance).exp() - 1 - 2 * log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# Pixels averaged, latents summed
+# The reconstruction is the log-likelihood of the whole image, a sum over its pixels. With their mean, the KL weighs as many times too much as there are pixels.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).mean(1)
+    return (pixels + beta * kl(mean, log_variance)).mean()
+
+
+# %% mutant="classics_elbo"
+# The sum over the batch
+# Images are averaged, so that the learning rate doesn't depend on the batch size.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels + beta * kl(mean, log_variance)).sum()
+
+
+# %% mutant="classics_elbo"
+# The ELBO itself
+# A loss is minimized, so the KL is added to the cross-entropy. Here it is subtracted, which rewards a posterior that is far from the prior.
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (pixels - beta * kl(mean, log_variance)).mean()
+
+
+# %% [markdown] exercise="classics_split" kind="build" points=3
+# ### Exercise 9 · The best split of a decision tree
+# `best_split` finds the feature and the threshold with the largest gain: the parent's Gini impurity minus the children's, weighted by their shares of the rows. Rows with a value *at most* the
+# threshold go left. Thresholds are the midpoints between neighbouring *distinct* values of a feature; of equal gains (to 1e-12) the lower feature wins, then the lower threshold. There may be
+# 50,000 rows, so each feature is sorted once and the counts are updated along the way.
+
+
+# %% solution="classics_split"
+def best_split(x: np.ndarray, labels: np.ndarray, classes: int) -> tuple[int, float, float]:
+    """The feature, the threshold and the gain; (-1, nan, 0.0) if no threshold has a positive gain.
+
+    `x` is (N, D), and `labels` (N,) are integers below `classes`.
+    """
+    ### BEGIN SOLUTION
+
+    def impurity(counts):
+        return 1 - ((counts / counts.sum(-1, keepdims=True)) ** 2).sum(-1)
+
+    best = (-1, float("nan"), 0.0)
+    total = np.bincount(labels, minlength=classes)
+    size = len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1  # how many rows go left
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            cut = cuts[first]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[first]))
+    return best
+    ### END SOLUTION
+
+
+# %% check="classics_split"
+generator = check.rng()
+N = 60
+x = np.round(generator.normal(size=(N, 3)), 1)
+labels = (x[:, 1] > 0.25).astype(int) + (generator.random(N) < 0.2)
+large = np.round(generator.random((50_000, 2)), 4)
+noisy = ((large[:, 1] > 0.37) ^ (generator.random(50_000) < 0.1)).astype(int)
+stairs = np.array([[0.0, 1], [0, 2], [1, 3], [1, 4], [2, 5], [2, 6]])
+check.show(
+    {
+        "three classes": best_split(x, labels, 3),
+        "two classes, equal values": best_split(x[:, :2], (labels > 0).astype(int), 2),
+        "a perfect split": best_split(stairs, np.array([0, 0, 1, 1, 1, 1]), 2),
+        "the last row apart": best_split(stairs, np.array([0, 0, 0, 0, 0, 1]), 2),
+        "equal gains": best_split(np.array([[1.0, 5], [2, 6], [3, 7]]), np.array([0, 1, 0]), 2),
+        "the same feature twice": best_split(stairs[:, [1, 1]], np.array([1, 1, 0, 0, 2, 2]), 3),
+        "equal rows": best_split(np.ones((5, 2)), np.array([0, 1, 0, 1, 1]), 2),
+        "one class": best_split(stairs, np.zeros(6, int), 2),
+        "nothing to gain": best_split(np.array([[0.0], [0], [1], [1]]), np.array([0, 1, 0, 1]), 2),
+        "a class that is not there": best_split(stairs, np.array([0, 0, 3, 3, 3, 3]), 5),
+        "50,000 rows": best_split(large, noisy, 2),
+    },
+    rtol=1e-6,
+    atol=1e-9,
+    text="Feature, threshold and gain.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(D·N·(log N + classes)) time, O(N·classes) memory; counting anew for each threshold takes O(D·N²).
+#
+# 1. *How do libraries make it faster?* "They put each feature into 255 bins once. A split is then a pass over a histogram, and a child's histogram is the parent's minus its
+#    sibling's."
+# 2. *And for regression?* "The impurity is the variance, which running sums of y and y² give for every threshold."
+# 3. *Why a forest?* "A deep tree has little bias and much variance. Averaging trees grown on resampled rows and random features lowers the variance."
+#
+# </details>
+
+# %% [markdown] hint="classics_split"
+# Sort the labels by the feature. How do the class counts on the left change when the threshold moves past one more row?
+
+# %% [markdown] hint="classics_split"
+# A cumulative sum over one-hot labels gives the left counts after each row, and the total minus these the right ones. A threshold is possible only where the sorted value changes.
+
+# %% [markdown] hint="classics_split"
+# `cuts = np.flatnonzero(values[1:] > values[:-1]) + 1` rows go left, with `left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]`. The gain is
+# `impurity(total) - (cuts * impurity(left) + (N - cuts) * impurity(total - left)) / N`.
+
+
+# %% mutant="classics_split"
+# Between equal values
+# Rows with the same value can't be separated: all of them are at most the threshold. Only where the sorted value changes is there a threshold.
+def best_split(x, labels, classes):
+    def impurity(counts):
+        return 1 - ((counts / np.maximum(counts.sum(-1, keepdims=True), 1)) ** 2).sum(-1)
+
+    best, total, size = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes), len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values, cuts = x[order, feature], np.arange(1, size)
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            cut = cuts[first]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[first]))
+    return best
+
+
+# %% mutant="classics_split"
+# Children that aren't weighted
+# A child's impurity counts in proportion to its rows. With a plain mean, splitting off a single pure row looks excellent.
+def best_split(x, labels, classes):
+    def impurity(counts):
+        return 1 - ((counts / counts.sum(-1, keepdims=True)) ** 2).sum(-1)
+
+    best, total = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (impurity(left) + impurity(total - left)) / 2
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            cut = cuts[first]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[first]))
+    return best
+
+
+# %% mutant="classics_split"
+# The value itself as the threshold
+# The threshold lies half-way to the next larger value. At the value itself the training rows go the same way, but new rows just above it don't.
+def best_split(x, labels, classes):
+    def impurity(counts):
+        return 1 - ((counts / counts.sum(-1, keepdims=True)) ** 2).sum(-1)
+
+    best, total, size = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes), len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            best = (feature, float(values[cuts[first] - 1]), float(gains[first]))
+    return best
+
+
+# %% mutant="classics_split"
+# Entropy
+# That is the information gain, with Shannon's entropy. The task asks for Gini impurity, 1 − Σ p².
+def best_split(x, labels, classes):
+    def impurity(counts):
+        p = counts / counts.sum(-1, keepdims=True)
+        return -(p * np.log2(np.where(p > 0, p, 1))).sum(-1)
+
+    best, total, size = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes), len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            cut = cuts[first]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[first]))
+    return best
+
+
+# %% mutant="classics_split"
+# The last of equal gains
+# Of equal gains the lower feature and the lower threshold win. Here each equal gain replaces the one before.
+def best_split(x, labels, classes):
+    def impurity(counts):
+        return 1 - ((counts / counts.sum(-1, keepdims=True)) ** 2).sum(-1)
+
+    best, total, size = (-1, float("nan"), 0.0), np.bincount(labels, minlength=classes), len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        last = len(gains) - 1 - int(np.argmax((gains > gains.max() - 1e-12)[::-1]))
+        if gains[last] > 1e-12 and gains[last] > best[2] - 1e-12:
+            cut = cuts[last]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[last]))
+    return best
