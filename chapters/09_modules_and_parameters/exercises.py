@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Modules and parameters
-# Eight exercises, 20 points. Five of them add to your library: with them solved, a model built on your `Module` finds,
-# names, saves and loads what belongs to it. What you write for mytorch runs inside its files: there your functions find
-# what a task or a docstring mentions. Import anything else in the cell.
+# Eight exercises, 20 points. Five of them add to your library: once they are solved, a model built on your `Module`
+# finds, names, saves and loads its tensors. What you write for mytorch runs inside its files, so everything that a
+# task or a docstring mentions is available there. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -51,7 +51,8 @@ from minitorch import nn
 #         self.e = nn.Parameter(torch.ones(2), requires_grad=False)
 #         self.f = nn.Flatten()
 # ```
-# The state dict of a `Model()` has exactly one entry. Set `prediction` to its name, a string; don't run the code first.
+# The state dict of a `Model()` has exactly one entry. Set `prediction` to its name, a string, without running the
+# code first.
 
 # %% solution="modules_predict_registered"
 ### BEGIN SOLUTION
@@ -62,52 +63,54 @@ prediction = "e"
 check.show({"the one that is saved": str(prediction).strip().lower().removeprefix("self.")}, secret=True)
 
 # %% [markdown] hint="modules_predict_registered"
-# A state dict holds parameters and persistent buffers. Which of the six values are a `Parameter` or a buffer?
+# A state dict contains parameters and persistent buffers. Which of the six values are a `Parameter` or a buffer?
 
 # %% [markdown] hint="modules_predict_registered"
-# What is the type of a `Parameter` times 2? Does a list get looked into? Does a layer without weights have anything to
-# save?
+# What is the type of a `Parameter` times 2? Does a module look into a list? Does a layer without weights have
+# anything to save?
 
 # %% [markdown] hint="modules_predict_registered"
-# A frozen parameter is a parameter: `requires_grad` says whether it gets a gradient, not whether it is saved.
+# A frozen parameter is still a parameter, because `requires_grad` says whether it gets a gradient and not whether it
+# is saved.
 
 # %% mutant="modules_predict_registered"
 # The tensor that requires grad
-# a gets a gradient, but it isn't a Parameter: the module keeps it as an ordinary attribute.
+# `a` gets a gradient, but it isn't a Parameter, so the module treats it as an ordinary attribute.
 prediction = "a"
 
 # %% mutant="modules_predict_registered"
 # The layer in the list
-# b is a list, and nobody looks into it. nn.ModuleList would be registered.
+# `b` is a list, and a module doesn't look into lists. An `nn.ModuleList` would be registered.
 prediction = "b"
 
 # %% mutant="modules_predict_registered"
 # The weight of the layer in the list
-# b is a list, and nobody looks into it: b.0.weight is a name only with nn.ModuleList.
+# `b` is a list, and a module doesn't look into lists: `b.0.weight` is a name only with `nn.ModuleList`.
 prediction = "b.0.weight"
 
 # %% mutant="modules_predict_registered"
 # The scaled parameter
-# c is the result of a multiplication, so it is a plain tensor with a history. The Parameter itself has no name in the module.
+# `c` is the result of a multiplication, so it is a plain tensor with a history. The Parameter itself has no name in
+# the module.
 prediction = "c"
 
 # %% mutant="modules_predict_registered"
 # The buffer that isn't persistent
-# d is registered and moves with the model, but persistent=False keeps it out of the state dict.
+# `d` is registered and moves with the model, but `persistent=False` keeps it out of the state dict.
 prediction = "d"
 
 # %% mutant="modules_predict_registered"
 # The layer without weights
-# f is a registered module, but it has nothing to save.
+# `f` is a registered module, but it has nothing to save.
 prediction = "f"
 
 
 # %% [markdown] exercise="modules_setattr" kind="core" points=3 part="mytorch.nn.module:Module.__setattr__"
 # ### Exercise 2 · Registration
-# Write what happens on `self.name = value`. The tables are dicts in `self.__dict__`, and each name is in one place only: a
-# table, or `__dict__` itself. `object.__setattr__(self, name, value)` makes an ordinary attribute, or calls the setter if
-# the name is a property's. `Parameter`, `Module` and `Tensor` are there already; the message of a refusal is
-# `refused(name, value, "_parameters")`, or another table's name.
+# Write what happens on `self.name = value`. The tables are dicts in `self.__dict__`, and each name is in one of them
+# only, or in `__dict__` itself. `object.__setattr__(self, name, value)` makes an ordinary attribute, or calls the
+# setter if the name is a property's. `Parameter`, `Module` and `Tensor` are available. The message of a refusal is
+# `refused(name, value, "_parameters")`, or with the name of another table.
 #
 # | the name is in | a `Parameter` | a `Module` | a tensor | `None` | anything else |
 # |---|---|---|---|---|---|
@@ -116,8 +119,9 @@ prediction = "f"
 # | `_modules` | becomes one | takes its place | refused | empties it | refused |
 # | `_buffers` | becomes one | becomes one | takes its place | empties it | refused |
 #
-# A value that replaces another in a table keeps its position: `parameters()` gives the new weight where the old one was. An
-# emptied place stays in the table: its name still belongs to the table, with `None`. A refused value changes nothing.
+# A value that replaces another one in a table keeps its position, so `parameters()` returns the new weight where the
+# old one was. An emptied entry stays in the table, and its name still belongs to the table, with the value `None`. A
+# refused value changes nothing.
 
 
 # %% docstrings="modules_setattr"
@@ -231,22 +235,23 @@ check.show(
 )
 
 # %% [markdown] hint="modules_setattr"
-# Ask in the order of the tables: parameters, modules, buffers. For each table there are two questions. Is the value of the
-# kind that belongs there? Is the name in it already?
+# Go through the tables in order: parameters, modules, buffers. For each table there are two questions: does the value
+# have the type that belongs there, and is the name in it already?
 
 # %% [markdown] hint="modules_setattr"
-# `for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):`. If `isinstance(value, kind)`,
-# remove the name from the three other places, enter it and return. (Nothing is an instance of `()`.)
+# Write `for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):`. If
+# `isinstance(value, kind)`, remove the name from the three other places, enter it and return. (Nothing is an instance
+# of `()`.)
 
 # %% [markdown] hint="modules_setattr"
-# Otherwise, if the name is in the table: `None` may be entered, and into `_buffers` a tensor too; anything else raises
-# `TypeError(refused(name, value, table))`. After the loop: `object.__setattr__`. Before `__init__` has run,
-# `self.__dict__.get(table, ())` is empty.
+# Otherwise, if the name is in the table, `None` may be entered, and in `_buffers` a tensor as well; anything else
+# raises `TypeError(refused(name, value, table))`. After the loop comes `object.__setattr__`. Before `__init__` has
+# run, `self.__dict__.get(table, ())` is empty.
 
 
 # %% mutant="modules_setattr"
 # Leaves the old meaning
-# The name stays in the table or attribute that it was in before, so it means two things.
+# The name stays in the table or attribute where it was before, so it has two meanings.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -265,8 +270,8 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Moves it to the end
-# A name that is taken out of its own table and entered again comes last: parameters() changes its order, and a saved
-# optimizer, which counts parameters, gives its state to the wrong ones.
+# A name that is removed from its own table and entered again comes last. The order of `parameters()` changes, and a
+# saved optimizer, which identifies parameters by position, restores its state for the wrong ones.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -286,8 +291,8 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# Makes it an attribute as well
-# What is registered is also in __dict__: two places for one fact.
+# Creates an attribute as well
+# A registered value is also in `__dict__`, so there are two places for one fact.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -309,7 +314,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Lets anything take a name
-# A plain tensor or a number becomes an attribute beside the parameter of that name; PyTorch refuses it.
+# A plain tensor or a number becomes an attribute beside the parameter of that name, while PyTorch refuses it.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -330,8 +335,8 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# None takes the name away
-# An empty place stays in its table, with None: the name remains a parameter's.
+# None removes the name
+# An empty entry stays in its table with the value None, so the name remains that of a parameter.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -356,7 +361,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Forgets the buffers
-# A tensor that is assigned to a buffer's name has to stay a buffer, or the next state dict misses it.
+# A tensor that is assigned to the name of a buffer has to stay a buffer, or the next state dict lacks it.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module)):
         if isinstance(value, kind):
@@ -377,7 +382,7 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# Doesn't notice a forgotten super().__init__()
+# Misses a forgotten super().__init__()
 # Without tables there is a KeyError, which doesn't say what was forgotten.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
@@ -397,8 +402,8 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# Takes no subclass
-# A class derived from Parameter or Module has to be registered too: ask isinstance, not type.
+# Accepts no subclass
+# A class derived from Parameter or Module has to be registered, too. Use isinstance instead of comparing the type.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if type(value) is kind or (kind is Module and isinstance(value, Module)):
@@ -419,8 +424,8 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# Takes an empty place for none
-# A name that holds None is still in its table: a tensor can't take it, and it keeps its position.
+# Treats an empty entry as absent
+# A name whose value is None is still in its table, so a tensor can't take it, and it keeps its position.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -442,7 +447,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Changes before it refuses
-# The place was emptied before the value was looked at. After an error the module should be as it was.
+# The entry was emptied before the value was checked. After an error the module should be as it was.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -486,8 +491,8 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
-# Writes past properties
-# What is written to __dict__ never reaches a property's setter; object.__setattr__ calls it.
+# Bypasses properties
+# A value that is written to `__dict__` never reaches the setter of a property, while `object.__setattr__` calls it.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -509,7 +514,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Looks into lists
-# A list stays an ordinary attribute. Registering the layers in one is what ModuleList is for.
+# A list stays an ordinary attribute. Registering the layers in a list is the purpose of ModuleList.
 def __setattr__(self, name, value):
     if isinstance(value, list) and "_modules" in self.__dict__:
         self._modules.update((f"{name}.{i}", each) for i, each in enumerate(value) if isinstance(each, Module))
@@ -533,7 +538,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def __setattr__(self, name, value):
     from minitorch.nn import Module
 
@@ -542,30 +547,29 @@ def __setattr__(self, name, value):
 
 # %% [markdown] exercise="modules_names" kind="core" points="1 2" part="mytorch.nn.module:Module.named_modules mytorch.nn.module:Module.named_members"
 # ### Exercise 3 · Names
-# Two generators, from which `parameters()`, `buffers()`, `children()`, `state_dict()`, `train()` and `to()` all come.
-# `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path is made of
-# names with dots between them. `named_members` takes that walk and asks each module for its own entries:
-# `members(module)` is a dict.
+# Write two generators, on which `parameters()`, `buffers()`, `children()`, `state_dict()`, `train()` and `to()` are
+# built. `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path
+# consists of names with dots between them. `named_members` takes that walk and asks each module for its own entries,
+# where `members(module)` is a dict.
 #
-# Shared modules and members come once, under the first name, unless `remove_duplicate` is False. Places that hold `None`
-# are skipped.
+# Shared modules and members occur once, under their first name, unless `remove_duplicate` is False. Entries that are
+# `None` are skipped.
 
 
 # %% docstrings="modules_names"
 def named_modules():
     """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module).
 
-    A module that can be reached in two ways comes once, under its first name, unless
-    `remove_duplicate` is False.
-    `memo` holds those that have come already. If `remove_duplicate`, each module is added to it.
+    A module that can be reached in two ways occurs once, under its first name, unless `remove_duplicate` is
+    False. `memo` contains the modules that have been yielded. If `remove_duplicate`, each module is added to it.
     """
 
 
 def named_members():
-    """What `members(module)` holds, of this module and, if `recurse`, of all below it, by full names.
+    """The entries of `members(module)` for this module and, if `recurse`, for all below it, by full names.
 
-    An entry that is None has no name. A member that occurs twice comes once, under its first name,
-    unless `remove_duplicate` is False.
+    An entry that is None is skipped. A member that occurs twice is yielded once, under its first name, unless
+    `remove_duplicate` is False.
     """
 
 
@@ -610,22 +614,22 @@ check.show(
 )
 
 # %% [markdown] hint="modules_names"
-# `named_modules`: stop if `self` is in `memo`; note it there (if duplicates are to be removed); yield `(prefix, self)`; then
-# `yield from` the same call on each submodule, with the same memo.
+# `named_modules` stops if `self` is in `memo`. Otherwise add it there (if duplicates are to be removed), yield
+# `(prefix, self)`, and then `yield from` the same call on each submodule, with the same memo.
 
 # %% [markdown] hint="modules_names"
-# A path is `f"{prefix}.{name}"`, but without a prefix just `name`. `self._modules.items()` has the submodules; some may be
-# `None`.
+# A path is `f"{prefix}.{name}"`, or just `name` without a prefix. `self._modules.items()` has the submodules, of
+# which some may be `None`.
 
 # %% [markdown] hint="modules_names"
-# `named_members`: walk over `self.named_modules(None, prefix, remove_duplicate)`, or only over `[(prefix, self)]` if not
-# `recurse`. Keep the members that have come in a *set*: tensors are hashed by identity, while `in` on a list compares
-# them element by element.
+# `named_members` walks over `self.named_modules(None, prefix, remove_duplicate)`, or only over `[(prefix, self)]` if
+# not `recurse`. Store the members that have been yielded in a *set*, because tensors are hashed by identity, while
+# `in` on a list compares them element by element.
 
 
 # %% mutant="modules_names"
 # Visits a shared module twice
-# Nobody notes what has come already, so the shared layer and its parameters are listed under both names.
+# Nothing records which modules have been visited, so the shared layer and its parameters are listed under both names.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -638,7 +642,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% mutant="modules_names"
 # Gives each branch a memo of its own
-# The memo isn't handed on, so each branch forgets what the others have seen.
+# The memo isn't passed on, so each branch visits again what the others have visited.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -652,8 +656,8 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 
 # %% mutant="modules_names"
-# Takes an empty memo for none
-# An empty set is false, so `memo or set()` makes a new one: what the caller hands over isn't filled. Ask `is None`.
+# Treats an empty memo as none
+# An empty set is falsy, so `memo or set()` creates a new one, and the caller's set isn't filled. Test `is None`.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = memo or set()
     if self in memo:
@@ -667,8 +671,8 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 
 # %% mutant="modules_names"
-# Takes an empty container for none
-# A Sequential without layers has length 0, so it is false. Ask `is not None`.
+# Treats an empty container as none
+# A Sequential without layers has length 0, so it is falsy. Test `is not None`.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -683,7 +687,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% mutant="modules_names"
 # Begins paths with a dot
-# Without a prefix there is nothing to put a dot behind: "first", not ".first".
+# Without a prefix there is nothing before the dot: the path is "first" and not ".first".
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -698,7 +702,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% mutant="modules_names"
 # Children first
-# A module comes before those below it; this is the order of apply.
+# A module comes before those below it. Children first is the order of `apply`.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -713,7 +717,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% mutant="modules_names"
 # Removes duplicates anyway
-# remove_duplicate=False asks for every path; a state dict needs them all.
+# `remove_duplicate=False` asks for every path, and a state dict needs them all.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     memo = set() if memo is None else memo
     if self in memo:
@@ -727,7 +731,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% mutant="modules_names"
 # Looks for tensors in a list
-# `in` on a list compares tensors element by element, and the answer is a tensor of booleans, not yes or no.
+# `in` on a list compares tensors element by element, and the answer is a tensor of booleans instead of True or False.
 def named_members(self, members, prefix, recurse, remove_duplicate):
     seen = []
     for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
@@ -740,8 +744,8 @@ def named_members(self, members, prefix, recurse, remove_duplicate):
 
 
 # %% mutant="modules_names"
-# Shared modules only
-# A parameter may be shared by two different modules, as a GPT's output layer shares its embedding.
+# Checks shared modules only
+# Two different modules may share a parameter, as the output layer of a GPT shares its embedding.
 def named_members(self, members, prefix, recurse, remove_duplicate):
     for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
         for name, member in members(module).items():
@@ -750,8 +754,8 @@ def named_members(self, members, prefix, recurse, remove_duplicate):
 
 
 # %% mutant="modules_names"
-# Names empty places
-# Linear(bias=False) has a place for a bias, but nothing in it.
+# Yields empty entries
+# `Linear(bias=False)` has an entry for a bias, but its value is None.
 def named_members(self, members, prefix, recurse, remove_duplicate):
     seen = set()
     for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
@@ -764,8 +768,8 @@ def named_members(self, members, prefix, recurse, remove_duplicate):
 
 
 # %% mutant="modules_names"
-# Always goes down
-# recurse=False asks for the module's own entries.
+# Always recurses
+# `recurse=False` asks for the module's own entries only.
 def named_members(self, members, prefix, recurse, remove_duplicate):
     seen = set()
     for path, module in self.named_modules(None, prefix, remove_duplicate):
@@ -779,7 +783,7 @@ def named_members(self, members, prefix, recurse, remove_duplicate):
 
 # %% mutant="modules_names"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     from minitorch.nn import Module
 
@@ -788,12 +792,14 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% [markdown] exercise="modules_state_dict" kind="core" points="1 2" part="mytorch.nn.module:Module.saved_members mytorch.nn.module:Module.state_dict | mytorch.nn.module:Module.load_state_dict mytorch.nn.module:load"
 # ### Exercise 4 · State dicts, both ways
-# `state_dict` is one call of `named_members`: your `saved_members` says what to take of each module, and both names of
-# what is shared are wanted. Here `prefix` is put before each name as it is: `"net."` brings its own dot.
+# `state_dict` is a single call of `named_members`: your `saved_members` selects what to take of each module, and a
+# shared tensor is needed under both names. Here `prefix` is put before each name as it is, so `"net."` includes its
+# own dot.
 #
-# `load_state_dict` goes the other way. Your function `load(name, target, source)` copies one tensor into the model's own, or says
-# what is wrong. Load everything that fits before you raise. Unexpected names come in the order of the dict, everything else in that
-# of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave the given dict as it is.
+# `load_state_dict` goes the other way. Your function `load(name, target, source)` copies one tensor into the model's
+# own, or returns what is wrong. Load everything that fits before you raise an error. Unexpected names come in the
+# order of the dict, everything else in that of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave
+# the given dict unchanged.
 
 
 # %% docstrings="modules_state_dict"
@@ -804,7 +810,7 @@ def saved_members():
 def state_dict():
     """All parameters and persistent buffers by their full names. They share the module's memory.
 
-    `saved_members` is what to take of each module. A tensor that has two names is in it twice. Tensors
+    `saved_members` selects what to take of each module. A tensor that has two names is in the dict twice. Tensors
     are detached, unless `keep_vars`.
     """
 
@@ -812,15 +818,13 @@ def state_dict():
 def load_state_dict():
     """Copy the tensors of a state dict into the parameters and buffers of the same names.
 
-    Returns the names that the dict lacks, and those that it has too many. What fits is loaded, even if
-    an error is raised: `load(name, target, source)` loads one tensor and returns "", or says what is
-    wrong.
+    Returns the names that the dict lacks, and its extra names. Everything that fits is loaded, even if an error
+    is raised: `load(name, target, source)` loads one tensor and returns "", or returns what is wrong.
 
     Raises:
-        RuntimeError: "Error(s) in loading state_dict for Linear:" and, each on a line of its own that
-            begins with a tab, what is wrong. If `strict`, 'Missing key(s) in state_dict: "bias". '
-            comes first, then 'Unexpected key(s) in state_dict: "scale", "shift". '; what `load` says
-            follows.
+        RuntimeError: "Error(s) in loading state_dict for Linear:" and, each on a line of its own that begins with
+            a tab, what is wrong. If `strict`, 'Missing key(s) in state_dict: "bias". ' comes first, then
+            'Unexpected key(s) in state_dict: "scale", "shift". '; the messages of `load` follow.
     """
 
 
@@ -905,26 +909,27 @@ check.show(
 )
 
 # %% [markdown] hint="modules_state_dict"
-# `self.named_members(Module.saved_members, "", True, False)` has all the names and tensors. Put the prefix before each name,
-# and the pairs into an `OrderedDict`, detached unless `keep_vars`.
+# `self.named_members(Module.saved_members, "", True, False)` yields all the names and tensors. Put the prefix before
+# each name, and the pairs into an `OrderedDict`, detached unless `keep_vars`.
 
 # %% [markdown] hint="modules_state_dict"
-# Loading: `own = self.state_dict(keep_vars=True)`. Missing are the names of `own` that the given dict lacks, unexpected the
-# reverse. Call `load` for each name that both have, and keep what it says.
+# For loading, `own = self.state_dict(keep_vars=True)`. Missing are the names of `own` that the given dict lacks, and
+# unexpected are those that only the dict has. Call `load` for each name that both have, and keep its messages.
 
 # %% [markdown] hint="modules_state_dict"
-# If `strict`, two lines may come before what `load` says, missing names first. Join the lines that aren't empty by
-# `"\n\t"`, and raise if there is one. Otherwise return `_IncompatibleKeys(missing, unexpected)`.
+# If `strict`, up to two lines come before the messages of `load`, missing names first. Join the lines that aren't
+# empty with `"\n\t"`, and raise the error if there is one. Otherwise return `_IncompatibleKeys(missing, unexpected)`.
 
 
 # %% [markdown] hint="modules_state_dict"
-# `load`: `isinstance(source, Tensor)` first, then the lazy parameter, then the shapes; at last `target.copy_(source)` under `no_grad()`.
-# `saved_members`: `self._parameters | {…}`, with the buffers whose names aren't in `self._not_saved`.
+# In `load`, test `isinstance(source, Tensor)` first, then handle the lazy parameter, then compare the shapes, and
+# finally run `target.copy_(source)` under `no_grad()`. `saved_members` is `self._parameters | {…}`, with the buffers
+# whose names aren't in `self._not_saved`.
 
 
 # %% mutant="modules_state_dict"
 # Broadcasts
-# `copy_` would broadcast: a bias of one number fits into one of three, and nobody notices. The shapes must be equal.
+# `copy_` would broadcast, so a bias of one number silently fits into one of three. The shapes must be equal.
 def load(name, target, source):
     if not isinstance(source, Tensor):
         wanted = "torch.Tensor or Tensor-like object from checkpoint"
@@ -938,7 +943,8 @@ def load(name, target, source):
 
 # %% mutant="modules_state_dict"
 # Raises at once
-# What fits is loaded even if one tensor doesn't: say what is wrong, and let `load_state_dict` raise.
+# Everything that fits is loaded even if one tensor doesn't fit. Return what is wrong, and let `load_state_dict` raise
+# the error.
 def load(name, target, source):
     if target.shape != source.shape:
         shapes = f"shape {source.shape} from checkpoint, the shape in current model is {target.shape}"
@@ -949,23 +955,23 @@ def load(name, target, source):
 
 
 # %% mutant="modules_state_dict"
-# Saves parameters alone
-# A running mean isn't a parameter, and a model without it gives other results: buffers are saved, too.
+# Saves parameters only
+# A running mean isn't a parameter, and a model without it gives other results, so buffers are saved, too.
 def saved_members(self):
     return dict(self._parameters)
 
 
 # %% mutant="modules_state_dict"
 # Copies
-# The tensors of a state dict share the model's memory; a copy of a large model would double it.
+# The tensors of a state dict share the model's memory, because a copy of a large model would double it.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, "", True, False)
     return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach().clone()) for name, tensor in named)
 
 
 # %% mutant="modules_state_dict"
-# Hands out the parameters
-# Without keep_vars the tensors are detached, so that nobody trains or backpropagates into what was saved.
+# Returns the parameters themselves
+# Without `keep_vars` the tensors are detached, so that nobody trains or backpropagates into what was saved.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, "", True, False)
     return OrderedDict((prefix + name, tensor) for name, tensor in named)
@@ -973,7 +979,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Lists what is shared once
-# Both names of a shared tensor are in a state dict: whoever loads it may not share.
+# A state dict contains both names of a shared tensor, because the model that loads it may not share.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, "", True, True)
     return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
@@ -981,7 +987,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Saves all buffers
-# A buffer that was registered with persistent=False stays out of the state dict.
+# A buffer that was registered with `persistent=False` stays out of the state dict.
 def state_dict(self, *, prefix="", keep_vars=False):
     everything = self.named_members(lambda each: each._parameters | each._buffers, "", True, False)
     return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in everything)
@@ -989,7 +995,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Stops at the names
-# It raises about names before it loads anything; PyTorch loads what fits first.
+# It raises an error about names before it loads anything, while PyTorch loads what fits first.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1009,7 +1015,8 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Sorts the names
-# Missing names come in the order of the module, unexpected ones in that of the dict; neither is alphabetical.
+# Missing names come in the order of the module and unexpected ones in that of the dict; neither order is
+# alphabetical.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing, unexpected = sorted(own.keys() - state_dict.keys()), sorted(state_dict.keys() - own.keys())
@@ -1026,7 +1033,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Always strict
-# strict=False is there for transfer learning: it reports names and doesn't raise for them.
+# `strict=False` is meant for transfer learning: it returns the names and doesn't raise an error for them.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1042,8 +1049,8 @@ def load_state_dict(self, state_dict, strict=True):
 
 
 # %% mutant="modules_state_dict"
-# Not strict means silent
-# strict=False forgives names. A tensor of another shape can't be loaded, and that still raises.
+# Ignores all errors when not strict
+# `strict=False` tolerates names only. A tensor of another shape can't be loaded, and that still raises an error.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1060,7 +1067,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Adds a dot
-# A prefix is put before the names as it is. Whoever calls state_dict includes the dot, or doesn't want one.
+# A prefix is put before the names as it is. The caller of `state_dict` includes the dot, or doesn't want one.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, False)
     return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
@@ -1068,7 +1075,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Freezes the model
-# requires_grad_ changes the parameter itself. detach() gives another tensor on the same memory.
+# `requires_grad_` changes the parameter itself, while `detach()` returns another tensor on the same memory.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, "", True, False)
     return OrderedDict((prefix + name, tensor if keep_vars else tensor.requires_grad_(False)) for name, tensor in named)
@@ -1076,7 +1083,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Keeps parameters only
-# keep_vars is for all that the dict holds: with it the buffers are the module's own tensors too.
+# `keep_vars` applies to everything in the dict, so with it the buffers are the module's own tensors, too.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, "", True, False)
     return OrderedDict(
@@ -1086,7 +1093,7 @@ def state_dict(self, *, prefix="", keep_vars=False):
 
 # %% mutant="modules_state_dict"
 # Empties the given dict
-# The names that were found are taken out of the caller's dict, so it can't be loaded a second time.
+# The names that were found are removed from the caller's dict, so it can't be loaded a second time.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1104,7 +1111,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Loads in the order of the dict
-# Messages come in the order of the module, whatever order the dict has.
+# Messages come in the order of the module, whatever the order of the dict.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1122,7 +1129,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Forgets the buffers
-# A state dict holds buffers too: a running mean that isn't loaded is 0 again.
+# A state dict contains buffers, too. A running mean that isn't loaded is 0 again.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1140,9 +1147,9 @@ def load_state_dict(self, state_dict, strict=True):
 
 
 # %% mutant="modules_state_dict"
-# Takes the dict's memory
-# The parameters use the memory of the loaded tensors now. A step of the optimizer changes the checkpoint, and
-# whoever held the old memory is left behind. Loading copies numbers.
+# Adopts the dict's memory
+# The parameters use the memory of the loaded tensors now, so a step of the optimizer changes the checkpoint, and
+# whoever held the old memory no longer sees the model. Loading has to copy values.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1165,7 +1172,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Stops at the first error
-# Load everything that fits, and report all that is wrong: otherwise a user would find one wrong name per run.
+# Load everything that fits, and report everything that is wrong. Otherwise a user would find one wrong name per run.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1186,7 +1193,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def load_state_dict(self, state_dict, strict=True):
     from minitorch.nn import Module
 
@@ -1195,14 +1202,16 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% [markdown] exercise="modules_linear" kind="core" points="1 1 1" part="mytorch.nn.linear:linear mytorch.nn.linear:Linear.__init__ mytorch.nn.linear:Linear.forward | mytorch.nn.init:draw mytorch.nn.linear:Linear.reset_parameters | mytorch.nn.linear:bilinear"
 # ### Exercise 5 · Linear layers
-# Write `nn.Linear`. `linear` computes $y = x W^\top + b$ on the last dimension of an input with any number of dimensions.
-# The layer makes its two parameters from `empty(..., **where)`, so that a dtype or a device that is asked for reaches both,
-# and leaves their initial values to `reset_parameters`. That calls `draw`, which convolutions and recurrent layers use, too.
-# `uniform_(tensor, low, high)` overwrites a tensor with random numbers, and autograd doesn't record it.
+# Write `nn.Linear`. `linear` computes $y = x W^\top + b$ on the last dimension of an input with any number of
+# dimensions. The layer creates its two parameters with `empty(..., **where)`, so that a requested dtype or device
+# reaches both, and leaves their initial values to `reset_parameters`. That function calls `draw`, which convolutions
+# and recurrent layers use, too. `uniform_(tensor, low, high)` overwrites a tensor with random numbers, and autograd
+# doesn't record it.
 #
-# Then go one step further: `bilinear` computes $x_1^\top W_k\, x_2 + b_k$ for each output $k$. Write no loop: the check counts
-# the nodes of the graph, and more outputs or rows must not need more. `matmul` broadcasts what comes before the last two
-# dimensions. Give the inputs dimensions so that one call multiplies by every $W_k$ at once.
+# Then go one step further: `bilinear` computes $x_1^\top W_k\, x_2 + b_k$ for each output $k$. Write no loop: the
+# check counts the nodes of the graph, and more outputs or rows must not need more nodes. `matmul` broadcasts
+# everything before the last two dimensions, so give the inputs dimensions with which a single call multiplies by
+# every $W_k$.
 
 
 # %% docstrings="modules_linear"
@@ -1213,9 +1222,8 @@ def linear():
 def __init__():
     """Register `weight` (out_features, in_features), then `bias` (out_features,), as parameters.
 
-    Both sizes become attributes. Without a bias the name `bias` is registered all the same, as an empty
-    place. What is in `where` (a dtype, a device) is handed on to `empty`. At the end `reset_parameters` draws
-    the initial values.
+    Both sizes become attributes. Without a bias, the name `bias` is registered all the same, as an empty entry.
+    `where` (a dtype, a device) is passed on to `empty`. At the end `reset_parameters` draws the initial values.
     """
 
 
@@ -1231,7 +1239,7 @@ def draw():
 
 
 def reset_parameters():
-    """Draw weight and bias anew. They stay the same objects."""
+    """Draw weight and bias again. They stay the same objects."""
 
 
 def bilinear():
@@ -1351,23 +1359,25 @@ check.show(
 )
 
 # %% [markdown] hint="modules_linear"
-# One row times the weight is a sum over `in`: which dimension of the weight has that length, and where does a product of
-# matrices need it? In `__init__` nothing may be assigned before the module's tables are there.
+# One row times the weight is a sum over `in`. Which dimension of the weight has that length, and where does a matrix
+# multiplication need it? In `__init__`, nothing may be assigned before the tables of the module exist.
 
 # %% [markdown] hint="modules_linear"
-# `matmul(input, weight.T)`, and the bias if it `is not None`. `super().__init__()` comes first in `__init__`; a bias that isn't
-# wanted is `self.register_parameter("bias", None)`. For `bilinear`, one pair and one output are a row times a matrix times a
-# column, (1, in1) @ (in1, in2) @ (in2, 1): make `input1` (..., 1, 1, in1) and `input2` (..., 1, in2, 1).
+# `linear` is `matmul(input, weight.T)`, plus the bias if it `is not None`. `super().__init__()` comes first in
+# `__init__`, and without a bias you call `self.register_parameter("bias", None)`. For `bilinear`, one pair and one
+# output are a row times a matrix times a column, (1, in1) @ (in1, in2) @ (in2, 1), so make `input1` (..., 1, 1, in1)
+# and `input2` (..., 1, in2, 1).
 
 # %% [markdown] hint="modules_linear"
-# `self.weight = Parameter(empty(out_features, in_features, **where))`; `draw(self.parameters(), self.in_features)` has the bound
-# `1 / math.sqrt(inputs) if inputs > 0 else 0.0`. In `bilinear`, `rows = input1.unsqueeze(-2).unsqueeze(-2)` and
-# `columns = input2.unsqueeze(-2).unsqueeze(-1)`; of both products' result (..., out, 1, 1) squeeze the last two dimensions.
+# Write `self.weight = Parameter(empty(out_features, in_features, **where))`. `draw(self.parameters(),
+# self.in_features)` has the bound `1 / math.sqrt(inputs) if inputs > 0 else 0.0`. In `bilinear`, `rows =
+# input1.unsqueeze(-2).unsqueeze(-2)` and `columns = input2.unsqueeze(-2).unsqueeze(-1)`; squeeze the last two
+# dimensions of the result of both multiplications, (..., out, 1, 1).
 
 
 # %% mutant="modules_linear"
 # Stores the weight as (in, out)
-# The numbers fit, but the shape is TensorFlow's: PyTorch's weight has a row for each output, and a state dict from
+# The values fit, but the shape is TensorFlow's. PyTorch's weight has a row for each output, so a state dict from
 # PyTorch wouldn't load.
 def __init__(self, in_features, out_features, bias=True, **where):
     super().__init__()
@@ -1383,15 +1393,16 @@ def forward(self, input):
 
 # %% mutant="modules_linear"
 # Multiplies by the weight as it is
-# The weight is (out, in), a row for each output. The input's last dimension has to meet `in`, so it is transposed.
+# The weight is (out, in), with a row for each output. It has to be transposed, so that the last dimension of the
+# input meets `in`.
 def linear(input, weight, bias=None):
     product = matmul(input, weight)
     return product if bias is None else product + bias
 
 
 # %% mutant="modules_linear"
-# Works for a batch of rows alone
-# An input may have one dimension or five: all but the last one are the batch.
+# Works for a batch of rows only
+# An input may have one dimension or five, and all but the last one are the batch.
 def linear(input, weight, bias=None):
     rows, columns = input.shape
     product = matmul(input.reshape(rows, columns), weight.T)
@@ -1400,22 +1411,23 @@ def linear(input, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Leaves out the bias
-# The product is right; the bias, a number for each output, has to be added where there is one.
+# The product is right, but the bias, a number for each output, has to be added where there is one.
 def linear(input, weight, bias=None):
     return matmul(input, weight.T)
 
 
 # %% mutant="modules_linear"
 # Detaches the weight
-# The result is right, but the layer never learns: no gradient reaches the weight.
+# The result is right, but the layer never learns, because no gradient reaches the weight.
 def linear(input, weight, bias=None):
     product = matmul(input, weight.detach().T)
     return product if bias is None else product + bias
 
 
 # %% mutant="modules_linear"
-# Makes plain tensors
-# A tensor that requires grad gets a gradient, but only a Parameter is in parameters(): nobody trains or saves these.
+# Creates plain tensors
+# A tensor that requires grad gets a gradient, but only a Parameter is in `parameters()`, so these are neither trained
+# nor saved.
 def __init__(self, in_features, out_features, bias=True, **where):
     super().__init__()
     self.in_features, self.out_features = in_features, out_features
@@ -1427,7 +1439,7 @@ def __init__(self, in_features, out_features, bias=True, **where):
 
 # %% mutant="modules_linear"
 # An ordinary None for a bias
-# Without a bias the name still has a place in the table, an empty one: a tensor that is assigned to it later is refused.
+# Without a bias the name still has an empty entry in the table, so a tensor that is assigned to it later is refused.
 def __init__(self, in_features, out_features, bias=True, **where):
     super().__init__()
     self.in_features, self.out_features = in_features, out_features
@@ -1438,7 +1450,8 @@ def __init__(self, in_features, out_features, bias=True, **where):
 
 # %% mutant="modules_linear"
 # The bias first
-# parameters() gives them in the order of registration. A saved optimizer counts by it, and random numbers are drawn in it.
+# `parameters()` returns them in the order of registration. A saved optimizer relies on it, and random numbers are
+# drawn in it.
 def __init__(self, in_features, out_features, bias=True, **where):
     super().__init__()
     self.in_features, self.out_features = in_features, out_features
@@ -1449,7 +1462,8 @@ def __init__(self, in_features, out_features, bias=True, **where):
 
 # %% mutant="modules_linear"
 # Forgets the dtype
-# `where` holds what was asked for, dtype or device. Without it a float64 layer is float32, and one for the GPU is on the CPU.
+# `where` contains the requested dtype or device. Without it a float64 layer is float32, and one for the GPU is on the
+# CPU.
 def __init__(self, in_features, out_features, bias=True, **where):
     super().__init__()
     self.in_features, self.out_features = in_features, out_features
@@ -1460,7 +1474,7 @@ def __init__(self, in_features, out_features, bias=True, **where):
 
 # %% mutant="modules_linear"
 # Never draws
-# `empty` reserves memory and writes nothing into it. What is there isn't random, and may be nan.
+# `empty` reserves memory and writes nothing into it, so the contents aren't random and may be nan.
 def __init__(self, in_features, out_features, bias=True, **where):
     from mytorch.creation import zeros
 
@@ -1472,14 +1486,15 @@ def __init__(self, in_features, out_features, bias=True, **where):
 
 # %% mutant="modules_linear"
 # Multiplies in `forward` and forgets that a bias may be None
-# `+ self.bias` raises where there is none; `linear` asks for that.
+# `+ self.bias` raises an error where there is none, while `linear` checks for that.
 def forward(self, input):
     return matmul(input, self.weight.T) + self.bias
 
 
 # %% mutant="modules_linear"
 # Divides by the number of inputs, not its root
-# A sum of n terms has a standard deviation that grows with √n, so 1/√n keeps its size; with 1/n the output vanishes.
+# A sum of n terms has a standard deviation that grows with √n, so 1/√n keeps its size, while with 1/n the output
+# vanishes.
 def draw(parameters, inputs):
     bound = 1 / inputs if inputs > 0 else 0.0
     for parameter in parameters:
@@ -1487,8 +1502,9 @@ def draw(parameters, inputs):
 
 
 # %% mutant="modules_linear"
-# Takes the bound for the standard deviation
-# The numbers lie between ±1/√inputs, so their standard deviation is smaller by √3. This bound is √3/√inputs.
+# Uses the bound as the standard deviation
+# The values lie between ±1/√inputs, so their standard deviation is smaller by a factor of √3. This bound is
+# √3/√inputs.
 def draw(parameters, inputs):
     bound = math.sqrt(3 / inputs) if inputs > 0 else 0.0
     for parameter in parameters:
@@ -1497,7 +1513,7 @@ def draw(parameters, inputs):
 
 # %% mutant="modules_linear"
 # Never below zero
-# uniform_(tensor, 0, bound) has a mean of bound / 2: every output would begin far from 0. The range is ±bound.
+# `uniform_(tensor, 0, bound)` has a mean of bound / 2, so every output would begin far from 0. The range is ±bound.
 def draw(parameters, inputs):
     bound = 1 / math.sqrt(inputs) if inputs > 0 else 0.0
     for parameter in parameters:
@@ -1506,7 +1522,7 @@ def draw(parameters, inputs):
 
 # %% mutant="modules_linear"
 # Divides by zero
-# A layer may have no inputs: a lazy one before its first batch, for instance. Its bound is 0.
+# A layer may have no inputs, for instance a lazy one before its first batch. Its bound is 0.
 def draw(parameters, inputs):
     bound = 1 / math.sqrt(inputs)
     for parameter in parameters:
@@ -1515,7 +1531,7 @@ def draw(parameters, inputs):
 
 # %% mutant="modules_linear"
 # Starts the bias at zero
-# TensorFlow's Dense does. PyTorch's Linear draws the bias from the same range as the weight.
+# TensorFlow's Dense does this, but PyTorch's Linear draws the bias from the same range as the weight.
 def reset_parameters(self):
     draw([self.weight], self.in_features)
     if self.bias is not None:
@@ -1524,14 +1540,15 @@ def reset_parameters(self):
 
 # %% mutant="modules_linear"
 # Counts the outputs
-# The bound comes from what is added up in one output, the inputs: the second dimension of the weight.
+# The bound depends on what one output adds up, which is the inputs: the second dimension of the weight.
 def reset_parameters(self):
     draw(self.parameters(), self.out_features)
 
 
 # %% mutant="modules_linear"
-# Makes new parameters
-# An optimizer that was made before holds the old ones, and would step what no layer uses. Overwrite them.
+# Creates new parameters
+# An optimizer that was created before holds the old ones, and it would update parameters that no layer uses.
+# Overwrite them.
 def reset_parameters(self):
     self.weight = Parameter(self.weight.detach().clone())
     if self.bias is not None:
@@ -1541,7 +1558,8 @@ def reset_parameters(self):
 
 # %% mutant="modules_linear"
 # Every row with every row
-# This multiplies all pairs of the batch. Row i of the first input belongs to row i of the second, and to no other.
+# This multiplies all pairs of the batch, although row i of the first input belongs to row i of the second and to no
+# other.
 def bilinear(input1, input2, weight, bias=None):
     products = matmul(matmul(input1, weight), input2.transpose(-2, -1))
     return products if bias is None else products + bias.unsqueeze(-1).unsqueeze(-1)
@@ -1549,7 +1567,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Only one batch dimension
-# It works for a batch of rows, and for nothing else: a single pair or a batch of batches doesn't fit.
+# It works for a batch of rows only; a single pair or a batch of batches doesn't fit.
 def bilinear(input1, input2, weight, bias=None):
     n, m = input1.shape
     products = matmul(matmul(input1.reshape(n, 1, 1, m), weight), input2.reshape(n, 1, -1, 1)).reshape(n, -1)
@@ -1558,7 +1576,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Forgets the bias
-# The products are right; the bias, one number for each output, has to be added where there is one.
+# The products are right, but the bias, one number for each output, has to be added where there is one.
 def bilinear(input1, input2, weight, bias=None):
     rows, columns = input1.unsqueeze(-2).unsqueeze(-2), input2.unsqueeze(-2).unsqueeze(-1)
     return matmul(matmul(rows, weight), columns).squeeze((-2, -1))
@@ -1566,7 +1584,8 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Squeezes everything
-# squeeze() without dimensions takes a batch of one away too. Only the last two dimensions are the products' own.
+# `squeeze()` without dimensions removes a batch of one, too. Only the last two dimensions come from the
+# multiplications.
 def bilinear(input1, input2, weight, bias=None):
     rows, columns = input1.unsqueeze(-2).unsqueeze(-2), input2.unsqueeze(-2).unsqueeze(-1)
     products = matmul(matmul(rows, weight), columns).squeeze()
@@ -1575,7 +1594,8 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # A sum of two linear maps
-# It adds what each input gives by itself. A bilinear map multiplies them: twice both inputs is four times the result.
+# It adds what each input gives by itself, while a bilinear map multiplies them: twice both inputs is four times the
+# result.
 def bilinear(input1, input2, weight, bias=None):
     first, second = matmul(input1, weight.sum(2).T), matmul(input2, weight.sum(1).T)
     return first + second if bias is None else first + second + bias
@@ -1583,7 +1603,8 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Loops over the outputs
-# Each output makes nodes of its own, so 1000 outputs make thousands. One product with the whole weight does it.
+# Each output creates nodes of its own, so 1000 outputs create thousands. A single multiplication by the whole weight
+# is enough.
 def bilinear(input1, input2, weight, bias=None):
     from ..joining import stack
 
@@ -1593,7 +1614,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Leaves the graph
-# NumPy's numbers have no history: neither the weight nor the layers before get a gradient.
+# NumPy's arrays have no history, so neither the weight nor the layers before it get a gradient.
 def bilinear(input1, input2, weight, bias=None):
     import numpy as np
 
@@ -1615,7 +1636,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Makes everything float32
-# The result has the type of the inputs: a model in float64 stays in float64.
+# The result has the dtype of the inputs, and a model in float64 stays in float64.
 def bilinear(input1, input2, weight, bias=None):
     rows, columns = input1.float().unsqueeze(-2).unsqueeze(-2), input2.float().unsqueeze(-2).unsqueeze(-1)
     products = matmul(matmul(rows, weight.float()), columns).squeeze((-2, -1))
@@ -1623,8 +1644,9 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 # %% mutant="modules_linear"
-# Asks whether the bias is true
-# `if bias` asks a tensor for its truth: an error with several numbers, and wrong with a single 0. Ask `is not None`.
+# Tests whether the bias is truthy
+# `if bias` converts a tensor to a boolean, which is an error with several elements, and wrong with a single 0. Test
+# `is not None`.
 def bilinear(input1, input2, weight, bias=None):
     rows, columns = input1.unsqueeze(-2).unsqueeze(-2), input2.unsqueeze(-2).unsqueeze(-1)
     products = matmul(matmul(rows, weight), columns).squeeze((-2, -1))
@@ -1633,7 +1655,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 # %% mutant="modules_linear"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def linear(input, weight, bias=None):
     from minitorch.nn import functional
 
@@ -1642,10 +1664,10 @@ def linear(input, weight, bias=None):
 
 # %% [markdown] exercise="modules_repair_centre" kind="repair" points=2
 # ### Exercise 6 · The layer that forgets
-# `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was saved
-# and loaded gives other answers, and after `model.half()` the next layer refuses what `Centre` gives it. Training must
-# not change, the running mean stays `self.mean`, and it isn't for an optimizer to step. As with PyTorch's own layers, a
-# state dict that was taken before a batch sees the mean after it.
+# `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was
+# saved and loaded gives different results, and after `model.half()` the next layer refuses the output of `Centre`.
+# Training must not change, the running mean remains `self.mean`, and an optimizer must not update it. As with
+# PyTorch's own layers, a state dict that was taken before a batch shows the mean after it.
 
 
 # %% solution="modules_repair_centre"
@@ -1711,18 +1733,19 @@ check.show(
 )
 
 # %% [markdown] hint="modules_repair_centre"
-# Which of the things in `__init__` are in the state dict? Print it.
+# Which of the values in `__init__` are in the state dict? Print it.
 
 # %% [markdown] hint="modules_repair_centre"
-# The mean has to be saved and moved with the module, but not trained. A module has a table for such tensors.
+# The mean has to be saved and moved with the module, but not trained. A module has a table for tensors of this sort.
 
 # %% [markdown] hint="modules_repair_centre"
-# `self.register_buffer("mean", torch.zeros(features))`. The line in `forward` can stay: `+=` writes into the buffer.
+# Use `self.register_buffer("mean", torch.zeros(features))`. The line in `forward` can stay, because `+=` writes into
+# the buffer.
 
 
 # %% mutant="modules_repair_centre"
 # A parameter
-# It is saved and moved, but it is also in parameters(): an optimizer with weight decay would shrink it.
+# It is saved and moved, but it is also in `parameters()`, so an optimizer with weight decay would shrink it.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1738,7 +1761,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # A buffer that isn't saved
-# persistent=False keeps it out of the state dict, so the loaded model starts with zeros again.
+# `persistent=False` keeps it out of the state dict, so the loaded model starts with zeros again.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1753,9 +1776,9 @@ class Centre(nn.Module):
 
 
 # %% mutant="modules_repair_centre"
-# Gives the name a new tensor
-# It is saved and moved now, but each batch puts another tensor in the buffer's place. Who held the old one, such as an
-# earlier state dict, keeps the old numbers. Write into the buffer.
+# Rebinds the name to a new tensor
+# It is saved and moved now, but each batch replaces the tensor of the buffer. Whoever held the old one, such as an
+# earlier state dict, keeps the old values. Write into the buffer.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1771,7 +1794,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Doesn't detach
-# Without detach() the mean carries the history of each batch along: training gets slower and takes more memory.
+# Without `detach()` the mean keeps the history of every batch, so training gets slower and takes more memory.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1787,7 +1810,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Subtracts the batch's mean in training
-# It is saved and moved now, but training has changed: the running mean is what the layer subtracts, in both modes.
+# It is saved and moved now, but training has changed: the layer has to subtract the running mean in both modes.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1804,7 +1827,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Detaches the input
-# The mean has no history, but neither has the result: no gradient reaches the layers before.
+# The mean has no history, but neither has the result, so no gradient reaches the layers before.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1820,7 +1843,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Saves by its own methods
-# Alone the layer works. In a model, the outer state_dict and half look at the tables and find nothing.
+# The layer works alone. In a model, however, the outer `state_dict` and `half` look at the tables and find nothing.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1846,7 +1869,8 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Converts back
-# half() converts the buffer, and the next batch in training makes it float32 again: the module decides about its type.
+# `half()` converts the buffer, and the next batch in training makes it float32 again, although the module decides
+# about its dtype.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1862,7 +1886,7 @@ class Centre(nn.Module):
 
 # %% mutant="modules_repair_centre"
 # Converts at each call
-# The types fit, but the mean still isn't saved, and the module hides that it isn't its own.
+# The dtypes match, but the mean still isn't saved, and it isn't registered in the module.
 class Centre(nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1879,14 +1903,14 @@ class Centre(nn.Module):
 
 # %% [markdown] exercise="modules_measure_survivors" kind="measure" points=2
 # ### Exercise 7 · What survives?
-# You built an optimizer, kept a reference to `model.weight`, or took `model.weight.data`. Then something happens to the
-# model. Which of your references are still good? Write the experiment. `change(model)` does something to a new
-# `nn.Linear(3, 2)` and returns the model to go on with. Answer for its weight:
+# You created an optimizer, kept a reference to `model.weight`, or kept `model.weight.data`. Then something happens to
+# the model. Which of your references are still valid? Write the experiment. `change(model)` does something to a new
+# `nn.Linear(3, 2)` and returns the model to go on with. Answer two questions about its weight:
 #
 # 1. Is `weight` still the same *object* as before?
 # 2. Does it still use the same *memory* as before?
 #
-# Hold on to the old memory while you compare. An address that nobody uses any more is soon given out again.
+# Hold on to the old memory while you compare, because an address that is no longer in use is soon given out again.
 
 
 # %% solution="modules_measure_survivors"
@@ -1962,20 +1986,21 @@ check.show(
 )
 
 # %% [markdown] hint="modules_measure_survivors"
-# Keep two things before the change: the parameter, for `is`, and something that tells where its numbers were.
+# Keep two things before the change: the parameter, for `is`, and something that tells where its values were.
 
 # %% [markdown] hint="modules_measure_survivors"
-# `tensor.data_ptr()` is the address of the numbers. The address of the parameter that you kept isn't enough: after
-# `double()` it is the same object with other memory, so ask it before the change, or keep `weight.data`.
+# `tensor.data_ptr()` is the address of the values. The address of the parameter that you kept isn't enough, because
+# after `double()` it is the same object with other memory. Read it before the change, or keep `weight.data`.
 
 # %% [markdown] hint="modules_measure_survivors"
-# Keep `memory = model.weight.data` while you compare: memory that nobody holds is given out again, perhaps at the same
-# address. The answer is `[model.weight is weight, model.weight.data_ptr() == memory.data_ptr()]`.
+# Keep `memory = model.weight.data` while you compare, because memory that nobody holds is given out again, perhaps at
+# the same address. The answer is `[model.weight is weight, model.weight.data_ptr() == memory.data_ptr()]`.
 
 
 # %% mutant="modules_measure_survivors"
-# Asks the parameter afterwards
-# The object that was kept is asked for its address after the change. Where it got other memory, so did what you compare with.
+# Reads the address afterwards
+# The address of the object that was kept is read after the change. If the object got other memory, so did the value
+# that you compare with.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight = model.weight
@@ -1985,8 +2010,8 @@ def survivors(change) -> list[bool]:
 
 # %% mutant="modules_measure_survivors"
 # Keeps the address, not the memory
-# An address alone holds nothing. Once the old memory is free, new numbers may get the same address, and what has moved
-# seems to have stayed. Keep `model.weight.data` while you compare.
+# An address alone keeps nothing alive. Once the old memory is free, new values may get the same address, and what has
+# moved seems to have stayed. Keep `model.weight.data` while you compare.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight, address = model.weight, model.weight.data_ptr()
@@ -1996,8 +2021,8 @@ def survivors(change) -> list[bool]:
 
 # %% mutant="modules_measure_survivors"
 # Compares with a clone, or tensors by `is`
-# clone() has memory of its own from the start, and each `.data` is a new tensor object, even on the same memory. Keep
-# `.data`, and compare addresses.
+# `clone()` has memory of its own from the start, and each `.data` is a new tensor object, even on the same memory.
+# Keep `.data`, and compare addresses.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight, memory = model.weight, model.weight.data
@@ -2006,8 +2031,8 @@ def survivors(change) -> list[bool]:
 
 
 # %% mutant="modules_measure_survivors"
-# Asks == for the object
-# == compares numbers, and a copy has the same ones. `is` asks whether it is the same object.
+# Compares objects with ==
+# `==` compares values, and a copy has the same ones. `is` tells whether it is the same object.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight, memory = model.weight, model.weight.data
@@ -2016,8 +2041,8 @@ def survivors(change) -> list[bool]:
 
 
 # %% mutant="modules_measure_survivors"
-# Compares numbers
-# Equal numbers say nothing about memory: a copy has them too, and a step of the optimizer changes them in place.
+# Compares values
+# Equal values say nothing about memory: a copy has them, too, and a step of the optimizer changes them in place.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight, before = model.weight, model.weight.detach().clone()
@@ -2027,7 +2052,7 @@ def survivors(change) -> list[bool]:
 
 # %% mutant="modules_measure_survivors"
 # Ignores what the change returns
-# copy.deepcopy leaves the old model alone and returns another: that is the one to go on with.
+# `copy.deepcopy` leaves the old model alone and returns another one, which is the one to go on with.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     weight, memory = model.weight, model.weight.data
@@ -2036,8 +2061,8 @@ def survivors(change) -> list[bool]:
 
 
 # %% mutant="modules_measure_survivors"
-# Looks at the model, not the weight
-# The module is the same object in most of these; what an optimizer holds is the parameter.
+# Compares the model instead of the weight
+# The module is the same object in most of these cases, but an optimizer holds the parameter.
 def survivors(change) -> list[bool]:
     model = nn.Linear(3, 2)
     memory = model.weight.data
@@ -2047,22 +2072,22 @@ def survivors(change) -> list[bool]:
 
 # %% [markdown] exercise="modules_call" kind="core" points="1 1 1" part="mytorch.nn.module:Module.__call__ | mytorch.nn.module:Module.apply mytorch.nn.module:Module.get_submodule | mytorch.nn.module:Module.zero_grad"
 # ### Exercise 8 · Why `model(x)` and not `model.forward(x)`
-# A call runs `forward` between hooks. Write it, and three methods that go through the tree: `self.children()` are the modules
-# directly below, `self.parameters()` all parameters. The hooks are in three dicts, in the order in which they were registered:
-# `self._forward_pre_hooks`, `self._forward_hooks` and `self._backward_hooks`.
+# A call runs `forward` between hooks. Write it, and three methods that go through the tree, where `self.children()`
+# yields the modules directly below and `self.parameters()` all parameters. The hooks are in three dicts, in the order
+# in which they were registered: `self._forward_pre_hooks`, `self._forward_hooks` and `self._backward_hooks`.
 
 
 # %% docstrings="modules_call"
 def __call__():
     """Run `forward` between the hooks.
 
-    First each of the forward pre-hooks is called as `hook(self, args)`. What it returns, unless None, takes the
-    place of the arguments; if it isn't a tuple, it is the only argument. After `forward(*args, **kwargs)` each of the
-    forward hooks is called as `hook(self, args, result)`; what it returns, unless None, takes the place of the
-    result. A hook may remove itself.
+    First each forward pre-hook is called as `hook(self, args)`. Unless it returns None, its result replaces the
+    arguments; if that isn't a tuple, it is the only argument. After `forward(*args, **kwargs)` each forward hook
+    is called as `hook(self, args, result)`; unless it returns None, what it returns replaces the result. A hook
+    may remove itself.
 
     If there are backward hooks, `call = Call(self)` watches the gradients: the arguments of `forward` and its
-    hooks are `call.enter(args)`, and what is returned is `call.leave(result)`.
+    hooks are `call.enter(args)`, and the return value is `call.leave(result)`.
     """
 
 
@@ -2082,8 +2107,8 @@ def get_submodule():
 def zero_grad():
     """Drop the gradients of all parameters, or fill them with zeros if `set_to_none` is false.
 
-    Zeros are written into the memory that the gradient has. A gradient that has a history gets none:
-    `detach()` comes first. None stays None.
+    Zeros are written into the memory of the gradient. A gradient that has a history loses it, because `detach()`
+    comes first. None stays None.
     """
 
 
@@ -2193,21 +2218,22 @@ check.show(
 )
 
 # %% [markdown] hint="modules_call"
-# `__call__`: go over `list(hooks.values())`. Ask `is not None`, since a hook may return 0 or an empty tuple. In `apply` each child
-# applies `fn` first.
+# In `__call__`, iterate over `list(hooks.values())`, and test `is not None`, because a hook may return 0 or an empty
+# tuple. In `apply` each child applies `fn` first.
 
 # %% [markdown] hint="modules_call"
-# Between the pre-hooks and `forward`, make `call = Call(self) if self._backward_hooks else None`; if there is one, `args = call.enter(args)`.
-# `get_submodule`: `for name in target.split(".") if target else ():` with `hasattr` and `getattr`, and then `isinstance`.
+# Between the pre-hooks and `forward`, write `call = Call(self) if self._backward_hooks else None`, and if there is
+# one, `args = call.enter(args)`. In `get_submodule`, write `for name in target.split(".") if target else ():` with
+# `hasattr` and `getattr`, and then `isinstance`.
 
 # %% [markdown] hint="modules_call"
-# `zero_grad`: with `set_to_none`, or where there is none, `parameter.grad = None`; otherwise
-# `parameter.grad = parameter.grad.detach().zero_()`.
+# In `zero_grad`, with `set_to_none` or without a gradient, write `parameter.grad = None`; otherwise `parameter.grad =
+# parameter.grad.detach().zero_()`.
 
 
 # %% mutant="modules_call"
-# Takes a single value apart
-# If a pre-hook returns something that isn't a tuple, it is the only argument. `*` would take a tensor apart, row by row.
+# Unpacks a single value
+# If the result of a pre-hook isn't a tuple, it is the only argument. `*` would unpack a tensor row by row.
 def __call__(self, *args, **kwargs):
     for hook in list(self._forward_pre_hooks.values()):
         changed = hook(self, args)
@@ -2223,8 +2249,8 @@ def __call__(self, *args, **kwargs):
 
 
 # %% mutant="modules_call"
-# Asks for the truth of what a hook returns
-# None means "no change". 0 and an empty tuple are values like any other.
+# Tests whether the result is truthy
+# None means "no change", while 0 and an empty tuple are values like any other.
 def __call__(self, *args, **kwargs):
     for hook in list(self._forward_pre_hooks.values()):
         changed = hook(self, args)
@@ -2243,7 +2269,7 @@ def __call__(self, *args, **kwargs):
 
 # %% mutant="modules_call"
 # Forgets the backward hooks
-# Gradients pass the module's border on both sides: `enter` watches the inputs, `leave` the result.
+# Gradients cross the border of the module on both sides: `enter` watches the inputs, and `leave` watches the result.
 def __call__(self, *args, **kwargs):
     for hook in list(self._forward_pre_hooks.values()):
         changed = hook(self, args)
@@ -2257,8 +2283,8 @@ def __call__(self, *args, **kwargs):
 
 
 # %% mutant="modules_call"
-# Itself first
-# `apply` comes to a module after everything below it, so that an outer module's initialization has the last word.
+# Calls itself first
+# `apply` reaches a module after everything below it, so that the initialization of an outer module comes last.
 def apply(self, fn):
     fn(self)
     for module in self.children():
@@ -2267,7 +2293,7 @@ def apply(self, fn):
 
 
 # %% mutant="modules_call"
-# Asks this module for all of the name
+# Looks up the whole name here
 # "1.1" is the module "1" of the module "1". Go down one name at a time.
 def get_submodule(self, target):
     found = dict(self.named_modules())
@@ -2277,8 +2303,8 @@ def get_submodule(self, target):
 
 
 # %% mutant="modules_call"
-# Gives whatever has the name
-# "1.1.weight" is the name of a parameter. PyTorch raises where a name isn't that of a module.
+# Returns anything with that name
+# "1.1.weight" is the name of a parameter. PyTorch raises an error if a name isn't that of a module.
 def get_submodule(self, target):
     module = self
     for name in target.split(".") if target else ():
@@ -2289,16 +2315,16 @@ def get_submodule(self, target):
 
 
 # %% mutant="modules_call"
-# New zeros
-# `zero_()` keeps the memory that the gradient has; `* 0` makes another tensor, and keeps nan where a nan was.
+# Creates new zeros
+# `zero_()` keeps the memory of the gradient, while `* 0` creates another tensor, and keeps nan where a nan was.
 def zero_grad(self, set_to_none=True):
     for parameter in self.parameters():
         parameter.grad = None if set_to_none or parameter.grad is None else parameter.grad.detach() * 0
 
 
 # %% mutant="modules_call"
-# Zeros where there was nothing
-# A parameter without a gradient keeps None. An optimizer would move it, if it had momentum, with a gradient of zeros.
+# Writes zeros where there was nothing
+# A parameter without a gradient keeps None. With zeros instead, an optimizer with momentum would move it.
 def zero_grad(self, set_to_none=True):
     from mytorch.creation import zeros_like
 

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · Activations and initialization
-# Eight exercises, 21 points. Four of them add to your library: softmax, the initial values of weights, clipping and GELU. Those
-# run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in the function.
+# Eight exercises, 21 points. Four of them add to your library: softmax, the initial values of weights, clipping and
+# GELU. These run inside files of `mytorch`, where everything that a task or a docstring mentions is available; import
+# anything else in the function.
 
 # %% setup=true
 from __future__ import annotations
@@ -18,15 +19,16 @@ import minitorch as torch
 
 # %% [markdown] exercise="init_predict_vanishing" kind="predict" points=1
 # ### Exercise 1 · Where does the gradient vanish?
-# Twenty layers `h = (h @ w.T).relu()`, all 256 wide, each `w` from `xavier_normal_`, no biases. The lesson showed that the
-# gradient of what goes *into the ReLUs* shrinks by √½ a layer in the backward pass: at layer 1 it is about 1/700 of that at
-# layer 20. Now compare the gradients of the **weights**: `w.grad` of layer 1 with `w.grad` of layer 20. The first is
+# Twenty layers compute `h = (h @ w.T).relu()`. All are 256 wide, each `w` comes from `xavier_normal_`, and there are
+# no biases. The lesson showed that the gradient of the *pre-activations* shrinks by √½ per layer in the backward
+# pass, so at layer 1 it is about 1/700 of that at layer 20. Now compare the gradients of the **weights**: `w.grad` of
+# layer 1 with `w.grad` of layer 20. The first is
 #
 # - `"a"` about 1/700 of the last,
 # - `"b"` about as large as the last,
 # - `"c"` about 700 times the last.
 #
-# Set `prediction` to the letter. Don't run it first.
+# Set `prediction` to the letter, without running it first.
 
 # %% solution="init_predict_vanishing"
 ### BEGIN SOLUTION
@@ -37,50 +39,52 @@ prediction = "b"
 check.show({"the gradient of the first weight": str(prediction).strip().lower()}, secret=True)
 
 # %% [markdown] hint="init_predict_vanishing"
-# What is the gradient of `w` in `y = h @ w.T`? It is made of two things, and both change with depth.
+# What is the gradient of `w` in `y = h @ w.T`? It is made of two factors, and both change with depth.
 
 # %% [markdown] hint="init_predict_vanishing"
-# It is `g.T @ h`: the gradient of y times the input of the layer. How large is g at layer 1, and how large at layer 20?
-# How large is h?
+# It is `g.T @ h`, the gradient of `y` times the input of the layer. How large is `g` at layer 1 and at layer 20, and
+# how large is `h`?
 
 # %% [markdown] hint="init_predict_vanishing"
-# At layer 1 the input h has its full size, and g is 1/700 of what it was at the end. At layer 20 it is the other way
-# round.
+# At layer 1 the input `h` has its full size, while `g` is 1/700 of what it was at the end. At layer 20 it is the
+# other way round.
 
 # %% mutant="init_predict_vanishing"
-# Only looks at what comes back
-# The gradient of a weight is the gradient of its result times its input. At layer 1 the first is small, but the input still has its full size.
+# Considers only the gradient that arrives
+# The gradient of a weight is the gradient of the layer's output times the layer's input. At layer 1 the first is
+# small, but the input still has its full size.
 prediction = "a"
 
 # %% mutant="init_predict_vanishing"
-# Only looks at the input
-# The input of layer 1 is indeed 700 times that of layer 20, but the gradient that arrives there is 1/700. The two cancel.
+# Considers only the input
+# The input of layer 1 is indeed 700 times that of layer 20, but the gradient that arrives there is 1/700, so the two
+# cancel.
 prediction = "c"
 
 
 # %% [markdown] exercise="init_softmax" kind="core" points="1 1 1" part="mytorch.nn.activation:softmax | mytorch.nn.activation:derivative.softmax | mytorch.nn.activation:log_softmax mytorch.nn.activation:derivative.log_softmax"
 # ### Exercise 2 · Softmax and its logarithm
-# Write both kernels, which take NumPy arrays (`np` is there), and both derivatives, which are made of tensor operations.
-# Begin a kernel with `check_floats(x, dim, "softmax")` (or `"log_softmax"`); `normalize_dims(dim, x.ndim)` gives the axes
-# for NumPy. A derivative is a function, as ReLU's in the lesson: first the gradient, then what it needs of `result` and the
-# operation's arguments, by name.
+# Write both kernels, which take NumPy arrays (`np` is available), and both derivatives, which consist of tensor
+# operations. Begin a kernel with `check_floats(x, dim, "softmax")` (or `"log_softmax"`); `normalize_dims(dim,
+# x.ndim)` gives the axes for NumPy. A derivative is a function like ReLU's in the lesson: its arguments are first the
+# gradient, and then, by name, what it needs of `result` and of the operation's arguments.
 #
 # The logarithm of a softmax has its own kernel, because a probability that rounds to 0 has no logarithm. Write
 # $\log \frac{e^{x_i}}{\sum_j e^{x_j}}$ as a difference, subtract the largest $x$ from all of them first, and no division is
-# left. Its slopes are $\partial y_j / \partial x_i = 1_{i = j} - e^{y_i}$.
+# left. Its derivatives are $\partial y_j / \partial x_i = 1_{i = j} - e^{y_i}$.
 #
-# For softmax's derivative, start from $\partial y_j / \partial x_i = y_j (1_{i = j} - y_i)$, where $1_{i=j}$ is 1 if $i = j$
-# and else 0. For both, multiply by the gradient $g_j$ of $y_j$ and sum over $j$.
+# For the derivative of softmax, start from $\partial y_j / \partial x_i = y_j (1_{i = j} - y_i)$, where $1_{i=j}$ is
+# 1 if $i = j$ and 0 otherwise. In both cases, multiply by the gradient $g_j$ of $y_j$ and sum over $j$.
 #
-# The check uses scores in the thousands, rows with −∞, rows of nothing else (nan, as in PyTorch), and every dimension. It
-# also takes the gradient of a gradient.
+# The check uses logits in the thousands, rows that contain −∞, rows of nothing else (which give nan, as in PyTorch),
+# and every dimension. It also takes the gradient of a gradient.
 
 
 # %% docstrings="init_softmax"
 def softmax():
     """Positive numbers that sum to 1 along `dim`: exp(x) / Σ exp(x).
 
-    The largest number is subtracted first. That changes no result, and exp never sees a number above 0.
+    The largest number is subtracted first. That changes no result, and exp is never computed of a number above 0.
     """
 
 
@@ -135,22 +139,24 @@ check.show(
 )
 
 # %% [markdown] hint="init_softmax"
-# Subtract the largest number along the dimension, with `keepdims=True` so that it broadcasts. After that no power
-# overflows, and one of them is 1.
+# Subtract the largest number along the dimension, with `keepdims=True` so that it broadcasts. After that no
+# exponential overflows, and one of them is 1.
 
 # %% [markdown] hint="init_softmax"
-# The logarithm of a softmax needs no division: the log of a quotient is a difference, and the log undoes the exp. What stays
-# is the log of the sum. For the derivative, split $\sum_j g_j y_j (1_{i=j} - y_i)$ into two sums. In the first, only the term
-# with $j = i$ is left; from the second you can take out $y_i$.
+# The logarithm of a softmax needs no division, because the log of a quotient is a difference, and the log undoes the
+# exp. Only the log of the sum remains. For the derivative, split $\sum_j g_j y_j (1_{i=j} - y_i)$ into two sums. In
+# the first only the term with $j = i$ is left, and from the second you can factor out $y_i$.
 
 # %% [markdown] hint="init_softmax"
-# Softmax: `result * (g - (g * result).sum(dim, keepdim=True))`. Log-softmax: its row is $x_i - \log \sum_j e^{x_j}$, and the
-# slope of that log is the softmax, which is `result.exp()`: `g - result.exp() * g.sum(dim, keepdim=True)`.
+# For softmax, return `result * (g - (g * result).sum(dim, keepdim=True))`. A row of log-softmax is $x_i - \log \sum_j
+# e^{x_j}$, and the derivative of that log is the softmax, which is `result.exp()`. Therefore return `g - result.exp()
+# * g.sum(dim, keepdim=True)`.
 
 
 # %% mutant="init_softmax"
-# As written in the textbook
-# The formula is right, and exp of a score above 88 is inf: inf / inf is nan. Subtract the largest score first.
+# Uses the textbook formula
+# The formula is right, but exp of a float32 logit above 88 is inf, and inf / inf is nan. Subtract the largest logit
+# first.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     e = np.exp(x)
@@ -159,7 +165,7 @@ def softmax(x, dim):
 
 # %% mutant="init_softmax"
 # Subtracts the largest of all
-# One row at 3000 takes all powers of the other rows to 0, and 0 / 0 is nan. Each row needs its own largest number.
+# One row at 3000 makes all exponentials of the other rows 0, and 0 / 0 is nan. Each row needs its own maximum.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     e = np.exp(x - np.max(x))
@@ -168,7 +174,7 @@ def softmax(x, dim):
 
 # %% mutant="init_softmax"
 # Always along the last dimension
-# The sums run along the last dimension, whatever dim says. In (N, C, H, W) the classes are dimension 1.
+# The sums run along the last dimension, whatever `dim` says. In (N, C, H, W) the classes are dimension 1.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(-1, x.ndim)
@@ -177,26 +183,28 @@ def softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# A sigmoid's derivative
-# y (1 - y) is only the diagonal: what each probability does to its own score. Every score moves all probabilities of its row.
+# Uses the derivative of a sigmoid
+# y (1 - y) is only the diagonal, the effect of each logit on its own probability. But every logit changes all
+# probabilities of its row.
 derivative("softmax", x=lambda g, result, dim: g * result * (1 - result))
 
 
 # %% mutant="init_softmax"
-# Sums the gradient by itself
+# Sums the gradient alone
 # Sum the products g_j y_j. Here g is summed without its y_j, and the sum is multiplied by y_i twice.
 derivative("softmax", x=lambda g, result, dim: result * g - result * result * g.sum(dim, keepdim=True))
 
 
 # %% mutant="init_softmax"
 # Sums over everything
-# The sum of g·y belongs to a row. Here all rows are in it, so one sample's gradient depends on the others.
+# The sum of g·y belongs to a row. Here it includes all rows, so the gradient of one sample depends on the others.
 derivative("softmax", x=lambda g, result, dim: result * (g - (g * result).sum()))
 
 
 # %% mutant="init_softmax"
 # The logarithm of the softmax
-# A probability of 1e-2000 is 0 in any float, and its logarithm -inf. Stay with logarithms: x - max - log of the sum.
+# A probability of 1e-2000 is 0 in any float, and its logarithm is -inf. Stay with logarithms: x - max - log of the
+# sum.
 def log_softmax(x, dim):
     check_floats(x, dim, "log_softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -205,20 +213,20 @@ def log_softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# Takes the result for probabilities
-# The result of log_softmax is a logarithm. The formula needs the probabilities, its exp.
+# Treats the result as probabilities
+# The result of log_softmax is a logarithm, while the formula needs the probabilities, which are its exp.
 derivative("log_softmax", x=lambda g, result, dim: g - result * g.sum(dim, keepdim=True))
 
 
 # %% mutant="init_softmax"
-# Takes it for a cross-entropy
-# g - p is right if g sums to 1 along the row. In general the probabilities are multiplied by that sum.
+# Assumes a cross-entropy
+# g - p is right only if g sums to 1 along the row. In general the probabilities are multiplied by that sum.
 derivative("log_softmax", x=lambda g, result, dim: g - result.exp())
 
 
 # %% mutant="init_softmax"
-# Writes into the scores
-# `x -= …` changes the array that it was given, which is the memory of the caller's tensor. `x = x - …` makes a new one.
+# Writes into the logits
+# `x -= …` changes the array that was passed, which is the memory of the caller's tensor. `x = x - …` makes a new one.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -228,8 +236,8 @@ def softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# Writes into the logarithm's scores
-# `x -= …` changes the array that it was given, which is the memory of the caller's tensor. `x = x - …` makes a new one.
+# Writes into the logits of the logarithm
+# `x -= …` changes the array that was passed, which is the memory of the caller's tensor. `x = x - …` makes a new one.
 def log_softmax(x, dim):
     check_floats(x, dim, "log_softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -238,8 +246,9 @@ def log_softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# Makes zeros of nan
-# A row of nothing but -inf has no probabilities: 0/0 is nan, in PyTorch too. A zero would hide the mistake in the mask.
+# Replaces nan by zeros
+# A row of nothing but -inf has no probabilities, so 0/0 is nan, in PyTorch too. A zero would hide the mistake in the
+# mask.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -249,7 +258,8 @@ def softmax(x, dim):
 
 # %% mutant="init_softmax"
 # Skips nan
-# `nanmax` and `nansum` act as if the nan weren't there. A nan among the scores is a mistake somewhere, and the whole row shows it.
+# `nanmax` and `nansum` act as if the nan weren't there. A nan among the logits is a sign of a mistake, and the whole
+# row should show it.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -259,7 +269,8 @@ def softmax(x, dim):
 
 # %% mutant="init_softmax"
 # Adds a millionth to the sum
-# After the subtraction one power is 1, so the sum can't be 0 and needs no help. With more in it, the row no longer sums to 1.
+# After the subtraction one exponential is 1, so the sum can't be 0 and needs no help. With more in it, the row no
+# longer sums to 1.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -269,7 +280,7 @@ def softmax(x, dim):
 
 # %% mutant="init_softmax"
 # Always float32
-# The result has the dtype of the scores. Here float64 comes out as float32, and half of its digits are lost.
+# The result has the dtype of the logits. Here float64 comes out as float32, so half of its digits are lost.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
@@ -278,8 +289,9 @@ def softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# Gives dim to NumPy
-# The numbers are right. For a dimension that isn't there, PyTorch has an IndexError of its own, which `normalize_dims` raises.
+# Passes dim to NumPy
+# The values are right. For a dimension that doesn't exist, PyTorch has an IndexError of its own, which
+# `normalize_dims` raises.
 def softmax(x, dim):
     check_floats(x, dim, "softmax")
     e = np.exp(x - np.max(x, dim, keepdims=True))
@@ -287,14 +299,16 @@ def softmax(x, dim):
 
 
 # %% mutant="init_softmax"
-# Cuts the result's history
-# The gradient is right, but a gradient of it needs to know that `result` depends on the scores too. Leave out `detach`.
+# Detaches the result
+# The gradient is right, but its own gradient also depends on `result`, which depends on the logits. Remove the
+# `detach`.
 derivative("softmax", x=lambda g, result, dim: result.detach() * (g - (g * result.detach()).sum(dim, keepdim=True)))
 
 
 # %% mutant="init_softmax"
-# Cuts the logarithm's history
-# The gradient is right, but a gradient of it needs to know that `result` depends on the scores too. Leave out `detach`.
+# Detaches the logarithm
+# The gradient is right, but its own gradient also depends on `result`, which depends on the logits. Remove the
+# `detach`.
 derivative("log_softmax", x=lambda g, result, dim: g - result.detach().exp() * g.sum(dim, keepdim=True))
 
 
@@ -306,19 +320,20 @@ derivative("softmax", x=lambda g, result, dim: result * (g - (g * result).sum(di
 
 # %% mutant="init_softmax"
 # Sums along the last dimension
-# The sum of g·y runs along the softmax's own dimension, which is the argument `dim`.
+# The sum of g·y runs along the dimension of the softmax, which is the argument `dim`.
 derivative("softmax", x=lambda g, result, dim: result * (g - (g * result).sum(-1, keepdim=True)))
 
 
 # %% mutant="init_softmax"
-# Takes the derivative of softmax
-# This is softmax's own rule with its probabilities put in. The logarithm has cancelled one of the factors y.
+# Uses the derivative of softmax
+# This is the rule of softmax itself with its probabilities put in. For the logarithm, one of the factors y has
+# cancelled.
 derivative("log_softmax", x=lambda g, result, dim: result.exp() * (g - (g * result.exp()).sum(dim, keepdim=True)))
 
 
 # %% mutant="init_softmax"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def softmax(x, dim):
     import minitorch
 
@@ -327,16 +342,17 @@ def softmax(x, dim):
 
 # %% [markdown] exercise="init_fans_and_gains" kind="core" points="1 1 1" part="mytorch.nn.init:calculate_gain | mytorch.nn.init:_calculate_fan_in_and_fan_out | mytorch.nn.init:xavier_std mytorch.nn.init:kaiming_std"
 # ### Exercise 3 · Fans, gains and standard deviations
-# Write four small functions, and `xavier_normal_`, `kaiming_uniform_` and the others work. Then the twenty layers of the
-# lesson learn on your numbers. `math` is there. A weight may have any number of dimensions from two on.
+# Write four small functions with which `xavier_normal_`, `kaiming_uniform_` and the others work. Then the twenty
+# layers of the lesson learn with your numbers. `math` is available. A weight may have any number of dimensions from
+# two up.
 
 
 # %% docstrings="init_fans_and_gains"
 def calculate_gain():
-    """By what factor weights must be larger so that numbers keep their size through this nonlinearity.
+    """The factor by which weights must be larger so that values keep their size through this nonlinearity.
 
-    1 for "linear", "conv1d", "conv2d" and "sigmoid", 5/3 for "tanh", √2 for "relu", and
-    √(2 / (1 + slope²)) for "leaky_relu", whose slope is `param`, or 0.01 if that is None.
+    It is 1 for "linear", "conv1d", "conv2d" and "sigmoid", 5/3 for "tanh", √2 for "relu", and √(2 / (1 + slope²))
+    for "leaky_relu", whose slope is `param`, or 0.01 if that is None.
 
     Raises:
         ValueError: another name: "Unsupported nonlinearity softmax".
@@ -344,9 +360,10 @@ def calculate_gain():
 
 
 def _calculate_fan_in_and_fan_out():
-    """(fan_in, fan_out) of a weight (out, in, ...): the inputs of an output, and the outputs of an input.
+    """(fan_in, fan_out) of a weight (out, in, ...): the number of inputs of an output, and of outputs of an
+    input.
 
-    Of a convolution's weight (out, in, height, width), each of the in · height · width numbers under the
+    For the weight of a convolution (out, in, height, width), each of the in · height · width numbers under the
     window is an input of an output.
 
     Raises:
@@ -362,7 +379,7 @@ def xavier_std():
 
 
 def kaiming_std():
-    """gain / √fan: the gain of the nonlinearity, whose parameter is `a`, and the fan that `mode` names.
+    """gain / √fan, with the gain of the nonlinearity, whose parameter is `a`, and the fan that `mode` names.
 
     Raises:
         ValueError: the mode is neither "fan_in" nor "fan_out": "Mode fan not supported, please use one of
@@ -417,22 +434,22 @@ check.show(
 )
 
 # %% [markdown] hint="init_fans_and_gains"
-# The shape is (out, in, height, width). One output is a sum over all inputs under the window. How many outputs does one
-# input go to? A shape of two dimensions has a window of 1.
+# The shape is (out, in, height, width), and one output is a sum over all inputs under the window. How many outputs
+# does one input contribute to? A shape of two dimensions has a window of 1.
 
 # %% [markdown] hint="init_fans_and_gains"
-# `math.prod(tensor.shape[2:])` is the size of the window, 1 if there is none. Xavier's variance is
-# `2 / (fan_in + fan_out)` times the square of the gain; Kaiming's is the square of the gain over one fan. Both functions
-# want the root.
+# `math.prod(tensor.shape[2:])` is the size of the window, and 1 if there is none. Xavier's variance is `2 / (fan_in +
+# fan_out)` times the square of the gain, and Kaiming's is the square of the gain over one fan. Both functions return
+# the root.
 
 # %% [markdown] hint="init_fans_and_gains"
-# The slope of leaky_relu may be 0, which Python takes for false: ask `param is None`. Its gain is
-# `math.sqrt(2 / (1 + slope ** 2))`, so slope 0 gives that of relu.
+# The slope of leaky_relu may be 0, which is falsy in Python, so test `param is None`. Its gain is `math.sqrt(2 / (1 +
+# slope ** 2))`, so that a slope of 0 gives the gain of relu.
 
 
 # %% mutant="init_fans_and_gains"
 # Exchanges the fans
-# A weight is (out, in): y = x @ w.T. The first dimension counts the outputs.
+# A weight is (out, in), because y = x @ w.T. The first dimension counts the outputs.
 def _calculate_fan_in_and_fan_out(tensor):
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -441,8 +458,9 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 # %% mutant="init_fans_and_gains"
-# Forgets the window
-# Right for a linear layer. In a convolution each number under the window is an input: multiply by height · width.
+# Ignores the window
+# This is right for a linear layer. In a convolution each number under the window is an input, so multiply by height ·
+# width.
 def _calculate_fan_in_and_fan_out(tensor):
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -450,8 +468,8 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 # %% mutant="init_fans_and_gains"
-# Takes slope 0 for a missing one
-# `param or 0.01` is 0.01 for a slope of 0, which is a number like any other. Ask whether it is None.
+# Treats slope 0 as missing
+# `param or 0.01` is 0.01 for a slope of 0, which is a number like any other. Test whether it is None.
 def calculate_gain(nonlinearity, param=None):
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
         return 1
@@ -466,7 +484,7 @@ def calculate_gain(nonlinearity, param=None):
 
 # %% mutant="init_fans_and_gains"
 # Doesn't square the slope
-# The mean square of the negative half is multiplied by slope², so that is what the gain contains.
+# The mean square of the negative half is multiplied by slope², so the gain contains the square, too.
 def calculate_gain(nonlinearity, param=None):
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
         return 1
@@ -480,7 +498,7 @@ def calculate_gain(nonlinearity, param=None):
 
 
 # %% mutant="init_fans_and_gains"
-# Takes a missing slope for 0
+# Treats a missing slope as 0
 # Without a slope, `leaky_relu` has that of `F.leaky_relu`, which is 0.01.
 def calculate_gain(nonlinearity, param=None):
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
@@ -495,8 +513,9 @@ def calculate_gain(nonlinearity, param=None):
 
 
 # %% mutant="init_fans_and_gains"
-# Has windows of one or two dimensions
-# A three-dimensional convolution has a weight of five dimensions: all from the third on are the window.
+# Expects windows of one or two dimensions
+# A three-dimensional convolution has a weight of five dimensions, and all of them from the third on belong to the
+# window.
 def _calculate_fan_in_and_fan_out(tensor):
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -505,8 +524,9 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 # %% mutant="init_fans_and_gains"
-# Multiplies the fan-in alone by the window
-# An input lies under the window at as many places as the window has, and goes to every output channel from each of them.
+# Multiplies only the fan-in by the window
+# An input lies under the window at as many positions as the window has, and it contributes to every output channel
+# from each of them.
 def _calculate_fan_in_and_fan_out(tensor):
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -514,30 +534,31 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 # %% mutant="init_fans_and_gains"
-# Takes the gain under the root
-# The gain multiplies the standard deviation. Under the root only its own root is left.
+# Puts the gain under the root
+# The gain multiplies the standard deviation. Under the root, only its own root remains.
 def xavier_std(tensor, gain):
     return math.sqrt(2 * gain / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
 # %% mutant="init_fans_and_gains"
-# Gives the bound
-# √(6 / (fan_in + fan_out)) is the bound of the uniform draw, √3 times the standard deviation that is asked for.
+# Returns the bound
+# √(6 / (fan_in + fan_out)) is the bound of the uniform distribution, which is √3 times the standard deviation that
+# the task asks for.
 def xavier_std(tensor, gain):
     return gain * math.sqrt(6 / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
 # %% mutant="init_fans_and_gains"
-# Takes any other mode for fan_out
-# A mode with a typing error would go unnoticed. There are two modes; anything else is a ValueError.
+# Accepts any other mode as fan_out
+# A misspelled mode would go unnoticed. There are two modes, and anything else is a ValueError.
 def kaiming_std(tensor, a, mode, nonlinearity):
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
 
 # %% mutant="init_fans_and_gains"
-# Looks at the beginning of the mode
-# "fan_avg" begins with "fan_" too, and is neither of the two modes.
+# Compares only the beginning of the mode
+# "fan_avg" begins with "fan_", too, and is neither of the two modes.
 def kaiming_std(tensor, a, mode, nonlinearity):
     if not mode.startswith("fan_"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -546,7 +567,7 @@ def kaiming_std(tensor, a, mode, nonlinearity):
 
 
 # %% mutant="init_fans_and_gains"
-# Loses the slope
+# Ignores the slope
 # `a` is the slope of leaky_relu and changes the gain: `calculate_gain(nonlinearity, a)`.
 def kaiming_std(tensor, a, mode, nonlinearity):
     if mode not in ("fan_in", "fan_out"):
@@ -557,14 +578,14 @@ def kaiming_std(tensor, a, mode, nonlinearity):
 
 # %% mutant="init_fans_and_gains"
 # One over the sum of the fans
-# Xavier's variance is 1 over the mean of both fans, that is 2 over their sum.
+# Xavier's variance is 1 over the mean of both fans, which is 2 over their sum.
 def xavier_std(tensor, gain):
     return gain * math.sqrt(1 / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
 # %% mutant="init_fans_and_gains"
-# Gives the variance
-# gain² / fan is the variance. What is asked for is the standard deviation, its root.
+# Returns the variance
+# gain² / fan is the variance, and the task asks for the standard deviation, its root.
 def kaiming_std(tensor, a, mode, nonlinearity):
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -574,7 +595,7 @@ def kaiming_std(tensor, a, mode, nonlinearity):
 
 # %% mutant="init_fans_and_gains"
 # Ignores the mode
-# It divides by the fan-in, whatever the mode says.
+# It divides by the fan-in, whatever the mode is.
 def kaiming_std(tensor, a, mode, nonlinearity):
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -583,7 +604,7 @@ def kaiming_std(tensor, a, mode, nonlinearity):
 
 # %% mutant="init_fans_and_gains"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def calculate_gain(nonlinearity, param=None):
     from minitorch.nn import init
 
@@ -592,28 +613,28 @@ def calculate_gain(nonlinearity, param=None):
 
 # %% [markdown] exercise="init_clip_norm" kind="core" points=3 part="mytorch.nn.utils:clip_grad_norm_"
 # ### Exercise 4 · Clipping by norm
-# Shrink the gradients of a model, all by one factor. `parameters` may also be a single tensor, or an iterator that runs only
-# once. `stack([...])` makes one tensor of tensors without dimensions, and `zeros(())` is a 0. The function runs under
-# `no_grad` already, and its file doesn't import `math`.
+# Shrink the gradients of a model, all by one factor. `parameters` may also be a single tensor, or an iterator that
+# can be consumed only once. `stack([...])` makes one tensor of several 0-d tensors, and `zeros(())` is a 0. The
+# function runs under `no_grad` already, and its file doesn't import `math`.
 #
-# A norm of nan isn't a special case: the factor is nan too, and then so are all gradients. Only `error_if_nonfinite` refuses
-# it.
+# A norm of nan isn't a special case: the factor is nan, too, and then so are all gradients. Only `error_if_nonfinite`
+# refuses it.
 
 
 # %% docstrings="init_clip_norm"
 def clip_grad_norm_():
-    """Shrink all gradients by the same factor, in place, if together they are longer than `max_norm`.
+    """Shrink all gradients by the same factor, in place, if their total norm is larger than `max_norm`.
 
-    Their norm is that of all their numbers, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
+    The total norm is that of all their elements, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
     largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.
-    `gradients_of(parameters)` lists the gradients. It runs under `no_grad`, so nothing is recorded.
+    `gradients_of(parameters)` lists the gradients. The function runs under `no_grad`, so nothing is recorded.
 
     Returns:
-        The norm before clipping, a tensor without dimensions; 0 if there are no gradients.
+        The norm before clipping, a 0-d tensor; 0 if there are no gradients.
 
     Raises:
-        RuntimeError: the norm is inf or nan, and `error_if_nonfinite` (by
-            `refuse_nonfinite(norm, norm_type)`).
+        RuntimeError: the norm is inf or nan, and `error_if_nonfinite` is true (raised by `refuse_nonfinite(norm,
+            norm_type)`).
     """
 
 
@@ -663,21 +684,22 @@ check.show(
 )
 
 # %% [markdown] hint="init_clip_norm"
-# All gradients together are one long vector. Its squares are the squares of all tensors, so sum within each tensor, then
-# over the tensors, and take the root once.
+# All gradients together are one long vector, whose squares are the squares of all tensors. Sum within each tensor,
+# then over the tensors, and take the root once.
 
 # %% [markdown] hint="init_clip_norm"
-# For another order, take |g| to that power, sum, and take the result to 1/order. For an infinite order it is the largest
-# of the largest: `amax()`.
+# For another order, raise |g| to that power, sum, and raise the result to 1/order. For an infinite order it is the
+# largest of the maxima: `amax()`.
 
 # %% [markdown] hint="init_clip_norm"
-# `factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)`, and then `grad.mul_(factor)` for each gradient: in place, and never
-# by more than 1. Return the norm that you computed before.
+# Compute `factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)`, and then `grad.mul_(factor)` for each gradient, which
+# works in place and never enlarges one. Return the norm that you computed before.
 
 
 # %% mutant="init_clip_norm"
 # Clips each gradient by itself
-# Each tensor is shortened to the limit by its own factor, so the direction of the step changes. There is one norm, of all of them.
+# Each tensor is shortened to the limit by its own factor, so the direction of the step changes. There is one norm, of
+# all of them together.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -697,8 +719,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Stretches short gradients
-# Without the bound at 1, gradients that are shorter than the limit are made longer: every step gets the same length.
+# Enlarges short gradients
+# Without the upper limit of 1, gradients that are shorter than the limit are enlarged, so every step gets the same
+# length.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -716,9 +739,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Shrinks only what is longer
-# `nan > max_norm` is False, so a gradient of nan leaves the others as they are and the step goes on with some of them.
-# PyTorch multiplies in any case, by a factor of at most 1.
+# Shrinks only larger norms
+# `nan > max_norm` is False, so a gradient of nan leaves the others as they are, and the step goes on with some of
+# them. PyTorch multiplies in any case, by a factor of at most 1.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     gradients = gradients_of(parameters)
     if not gradients:
@@ -737,8 +760,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Makes new gradients
-# The numbers are right, but each .grad is another tensor now. Clipping writes in place, for whoever holds the gradient.
+# Creates new gradients
+# The values are right, but each `.grad` is another tensor now. Clipping writes in place, because somebody else may
+# hold the gradient.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     parameters = [each for each in parameters if each.grad is not None]
     if not parameters:
@@ -757,8 +781,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Sums the norms
-# The norm of several tensors together isn't the sum of their norms: square each norm before you add, and take the root of the sum.
+# Adds the norms
+# The total norm of several tensors isn't the sum of their norms. Square each norm before you add, and take the root
+# of the sum.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -778,7 +803,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Returns the norm afterwards
-# The gradients are right. What is returned is worth logging because it is the norm *before* clipping; afterwards it is at most the limit.
+# The gradients are right. The return value is useful for logging because it is the norm *before* clipping; afterwards
+# it is at most the limit.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -797,8 +823,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Knows one norm
-# This is right for the usual order 2. norm_type asks for others: the sum of sizes, or the largest.
+# Handles a single order
+# This is right for the usual order 2, but norm_type may ask for others, such as the sum of absolute values, or the
+# largest.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -814,7 +841,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Returns nothing
-# The gradients are right. The norm from before is the result: it is what people log.
+# The gradients are right. The result should be the norm from before, which people log.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -833,7 +860,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Forgets the millionth
-# The factor is max_norm / (norm + 1e-6). It matters where the norm is about as small: and 0 / 0 would be nan.
+# The factor is max_norm / (norm + 1e-6). The millionth matters if the norm is about as small, and without it 0 / 0
+# would be nan.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -851,8 +879,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Goes through the rows of a tensor
-# `parameters` may be one tensor. A loop over it gives its rows, which have no gradients. `gradients_of` knows both cases.
+# Iterates over the rows of a tensor
+# `parameters` may be a single tensor. A loop over it yields its rows, which have no gradients, while `gradients_of`
+# handles both cases.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = [each.grad for each in parameters if each.grad is not None]
     if not grads:
@@ -871,8 +900,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Goes through the parameters twice
-# `model.parameters()` is an iterator: the second loop finds nothing left, and no gradient is clipped. Make a list first.
+# Iterates over the parameters twice
+# `model.parameters()` is an iterator, so a second loop finds nothing left, and no gradient is clipped. Make a list
+# first.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     sizes = [each.abs() for each in gradients_of(parameters)]
     if not sizes:
@@ -890,8 +920,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Asks Python for the largest
-# Python's `max` compares, and a comparison with nan is False, so a nan that isn't first gets lost. `stack(…).amax()` keeps it.
+# Uses Python's max
+# Python's `max` compares, and a comparison with nan is False, so a nan that isn't first gets lost. `stack(…).amax()`
+# keeps it.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -910,8 +941,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 # %% mutant="init_clip_norm"
-# Knows the orders 1, 2 and infinity
-# norm_type can be any order: the powers |g| ** norm_type are summed, and the sum is taken to 1 / norm_type.
+# Handles the orders 1, 2 and infinity only
+# norm_type can be any order: the powers |g| ** norm_type are summed, and the sum is raised to 1 / norm_type.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -932,7 +963,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Forgets the signs
-# For an odd order the powers of negative numbers are negative, and they cancel the others. Take `abs()` first.
+# For an odd order the powers of negative numbers are negative, so they cancel the others. Take `abs()` first.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -951,7 +982,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Gives the gradients new memory
-# The tensors are the same, but `.data = …` puts other memory under them, and a view of a gradient keeps the old numbers.
+# The tensors are the same, but `.data = …` gives them other memory, so a view of a gradient keeps the old values.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -971,7 +1002,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Refuses too late
-# When the error comes, all gradients are nan already. Ask before you write, so that they can still be looked at.
+# When the error is raised, all gradients are nan already. Check before you write, so that they can still be examined.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -991,7 +1022,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% mutant="init_clip_norm"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     from minitorch.nn import utils
 
@@ -1000,11 +1031,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 # %% [markdown] exercise="init_backward_by_hand" kind="build" points=3
 # ### Exercise 5 · A backward pass by hand
-# The whiteboard classic: a two-layer classifier in plain NumPy, its loss and all its gradients. Autograd is switched off in
-# the check. Where a unit is exactly 0 before its ReLU, the slope is 0, as in PyTorch.
+# This is the whiteboard classic: a two-layer classifier in plain NumPy, with its loss and all its gradients. Autograd
+# is switched off in the check. Where a unit is exactly 0 before its ReLU, the derivative is 0, as in PyTorch.
 #
 # `hidden = relu(x @ w1.T + b1)`, `scores = hidden @ w2.T + b2`, and the loss is minus the mean, over the batch, of
-# `log_softmax(scores)` at the right class. Return the loss and a dict of the gradients of `w1`, `b1`, `w2` and `b2`.
+# `log_softmax(scores)` at the correct class. Return the loss and a dict of the gradients of `w1`, `b1`, `w2` and
+# `b2`.
 
 
 # %% solution="init_backward_by_hand"
@@ -1056,21 +1088,22 @@ check.show(
 )
 
 # %% [markdown] hint="init_backward_by_hand"
-# Go backwards, one line of the forward pass at a time, and give each gradient the shape of the thing it belongs to. That
-# leaves one choice for every product.
+# Go backwards, one line of the forward pass at a time, and give each gradient the shape of the value that it belongs
+# to. That leaves a single choice for every product.
 
 # %% [markdown] hint="init_backward_by_hand"
-# The gradient of the scores is (probabilities minus 1 at the right class) over the batch size. For a layer
-# `y = h @ w.T + b`: w gets `dy.T @ h`, b gets the sum of dy over the batch, h gets `dy @ w`.
+# The gradient of the scores is (probabilities minus 1 at the correct class), divided by the batch size. For a layer
+# `y = h @ w.T + b`, the gradient of w is `dy.T @ h`, that of b is the sum of dy over the batch, and that of h is `dy
+# @ w`.
 
 # %% [markdown] hint="init_backward_by_hand"
-# Through the ReLU the gradient passes where its *input* was positive: `d_before = (d_scores @ w2) * (before > 0)`. Keep
-# `before` from the forward pass, and subtract the largest score of each row before you take powers.
+# The gradient passes through the ReLU where its *input* was positive: `d_before = (d_scores @ w2) * (before > 0)`.
+# Keep `before` from the forward pass, and subtract the largest score of each row before you compute exponentials.
 
 
 # %% mutant="init_backward_by_hand"
 # Forgets the mean
-# The loss is a mean over the batch, so its gradient is divided by the batch size too.
+# The loss is a mean over the batch, so its gradient is divided by the batch size, too.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1087,7 +1120,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Applies ReLU to the gradient
-# ReLU's derivative asks whether its input was positive, not whether the gradient is: negative gradients pass too.
+# The derivative of ReLU depends on whether its input was positive, and not on whether the gradient is. Negative
+# gradients pass, too.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     hidden = np.maximum(x @ w1.T + b1, 0)
@@ -1103,8 +1137,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Leaves out the nonlinearity
-# The forward pass has a ReLU; the backward pass has none, so units that were off get gradients.
+# Skips the nonlinearity
+# The forward pass has a ReLU but the backward pass has none, so units that were off get gradients.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     hidden = np.maximum(x @ w1.T + b1, 0)
@@ -1121,7 +1155,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Takes the logarithm of a probability
-# The gradients are right, but scores in the thousands overflow before they are turned into probabilities.
+# The gradients are right, but scores in the thousands overflow before they become probabilities.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1138,7 +1172,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Averages the biases' gradients
+# Averages the gradients of the biases
 # The division by the batch size has happened already, at the scores. Along the batch, gradients are summed.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
@@ -1157,7 +1191,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Lets the gradient through at 0
-# At exactly 0 ReLU's slope is 0 in PyTorch: ask `before > 0`. A unit whose weights and bias are all 0 never starts to learn.
+# In PyTorch the derivative of ReLU at exactly 0 is 0, so test `before > 0`. As a consequence, a unit whose weights
+# and bias are all 0 never starts to learn.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1175,7 +1210,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Sums over the batch
-# The gradients fit this loss, but the loss is the mean over the batch: it and its gradients are divided by the batch size.
+# The gradients match this loss, but the task asks for the mean over the batch: divide the loss and its gradients by
+# the batch size.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1191,8 +1227,9 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Takes powers of the scores again
-# The loss subtracts the largest score, but the gradient doesn't: inf / inf is nan. The probabilities are `exp(logs)`.
+# Computes exponentials of the scores again
+# The loss subtracts the largest score, but the gradient doesn't, so inf / inf is nan. The probabilities are
+# `exp(logs)`.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1211,7 +1248,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Subtracts the largest of all
-# Where one row's scores are thousands below another's, all powers of that row are 0, and log 0 is -inf. Each row needs its own largest.
+# If the scores of one row are thousands below another's, all exponentials of that row are 0, and log 0 is -inf. Each
+# row needs its own maximum.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1229,8 +1267,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Takes one more transpose
-# `w2` is (classes, hidden), and its gradient has the same shape: `d_scores.T @ hidden`.
+# Adds a transpose
+# `w2` is (classes, hidden), and its gradient `d_scores.T @ hidden` has the same shape.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1248,7 +1286,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% mutant="init_backward_by_hand"
 # Subtracts 1 in whole columns
-# `d_scores[:, labels]` takes these columns in every row. One number for each row is `d_scores[batch, labels]`.
+# `d_scores[:, labels]` selects these columns in every row, while `d_scores[batch, labels]` selects one number for
+# each row.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     before = x @ w1.T + b1
@@ -1265,8 +1304,9 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Tries out each number
-# Differences of the loss are how a backward pass is tested: two losses for each number, and at the kink of ReLU half a slope.
+# Uses finite differences
+# Finite differences are for testing a backward pass: they need two losses for each parameter, and at the kink of ReLU
+# they give half a slope.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     def loss(w1, b1, w2, b2):
         scores = np.maximum(x @ w1.T + b1, 0) @ w2.T + b2
@@ -1285,7 +1325,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Asks autograd
+# Uses autograd
 # There is no autograd at a whiteboard. Each gradient here is one product or one sum.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     leaves = {"w1": w1, "b1": b1, "w2": w2, "b2": b2}
@@ -1300,19 +1340,19 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% [markdown] exercise="init_repair_flat" kind="repair" points=3
 # ### Exercise 6 · A deep network that stays flat
-# Somebody initializes a deep ReLU network by Kaiming's rule, with uniform numbers. With three layers all is well. With
-# thirty the outputs are nearly 0, whatever the input:
+# Somebody initializes a deep ReLU network by Kaiming's rule, with a uniform distribution. With three layers all is
+# well, while with thirty the outputs are nearly 0, whatever the input:
 #
 # ```text
 # size of the numbers after layers 1, 10, 20, 30:  0.6  0.01  3e-05  3e-08
 # ```
 #
-# Repair it. Keep `uniform_`, one call for each weight, in the order of the layers, and the biases at 0.
+# Repair it. Keep `uniform_`, with one call for each weight, in the order of the layers, and keep the biases at 0.
 
 
 # %% solution="init_repair_flat"
 def initialize(layers):
-    """First values for linear layers with a ReLU after each, so that numbers keep their size forwards."""
+    """Initial values for linear layers with a ReLU after each, so that values keep their size in the forward pass."""
     for layer in layers:
         ### BEGIN SOLUTION
         fan_in = layer.weight.shape[1]
@@ -1349,19 +1389,21 @@ check.show(
 )
 
 # %% [markdown] hint="init_repair_flat"
-# By what factor do the numbers shrink at each layer? Compute it from the figures above, and square it.
+# By what factor do the values shrink at each layer? Compute it from the figures above, and square it.
 
 # %% [markdown] hint="init_repair_flat"
-# The factor is about 0.57, and its square about 1/3. Which uniform numbers have a third of the variance that they should have?
+# The factor is about 0.57, and its square is about 1/3. Which uniform distribution has a third of the variance that
+# it should have?
 
 # %% [markdown] hint="init_repair_flat"
-# Uniform numbers in ±b have the variance b²/3, so their standard deviation is b/√3. The bound is √3 times the standard
-# deviation that you want.
+# A uniform distribution in ±b has the variance b²/3, so its standard deviation is b/√3. The bound is √3 times the
+# standard deviation that you want.
 
 
 # %% mutant="init_repair_flat"
-# Takes a larger gain
-# A factor of 2 instead of √3: the numbers don't vanish any more, they explode by 2/√3 a layer. The right factor can be computed.
+# Uses a larger gain
+# With a factor of 2 instead of √3 the values no longer vanish, but they explode by 2/√3 per layer. The right factor
+# can be computed.
 def initialize(layers):
     for layer in layers:
         bound = 2 * math.sqrt(2 / layer.weight.shape[1])
@@ -1370,8 +1412,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Leaves out the gain
-# √(3 / fan_in) keeps the size through the product, but ReLU takes half of the mean square away at each layer: √(6 / fan_in).
+# Omits the gain
+# √(3 / fan_in) keeps the size through the product, but ReLU removes half of the mean square at each layer: √(6 /
+# fan_in).
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(3 / layer.weight.shape[1])
@@ -1381,7 +1424,8 @@ def initialize(layers):
 
 # %% mutant="init_repair_flat"
 # Divides by the fan-out
-# The bound is right for the gradients. Forwards, a number is a sum over the fan-in, the second dimension of the weight.
+# The bound is right for the gradients. In the forward pass, an output is a sum over the fan-in, the second dimension
+# of the weight.
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(6 / layer.weight.shape[0])
@@ -1390,8 +1434,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Takes Xavier's rule
-# √(6 / (fan_in + fan_out)) is Xavier's bound, for layers that keep the mean square. ReLU halves it: √(6 / fan_in).
+# Uses Xavier's rule
+# √(6 / (fan_in + fan_out)) is Xavier's bound, for layers that keep the mean square. ReLU halves it, so the bound is
+# √(6 / fan_in).
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(6 / sum(layer.weight.shape))
@@ -1400,8 +1445,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Reads the factor off the figures
-# 1 / 0.57 is close, but an error of one percent in each layer is one of almost a half after thirty. Which number is it exactly?
+# Estimates the factor from the figures
+# 1 / 0.57 is close, but an error of 1.3 % in each layer becomes one of almost a half after thirty layers. Which
+# number is it exactly?
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(2 / layer.weight.shape[1]) / 0.57
@@ -1410,8 +1456,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Draws normal numbers
-# These keep the root mean square too: √(2 / fan_in) is a standard deviation, which is what `normal_` takes. The task keeps `uniform_`.
+# Draws from a normal distribution
+# These also keep the root mean square, because √(2 / fan_in) is a standard deviation, the argument of `normal_`. The
+# task keeps `uniform_`.
 def initialize(layers):
     for layer in layers:
         torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
@@ -1419,8 +1466,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Draws from 0 on
-# Weights that are all positive have a mean, and the numbers of a layer become nearly alike. The interval goes from -bound to bound.
+# Draws positive weights only
+# Weights that are all positive have a mean, so the values of a layer become nearly alike. The interval goes from
+# -bound to bound.
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(6 / layer.weight.shape[1])
@@ -1429,8 +1477,9 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Takes the slope of nn.Linear
-# With a = √5 the gain is that of a leaky ReLU with this slope, 1/√3: the small start of nn.Linear again.
+# Uses the slope of nn.Linear
+# With a = √5 the gain is that of a leaky ReLU with this slope, 1/√3, which is the small initialization of nn.Linear
+# again.
 def initialize(layers):
     for layer in layers:
         torch.nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5))
@@ -1438,8 +1487,8 @@ def initialize(layers):
 
 
 # %% mutant="init_repair_flat"
-# Starts the biases at random
-# The weights are right. The biases were to start at zero.
+# Draws the biases at random
+# The weights are right, but the biases have to start at zero.
 def initialize(layers):
     for layer in layers:
         bound = math.sqrt(6 / layer.weight.shape[1])
@@ -1449,14 +1498,15 @@ def initialize(layers):
 
 # %% [markdown] exercise="init_measure_gain" kind="measure" points=2
 # ### Exercise 7 · The gain of GELU
-# `calculate_gain("gelu")` raises. Measure it, for any function `nonlinearity`: by what factor must normal numbers with mean square
-# 1 be multiplied *after* the nonlinearity so that their mean square is 1 again? Use at least a million numbers, so that the second
-# decimal is right; `torch.manual_seed(0)` first makes the answer the same each time.
+# `calculate_gain("gelu")` raises an error. Measure the gain for any function `nonlinearity`: by what factor must
+# normally distributed numbers with mean square 1 be multiplied *after* the nonlinearity so that their mean square is
+# 1 again? Use at least a million numbers, so that the second decimal is right; `torch.manual_seed(0)` before them
+# makes the answer reproducible.
 
 
 # %% solution="init_measure_gain"
 def measured_gain(nonlinearity) -> float:
-    """By what factor a layer's weights must be larger if `nonlinearity` comes before them."""
+    """The factor by which the weights of a layer must be larger if `nonlinearity` comes before them."""
     ### BEGIN SOLUTION
     torch.manual_seed(0)
     values = nonlinearity(torch.randn(1_000_000))
@@ -1501,44 +1551,46 @@ check.show(
 )
 
 # %% [markdown] hint="init_measure_gain"
-# Take a million normal numbers through the nonlinearity. What is their mean square? What was it before?
+# Pass a million normally distributed numbers through the nonlinearity. What is their mean square, and what was it
+# before?
 
 # %% [markdown] hint="init_measure_gain"
-# Multiplying numbers by c multiplies their mean square by c². So c is one over the root of the mean square.
+# Multiplying numbers by c multiplies their mean square by c², so c is one over the root of the mean square.
 
 # %% [markdown] hint="init_measure_gain"
-# `torch.randn(1_000_000)`, then `nonlinearity`, then `square().mean().item()`, to the power of -0.5.
+# Compute `torch.randn(1_000_000)`, then `nonlinearity`, then `square().mean().item()`, and raise it to the power of
+# -0.5.
 
 
 # %% mutant="init_measure_gain"
 # Divides by the standard deviation
-# The mean of what a ReLU gives isn't 0, and the next layer sums squares, mean and all. `std` and `var` subtract the mean:
-# take the root of the mean square.
+# The mean of a ReLU's output isn't 0, and the next layer sums squares, mean included, while `std` and `var` subtract
+# the mean. Take the root of the mean square.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return 1 / nonlinearity(torch.randn(1_000_000)).std().item()
 
 
 # %% mutant="init_measure_gain"
-# Takes the mean of the absolute values
-# A layer sums squares, so what counts is the root of the mean square. The mean of |x| is another number.
+# Uses the mean of the absolute values
+# A layer sums squares, so the root of the mean square matters. The mean of |x| is another number.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return 1 / nonlinearity(torch.randn(1_000_000)).abs().mean().item()
 
 
 # %% mutant="init_measure_gain"
-# Says what is left
-# This is the root of the mean square after the nonlinearity. The gain makes up for it: one over that.
+# Returns what is left
+# This is the root of the mean square after the nonlinearity. The gain compensates for it, so it is one over that.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return nonlinearity(torch.randn(1_000_000)).square().mean().item() ** 0.5
 
 
 # %% mutant="init_measure_gain"
-# Says what is left, without the mean
-# The standard deviation subtracts the mean, and the next layer sums squares, mean and all: take the root of the mean
-# square. And the gain makes up for it: one over that.
+# Returns what is left, without the mean
+# The standard deviation subtracts the mean, but the next layer sums squares, mean included: take the root of the mean
+# square. Moreover, the gain compensates for it, so it is one over that.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return nonlinearity(torch.randn(1_000_000)).std().item()
@@ -1546,15 +1598,17 @@ def measured_gain(nonlinearity) -> float:
 
 # %% mutant="init_measure_gain"
 # Forgets the root
-# That is the factor for the mean square, or the variance of the weights. The gain multiplies their standard deviation.
+# That is the factor for the mean square, or for the variance of the weights. The gain multiplies their standard
+# deviation.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return 1 / nonlinearity(torch.randn(1_000_000)).square().mean().item()
 
 
 # %% mutant="init_measure_gain"
-# Draws uniform numbers
-# Sums of many products are normally distributed, uniform numbers in ±√3 aren't: a nonlinearity that treats large numbers in its own way has another gain.
+# Draws from a uniform distribution
+# Sums of many products are nearly normally distributed, while uniform numbers in ±√3 aren't, so a nonlinearity that
+# treats large numbers differently has another gain.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     numbers = (torch.rand(1_000_000) * 2 - 1) * 3**0.5
@@ -1563,15 +1617,16 @@ def measured_gain(nonlinearity) -> float:
 
 # %% mutant="init_measure_gain"
 # Multiplies before the nonlinearity
-# With numbers twice as large the answer is another one, except for ReLU: most nonlinearities have a different gain at each scale. Measure at mean square 1.
+# With numbers twice as large the answer differs, except for ReLU, because most nonlinearities have a different gain
+# at each scale. Measure at mean square 1.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     return 2 * nonlinearity(2 * torch.randn(1_000_000)).square().mean().item() ** -0.5
 
 
 # %% mutant="init_measure_gain"
-# Asks for the slope
-# How much of a gradient gets through is another question. This is computed from the slopes, not from the results.
+# Uses the derivatives
+# How much of a gradient passes is another question. This is computed from the derivatives and not from the results.
 def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     x = torch.randn(1_000_000).requires_grad_()
@@ -1581,8 +1636,9 @@ def measured_gain(nonlinearity) -> float:
 
 # %% [markdown] exercise="init_smooth" kind="core" points="2 1" part="mytorch.nn.activation:gelu mytorch.nn.activation:silu | mytorch.nn.utils:gradients_of mytorch.nn.utils:clip_grad_value_"
 # ### Exercise 8 · Smooth activations, and clipping by value
-# GELU and SiLU are made of operations that have derivatives already, so you write no backward formula. `erf(x)` is the error
-# function. Clipping by value is the other way to keep gradients small: each number by itself, which changes the direction.
+# GELU and SiLU consist of operations that have derivatives already, so you write no backward formula. `erf(x)` is the
+# error function. Clipping by value is the other way to keep gradients small; it limits each number by itself and
+# thereby changes the direction.
 
 
 # %% docstrings="init_smooth"
@@ -1603,16 +1659,16 @@ def silu():
 
 
 def gradients_of():
-    """The gradients of one tensor or of several, as a list, leaving out those that have none.
+    """The gradients of one tensor or of several, as a list, without the tensors that have none.
 
-    Several come as anything that can be gone through once, such as `model.parameters()`.
+    Several tensors come as any iterable, even one that can be consumed only once, such as `model.parameters()`.
     """
 
 
 def clip_grad_value_():
-    """Bring each number of each gradient, by itself, into [-clip_value, clip_value], in place.
+    """Clamp each number of each gradient to [-clip_value, clip_value], in place.
 
-    Nothing is recorded, also where a gradient has a history. `copy_(x, source)` overwrites a tensor.
+    Nothing is recorded, even where a gradient has a history. `copy_(x, source)` overwrites a tensor.
     """
 
 
@@ -1674,19 +1730,20 @@ check.show(
 )
 
 # %% [markdown] hint="init_smooth"
-# `x / √2` is `input * 0.5**0.5`. Refuse an unknown `approximate` before anything is computed.
+# `x / √2` is `input * 0.5**0.5`. Refuse an unknown `approximate` before you compute anything.
 
 # %% [markdown] hint="init_smooth"
-# `gradients_of`: `isinstance(parameters, Tensor)` tells one from several. A tensor can be gone through as well: by rows!
+# In `gradients_of`, `isinstance(parameters, Tensor)` tells one from several, because a tensor can be iterated as
+# well, row by row.
 
 # %% [markdown] hint="init_smooth"
-# `clip_grad_value_` is decorated with `@no_grad()`, and for each gradient calls
-# `copy_(grad, grad.clamp(-clip_value, clip_value))`.
+# `clip_grad_value_` is decorated with `@no_grad()`, and it calls `copy_(grad, grad.clamp(-clip_value, clip_value))`
+# for each gradient.
 
 
 # %% mutant="init_smooth"
 # The whole tanh
-# tanh goes from −1 to 1, a probability from 0 to 1: add 1 and halve.
+# tanh goes from −1 to 1 and a probability from 0 to 1, so add 1 and halve.
 def gelu(input, approximate="none"):
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -1708,8 +1765,8 @@ def gelu(input, approximate="none"):
 
 
 # %% mutant="init_smooth"
-# Takes any approximation
-# A word with a typing error would choose the other formula without a sign. PyTorch refuses it.
+# Accepts any approximation
+# A misspelled word would silently choose the other formula, while PyTorch refuses it.
 def gelu(input, approximate="none"):
     if approximate != "tanh":
         return input * (erf(input * 0.5**0.5) + 1) * 0.5
@@ -1718,8 +1775,8 @@ def gelu(input, approximate="none"):
 
 
 # %% mutant="init_smooth"
-# Scales all alike
-# That is clipping by norm. By value, a number within the limits stays as it is.
+# Scales all numbers alike
+# That is clipping by norm. In clipping by value, a number within the limits stays as it is.
 def clip_grad_value_(parameters, clip_value):
     for grad in gradients_of(parameters):
         largest = grad.detach().abs().amax().item()
@@ -1728,7 +1785,7 @@ def clip_grad_value_(parameters, clip_value):
 
 
 # %% mutant="init_smooth"
-# Cuts off above alone
+# Clamps from above only
 # Gradients have both signs, and −100 is as large as 100.
 def clip_grad_value_(parameters, clip_value):
     for grad in gradients_of(parameters):
@@ -1737,7 +1794,7 @@ def clip_grad_value_(parameters, clip_value):
 
 # %% mutant="init_smooth"
 # Records the clipping
-# Whoever made the gradients with `create_graph=True` wants *their* history, not that of the clipping.
+# Whoever made the gradients with `create_graph=True` needs *their* history and not that of the clipping.
 def clip_grad_value_(parameters, clip_value):
     for grad in gradients_of(parameters):
         copy_(grad, grad.clamp(-clip_value, clip_value))
@@ -1745,7 +1802,7 @@ def clip_grad_value_(parameters, clip_value):
 
 # %% mutant="init_smooth"
 # Gives the parameter another tensor
-# In place means that who holds the gradient sees the clipped numbers.
+# In place means that everyone who holds the gradient sees the clipped numbers.
 def clip_grad_value_(parameters, clip_value):
     for each in [parameters] if isinstance(parameters, Tensor) else parameters:
         if each.grad is not None:
