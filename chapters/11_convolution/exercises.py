@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Convolution
-# Eight exercises, 21 points. Four of them add to your library: im2col, its backward pass, the product between them, and pools.
-# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. What you write for
-# `mytorch` runs inside its files: what a task or a docstring mentions is there, `np` too. Import anything else in the cell.
+# Eight exercises, 21 points. Four of them add to your library: im2col, its backward pass, the multiplication between
+# them, and pools. Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. What
+# you write for `mytorch` runs inside its files, where everything that a task or a docstring mentions is available,
+# including `np`. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -80,72 +81,75 @@ check.show(
 )
 
 # %% [markdown] hint="conv_predict_counts"
-# Rows and columns behave alike. So look at one dimension: where does each window begin, and how many pixels does it see?
+# Rows and columns behave alike, so look at one dimension: where does each window begin, and how many pixels does it
+# see?
 
 # %% [markdown] hint="conv_predict_counts"
-# With padding 1 the first window begins at −1, and each next one three further on. How many fit into −1 … 8?
+# With padding 1 the first window begins at −1, and each next one three positions further on. How many fit into −1 …
+# 8?
 
 # %% [markdown] hint="conv_predict_counts"
-# Along one dimension the windows see 2, 3 and 3 pixels. In the plane, multiply.
+# Along one dimension the windows see 2, 3 and 3 pixels. In two dimensions, multiply.
 
 # %% mutant="conv_predict_counts"
 # Forgets the padding
-# Padding makes the line ten long, so three windows fit, not two.
+# Padding makes the line ten positions long, so three windows fit and not two.
 prediction = [[9, 9], [9, 9]]
 
 # %% mutant="conv_predict_counts"
-# Symmetric
-# Padding is the same on both sides, but the last window begins at 5 and ends at 7: it doesn't reach the padding.
+# Assumes symmetry
+# Padding is the same on both sides, but the last window begins at 5 and ends at 7, so it doesn't reach the padding.
 prediction = [[4, 6, 4], [6, 9, 6], [4, 6, 4]]
 
 # %% mutant="conv_predict_counts"
 # Counts the padding as pixels
-# The padding is zeros. A kernel of ones adds nothing there.
+# The padding consists of zeros, so a kernel of ones adds nothing there.
 prediction = [[9, 9, 9], [9, 9, 9], [9, 9, 9]]
 
 # %% mutant="conv_predict_counts"
 # Begins in the image
-# Padding lies before the first row and column too. The first window begins there, at −1, and sees two rows and columns.
+# There is padding before the first row and column, too. The first window begins there, at −1, and sees two rows and
+# columns.
 prediction = [[9, 9, 6], [9, 9, 6], [6, 6, 4]]
 
 # %% mutant="conv_predict_counts"
 # Rounds up
-# A fourth window would begin at 8 and reach over the padding. Windows have to fit in whole.
+# A fourth window would begin at 8 and reach past the padding, but windows have to fit completely.
 prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
 
 # %% [markdown] exercise="conv_im2col" kind="core" points="1 1 2" part="mytorch.nn.convolution:Windows.counts mytorch.nn.convolution:Windows.seen mytorch.nn.convolution:im2col"
 # ### Exercise 2 · im2col
-# `windows` is a `Windows(kernel, stride, padding, dilation)`, four pairs: one number for rows, one for columns. In the
-# first two functions `self` is such a tuple. The lesson went from window to window. Here, go from place to place of the
-# kernel: what one place sees, in all windows of all images, is one slice. That makes kh · kw slices to copy, however large
-# the image is. A loop over the windows gets no points.
+# `windows` is a `Windows(kernel, stride, padding, dilation)`, which holds four pairs of one number for rows and one
+# for columns. In the first two functions `self` is such a tuple. The lesson went from window to window. Here, go from
+# tap to tap of the kernel: what one tap sees, in all windows of all images, is one slice. That makes kh · kw slices
+# to copy, however large the image is. A loop over the windows gets no points.
 
 
 # %% docstrings="conv_im2col"
 def counts():
     """How many windows there are along each dimension of an image of this size (H, W).
 
-    A kernel of k places with a dilation of d reaches over d·(k - 1) + 1 places of the image, which
-    padding has made 2p longer. The first window starts at its first place, the next ones a stride
-    further, as long as they fit in whole. A number below 1 means that none does.
+    A kernel of k taps with a dilation of d covers d·(k - 1) + 1 positions of the image, which padding has made 2p
+    longer. The first window starts at the first position, and each next one a stride further, as long as it fits
+    completely. A number below 1 means that no window fits.
     """
 
 
 def seen():
-    """What the kernel's place (i, j) sees as the windows slide: a slice of the rows, one of the columns.
+    """What the tap (i, j) of the kernel sees as the windows slide: a slice of the rows and one of the columns.
 
-    Both count in the padded image. In the first window the place sees row i·d, and in each next one the
-    row a stride further, as many rows as there are windows. The same goes for the columns.
+    Both count in the padded image. In the first window the tap sees row i·d, and in each next one the row a
+    stride further, so it sees as many rows as there are windows. The same holds for the columns.
     """
 
 
 def im2col():
     """What each window sees, as a column: (N, C, H, W) → (N, C · kh · kw, L), for L windows, row by row.
 
-    A column lists channel after channel, and of each channel the kernel's places row by row. `fill` is
-    what lies in the padding. Here `images` and the result are arrays; `pad(images, padding, fill)` adds
-    the padding, `np.empty_like(images, shape=…)` makes room for the result, with the images' type and on
-    their device.
+    A column lists channel after channel, and within a channel the taps of the kernel row by row. The padding is
+    filled with `fill`. Here `images` and the result are arrays; `pad(images, padding, fill)` adds the padding,
+    and `np.empty_like(images, shape=…)` makes room for the result, with the dtype of the images and on their
+    device.
     """
 
 
@@ -202,24 +206,25 @@ values["a loop over the windows"] = loops
 check.show(values, text="The number of windows, what a place sees of the image, and the columns.")
 
 # %% [markdown] hint="conv_im2col"
-# `counts` is the formula of the lesson, once for rows and once for columns. `zip` the two lengths with the four pairs.
+# `counts` is the formula of the lesson, once for rows and once for columns. `zip` the two lengths with the four
+# pairs.
 
 # %% [markdown] hint="conv_im2col"
-# `seen`: place i sees row i·d in the first window, i·d + t in the next. A slice from i·d, in steps of t, with `count`
-# elements ends before i·d + t·(count − 1) + 1.
+# In `seen`, tap i sees row i·d in the first window and i·d + t in the next. A slice from i·d, in steps of t, with
+# `count` elements ends before i·d + t·(count − 1) + 1.
 
 # %% [markdown] hint="conv_im2col"
-# `im2col`: make an empty array of shape (N, C, kh, kw, rows, columns), where (rows, columns) are the counts. Fill it
-# place by place: `columns[:, :, i, j] = padded[:, :, slice of rows, slice of columns]`.
+# In `im2col`, make an empty array of shape (N, C, kh, kw, rows, columns), where (rows, columns) are the counts. Fill
+# it tap by tap: `columns[:, :, i, j] = padded[:, :, slice of rows, slice of columns]`.
 
 # %% [markdown] hint="conv_im2col"
-# In the end, `columns.reshape(N, C * kh * kw, rows * columns)`. Because the array lists channels before kernel places,
-# and both before windows, one reshape puts everything in the order that is asked for.
+# At the end, return `columns.reshape(N, C * kh * kw, rows * columns)`. Because the array lists channels before taps,
+# and both before windows, a single reshape gives the required order.
 
 
 # %% mutant="conv_im2col"
 # Forgets the dilation
-# A kernel with dilation d reaches over d(k − 1) + 1 rows, not over k. So too many windows seem to fit.
+# A kernel with dilation d covers d(k − 1) + 1 rows and not k, so too many windows seem to fit.
 def counts(self, size):
     high, wide = (
         (s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, self.kernel, self.stride, self.padding, strict=True)
@@ -229,7 +234,7 @@ def counts(self, size):
 
 # %% mutant="conv_im2col"
 # Forgets the first window
-# The quotient says how often the kernel can move on. Before the first move there is a window already: add one.
+# The quotient says how often the kernel can move on. Before the first move there is a window already, so add one.
 def counts(self, size):
     high, wide = (
         (s + 2 * p - d * (k - 1) - 1) // t
@@ -239,8 +244,8 @@ def counts(self, size):
 
 
 # %% mutant="conv_im2col"
-# Pads one side
-# The padding lies on both sides of the image, so it makes it 2p longer.
+# Pads one side only
+# The padding is on both sides of the image, so it makes the image 2p longer.
 def counts(self, size):
     high, wide = (
         (s + p - d * (k - 1) - 1) // t + 1
@@ -251,7 +256,7 @@ def counts(self, size):
 
 # %% mutant="conv_im2col"
 # Rounds up
-# A window that doesn't fit in whole is left out: round down, with `//`.
+# A window that doesn't fit completely is skipped, so round down with `//`.
 def counts(self, size):
     high, wide = (
         -(-(s + 2 * p - d * (k - 1) - 1) // t) + 1
@@ -261,8 +266,8 @@ def counts(self, size):
 
 
 # %% mutant="conv_im2col"
-# Cuts the fraction off
-# `int` rounds toward zero: −1/2 becomes 0, and plus one that makes a window where none fits. `//` rounds down.
+# Truncates the fraction
+# `int` rounds toward zero, so −1/2 becomes 0, and adding one makes a window where none fits. `//` rounds down.
 def counts(self, size):
     high, wide = (
         int((s + 2 * p - d * (k - 1) - 1) / t) + 1
@@ -273,8 +278,8 @@ def counts(self, size):
 
 # %% mutant="conv_im2col"
 # Slices to the end of the image
-# The place sees one row in each window, so as many as there are windows. A slice without an end goes on to rows that
-# other places see, or none.
+# The tap sees one row in each window, so as many rows as there are windows. A slice without an end goes on to rows
+# that only other taps see, or none.
 def seen(self, place, counts):
     rows, columns = (slice(i * d, None, t) for i, d, t in zip(place, self.dilation, self.stride, strict=True))
     return rows, columns
@@ -282,7 +287,7 @@ def seen(self, place, counts):
 
 # %% mutant="conv_im2col"
 # Ends before the last window
-# A slice leaves its end out. The last row that the place sees is i·d + t·(count − 1), so the slice ends behind it.
+# A slice excludes its end. The last row that the tap sees is i·d + t·(count − 1), so the slice ends one after it.
 def seen(self, place, counts):
     rows, columns = (
         slice(i * d, i * d + t * (count - 1), t)
@@ -293,15 +298,15 @@ def seen(self, place, counts):
 
 # %% mutant="conv_im2col"
 # Takes every row
-# From window to window, a place moves on by the stride: the slice needs it as its step.
+# From window to window, a tap moves on by the stride, so the slice needs the stride as its step.
 def seen(self, place, counts):
     rows, columns = (slice(i * d, i * d + count) for i, d, count in zip(place, self.dilation, counts, strict=True))
     return rows, columns
 
 
 # %% mutant="conv_im2col"
-# Starts at the place's number
-# With dilation, place i of the kernel lies i·d rows below the first one, not i.
+# Starts at the index of the tap
+# With dilation, tap i of the kernel is i·d rows below the first one and not i.
 def seen(self, place, counts):
     rows, columns = (
         slice(i, i + t * (count - 1) + 1, t) for i, t, count in zip(place, self.stride, counts, strict=True)
@@ -311,7 +316,8 @@ def seen(self, place, counts):
 
 # %% mutant="conv_im2col"
 # Pads with zeros
-# `fill` says what lies in the padding. A max pool pads with minus infinity; a zero would win against negative numbers.
+# `fill` is the value of the padding. A max pool pads with minus infinity, because a zero would win against negative
+# numbers.
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding)
@@ -323,8 +329,9 @@ def im2col(images, windows, fill=0.0):
 
 
 # %% mutant="conv_im2col"
-# Columns of another type
-# `np.empty` makes float64. The columns of float32 images then make the whole convolution float64, with twice the memory.
+# Returns columns of another dtype
+# `np.empty` makes float64, so the columns of float32 images make the whole convolution float64, with twice the
+# memory.
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
@@ -336,9 +343,9 @@ def im2col(images, windows, fill=0.0):
 
 
 # %% mutant="conv_im2col"
-# Channels last
-# Here a column lists place after place, and of each place the channels: the order of NHWC. The weight is
-# (out, C, kh, kw), so the channel has to come first.
+# Puts the channels last
+# Here a column lists tap after tap, and for each tap the channels, which is the order of NHWC. The weight is (out, C,
+# kh, kw), so the channel has to come first.
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
@@ -351,8 +358,8 @@ def im2col(images, windows, fill=0.0):
 
 # %% mutant="conv_im2col"
 # Goes from window to window
-# The numbers are right, but Python's loop runs once for each window, which takes ages for a large image. Loop over the
-# kernel's places: one slice has what a place sees in all windows.
+# The values are right, but Python's loop runs once for each window, which takes very long for a large image. Loop
+# over the taps of the kernel: one slice contains what a tap sees in all windows.
 def im2col(images, windows, fill=0.0):
     (kh, kw), (down, across), _, (dh, dw) = windows
     padded = pad(images, windows.padding, fill)
@@ -364,8 +371,9 @@ def im2col(images, windows, fill=0.0):
 
 
 # %% mutant="conv_im2col"
-# A row for each window
-# Each window is a row here, as in the lesson's first version. The docstring asks for a column: (N, C · kh · kw, L).
+# Makes a row of each window
+# Each window is a row here, as in the lesson's first version, while the docstring asks for a column: (N, C · kh · kw,
+# L).
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
@@ -378,7 +386,7 @@ def im2col(images, windows, fill=0.0):
 
 # %% mutant="conv_im2col"
 # Scrambles the windows
-# The numbers are right, but the windows went along the wrong dimension before the reshape: the result is scrambled.
+# The values are right, but the windows were along the wrong dimension before the reshape, so the result is scrambled.
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
@@ -391,7 +399,7 @@ def im2col(images, windows, fill=0.0):
 
 # %% mutant="conv_im2col"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def im2col(images, windows, fill=0.0):
     import minitorch
 
@@ -403,18 +411,17 @@ def im2col(images, windows, fill=0.0):
 
 # %% [markdown] exercise="conv_col2im" kind="core" points=3 part="mytorch.nn.convolution:col2im"
 # ### Exercise 3 · Backward: `col2im`
-# Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place, counts)`
-# are there. Go place by place again: in each window, the same place of the kernel sees another pixel, so a whole slice can
-# be added at once. A loop over the windows gets no points.
+# Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place,
+# counts)` are available. Go tap by tap again: in each window the same tap of the kernel sees another pixel, so a
+# whole slice can be added at once. A loop over the windows gets no points.
 
 
 # %% docstrings="conv_col2im"
 def col2im():
-    """The columns of `im2col` summed where they came from: (N, C · kh · kw, L) → (N, C, H, W), of `size`.
+    """The columns of `im2col`, summed where they came from: (N, C · kh · kw, L) → (N, C, H, W), of `size`.
 
-    A pixel that several windows saw gets the sum of what they bring; one that none saw gets 0. What falls
-    into the padding is dropped. `columns` and the result are arrays; `np.zeros_like(columns, shape=…)`
-    makes room.
+    A pixel that several windows saw gets the sum of their values, and one that none saw gets 0. Values in the
+    padding are dropped. `columns` and the result are arrays; `np.zeros_like(columns, shape=…)` makes room.
     """
 
 
@@ -466,19 +473,20 @@ values["a loop over the windows"] = loops
 check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient.")
 
 # %% [markdown] hint="conv_col2im"
-# Do the steps of `im2col` in reverse. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
+# Do the steps of `im2col` in reverse. Its last step was a reshape, so here the first one is: to (N, C, kh, kw, rows,
+# columns).
 
 # %% [markdown] hint="conv_col2im"
-# Make zeros of the *padded* size, add slice by slice with `+=`, and cut the margin off at the end.
+# Make zeros of the *padded* size, add slice by slice with `+=`, and remove the margin at the end.
 
 # %% [markdown] hint="conv_col2im"
-# In the loop: `rows, across = windows.seen((i, j), counts)`, then `padded[:, :, rows, across] += columns[:, :, i, j]`.
-# With padding (p, q), the image is `padded[:, :, p : p + size[0], q : q + size[1]]`.
+# In the loop, write `rows, across = windows.seen((i, j), counts)`, then `padded[:, :, rows, across] += columns[:, :,
+# i, j]`. With padding (p, q), the image is `padded[:, :, p : p + size[0], q : q + size[1]]`.
 
 
 # %% mutant="conv_col2im"
 # Writes instead of adding
-# Where windows overlap, only the last one is left. A pixel that was used nine times gets the sum of nine gradients.
+# Where windows overlap, only the last value remains. A pixel that was used nine times gets the sum of nine gradients.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -491,7 +499,7 @@ def col2im(columns, windows, size):
 
 # %% mutant="conv_col2im"
 # Takes the mean of what overlaps
-# This undoes im2col, and is a good way to put patches together again. A gradient is the sum.
+# This undoes im2col, and it is a good way to reassemble patches. A gradient, however, is the sum.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -506,8 +514,8 @@ def col2im(columns, windows, size):
 
 
 # %% mutant="conv_col2im"
-# Cuts the margin off one side
-# The image lies in the middle of the padded one. Without the offset, everything is shifted by the padding.
+# Removes the margin on one side
+# The image is in the middle of the padded one. Without the offset, everything is shifted by the padding.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -519,8 +527,8 @@ def col2im(columns, windows, size):
 
 
 # %% mutant="conv_col2im"
-# Cuts with a negative end
-# With padding 0 this is `[0:-0]`, which is empty. Say where the image ends: `high : high + size[0]`.
+# Slices with a negative end
+# With padding 0 this is `[0:-0]`, which is empty. Write where the image ends: `high : high + size[0]`.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -533,7 +541,7 @@ def col2im(columns, windows, size):
 
 # %% mutant="conv_col2im"
 # Keeps the margin
-# What fell into the padding is no part of the image: cut it off, so that the result has the size that is asked for.
+# Values in the padding are no part of the image. Remove the margin, so that the result has the required size.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -559,8 +567,8 @@ def col2im(columns, windows, size):
 
 # %% mutant="conv_col2im"
 # Goes from window to window
-# The numbers are right, but Python's loop runs once for each window, which takes ages for a large image. Loop over the
-# kernel's places, as in `im2col`.
+# The values are right, but Python's loop runs once for each window, which takes very long for a large image. Loop
+# over the taps of the kernel, as in `im2col`.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     (kh, kw), (t, u), (dh, dw) = windows.kernel, windows.stride, windows.dilation
@@ -572,8 +580,9 @@ def col2im(columns, windows, size):
 
 
 # %% mutant="conv_col2im"
-# Images of another type
-# `np.zeros` makes float64, whatever the columns are. A gradient has the type of what it is the gradient of.
+# Returns images of another dtype
+# `np.zeros` makes float64, whatever the dtype of the columns is. A gradient has the dtype of the tensor that it
+# belongs to.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
@@ -586,7 +595,7 @@ def col2im(columns, windows, size):
 
 # %% mutant="conv_col2im"
 # Reads the channels last
-# The rows of the columns list channel after channel. Read the other way round, channels and kernel places are mixed up.
+# The rows of the columns list channel after channel. Read in the other order, channels and taps are mixed up.
 def col2im(columns, windows, size):
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     columns = np.moveaxis(columns.reshape(count, *windows.kernel, rows // count_of(windows.kernel), *counts), 3, 1)
@@ -599,7 +608,7 @@ def col2im(columns, windows, size):
 
 # %% mutant="conv_col2im"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def col2im(columns, windows, size):
     import minitorch
 
@@ -608,27 +617,27 @@ def col2im(columns, windows, size):
 
 
 # %% [markdown] exercise="conv_product" kind="core" points="1 2" part="mytorch.nn.convolution:convolve mytorch.nn.convolution:convolve_back"
-# ### Exercise 4 · The product in the middle
-# `convolve` is what `conv2d` calls, `convolve_back` is what `conv_transpose2d` calls. You have `im2col(images, windows)`
-# and `col2im(columns, windows, size)`; here they take tensors and record their derivatives, and so do `@`, `reshape` and
-# `mT`. So write with tensors, and the gradients come by themselves. `count_of(shape)` is the product of its lengths.
+# ### Exercise 4 · The multiplication in the middle
+# `conv2d` calls `convolve`, and `conv_transpose2d` calls `convolve_back`. You have `im2col(images, windows)` and
+# `col2im(columns, windows, size)`; here they take tensors and record their derivatives, and so do `@`, `reshape` and
+# `mT`. If you write with tensors, you get the gradients for free. `count_of(shape)` is the product of its lengths.
 #
-# With groups, a batch of matrix products does it: (groups, O / groups, depth) @ (N, groups, depth, L), where depth is the
-# number of weights in a kernel, and L the number of windows.
+# With groups, use a batch of matrix multiplications: (groups, O / groups, depth) @ (N, groups, depth, L), where depth
+# is the number of weights in a kernel, and L is the number of windows.
 
 
 # %% docstrings="conv_product"
 def convolve():
     """The kernels times what they see: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns).
 
-    The first C / groups channels meet the first O / groups kernels, the next ones the next.
+    The first O / groups kernels see the first C / groups channels, and the next ones the next.
     """
 
 
 def convolve_back():
     """The gradient of `convolve` with respect to its images: (N, O, rows, columns) → (N, C, H, W), of `size`.
 
-    Each number of `grad` adds its kernel, times the number, to what the kernel saw.
+    Each number of `grad` adds its multiple of the kernel to the pixels that the kernel saw.
     """
 
 
@@ -671,21 +680,22 @@ for name, groups, options in [
 check.show(values, rtol=1e-5, text="Convolutions, transposed ones too, and their gradients.")
 
 # %% [markdown] hint="conv_product"
-# Without groups, `convolve` is three steps: the columns, `weight.reshape(O, depth) @ columns`, and a reshape to
-# (N, O, rows, columns). `windows.counts(images.shape[2:])` says how many rows and columns.
+# Without groups, `convolve` has three steps: the columns, `weight.reshape(O, depth) @ columns`, and a reshape to (N,
+# O, rows, columns). `windows.counts(images.shape[2:])` gives the numbers of rows and columns.
 
 # %% [markdown] hint="conv_product"
-# With groups: `columns.reshape(N, groups, depth, L)` and `weight.reshape(groups, O // groups, depth)`. `depth` is
-# `weight[0].numel()`, since the weight has C / groups channels already.
+# With groups, use `columns.reshape(N, groups, depth, L)` and `weight.reshape(groups, O // groups, depth)`. `depth` is
+# `weight[0].numel()`, because the weight has C / groups channels already.
 
 # %% [markdown] hint="conv_product"
-# `convolve_back` multiplies by the transposed kernels: `kernels.mT @ grad.reshape(N, groups, O // groups, L)`, where L is
-# the number of grad's positions. The result has groups · depth rows: the columns, ready for `col2im` with `size`.
+# `convolve_back` multiplies by the transposed kernels: `kernels.mT @ grad.reshape(N, groups, O // groups, L)`, where
+# L is the number of positions of grad. The result has groups · depth rows, and after a reshape these are the columns
+# for `col2im` with `size`.
 
 
 # %% mutant="conv_product"
 # The windows first
-# The product has a row for each window here. A reshape doesn't transpose: rows and channels come out scrambled.
+# The product has a row for each window here. A reshape doesn't transpose, so rows and channels come out scrambled.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -696,15 +706,16 @@ def convolve(images, weight, windows, groups):
 
 # %% mutant="conv_product"
 # Forgets the groups
-# Each kernel has C / groups channels, so it can't be multiplied by columns of all C channels. Split the columns first.
+# Each kernel has C / groups channels, so it can't be multiplied by columns of all C channels. Split the columns
+# first.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     return (weight.reshape(outputs, -1) @ im2col(images, windows)).reshape(count, outputs, *counts)
 
 
 # %% mutant="conv_product"
-# Deals the channels out like cards
-# Channel c went to group c modulo `groups`. The groups are blocks of neighbouring channels.
+# Deals out the channels like cards
+# Channel c went to group c modulo `groups`, but the groups are blocks of neighbouring channels.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth, places = weight[0].numel(), count_of(windows.kernel)
@@ -715,8 +726,9 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
-# Deals the kernels out like cards
-# Kernel o went to group o modulo `groups`. The first O / groups kernels belong to the first group, the next ones to the next.
+# Deals out the kernels like cards
+# Kernel o went to group o modulo `groups`, but the first O / groups kernels belong to the first group, and the next
+# ones to the next.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -727,8 +739,8 @@ def convolve(images, weight, windows, groups):
 
 # %% mutant="conv_product"
 # Shuffles the output channels
-# The products are right, but the output channels took turns: one of each group, then the next of each. The channels of a
-# group are neighbours, so no dimensions are swapped before the last reshape.
+# The products are right, but the output channels were interleaved: one of each group, then the next of each. The
+# channels of a group are neighbours, so don't swap dimensions before the last reshape.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -738,8 +750,8 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
-# Deals channels and kernels out like cards
-# Channel c went to group c modulo `groups`, and so did kernel c. The groups are blocks of neighbouring channels.
+# Deals out channels and kernels like cards
+# Channel c went to group c modulo `groups`, and so did kernel c, but the groups are blocks of neighbouring channels.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth, places = weight[0].numel(), count_of(windows.kernel)
@@ -751,7 +763,7 @@ def convolve(images, weight, windows, groups):
 
 # %% mutant="conv_product"
 # Flips the kernel
-# That is the convolution of mathematics. PyTorch's doesn't flip the kernel.
+# That is the convolution of mathematics, while PyTorch's doesn't flip the kernel.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -761,8 +773,8 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
-# Works on NumPy's arrays
-# The numbers are right, but no operation was recorded: the weight gets no gradient. Work on tensors.
+# Computes with NumPy arrays
+# The values are right, but no operation was recorded, so the weight gets no gradient. Compute with tensors.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -773,7 +785,7 @@ def convolve(images, weight, windows, groups):
 
 # %% mutant="conv_product"
 # Squeezes
-# `squeeze()` drops every dimension of length 1: here, that of a single window. Columns are (N, depth, L), always.
+# `squeeze()` removes every dimension of length 1, here that of a single window. Columns are always (N, depth, L).
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -786,7 +798,8 @@ def convolve(images, weight, windows, groups):
 
 # %% mutant="conv_product"
 # Forgets the groups in the backward pass
-# All kernels met all numbers of `grad`. Those of a group belong to its own outputs, and go to its own channels.
+# All kernels met all numbers of `grad`. The kernels of a group belong to its own outputs, and their gradients go to
+# its own channels.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs = grad.shape[:2]
     columns = weight.reshape(outputs, -1).mT @ grad.reshape(count, outputs, -1)
@@ -794,8 +807,9 @@ def convolve_back(grad, weight, windows, groups, size):
 
 
 # %% mutant="conv_product"
-# Deals the numbers of `grad` out like cards
-# Channel o of `grad` went to group o modulo `groups`. Its groups are blocks of neighbouring channels, as those of the weight.
+# Deals out the channels of `grad` like cards
+# Channel o of `grad` went to group o modulo `groups`, but its groups are blocks of neighbouring channels, like those
+# of the weight.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs, *counts = grad.shape
     depth, length = weight[0].numel(), count_of(tuple(counts))
@@ -806,7 +820,8 @@ def convolve_back(grad, weight, windows, groups, size):
 
 # %% mutant="conv_product"
 # Records half of the backward pass
-# The numbers are right, but the weight gets no gradient: `detach` and arrays leave the graph. Work on tensors.
+# The values are right, but the weight gets no gradient, because `detach` and arrays leave the graph. Compute with
+# tensors.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs, *counts = grad.shape
     depth, length = weight[0].numel(), count_of(tuple(counts))
@@ -817,7 +832,7 @@ def convolve_back(grad, weight, windows, groups, size):
 
 # %% mutant="conv_product"
 # Computes the size itself
-# Several sizes lead to the same number of windows. `size` says which one is wanted; this is always the smallest.
+# Several sizes lead to the same number of windows, and `size` says which one is wanted. This is always the smallest.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs, *counts = grad.shape
     depth, length = weight[0].numel(), count_of(tuple(counts))
@@ -829,7 +844,8 @@ def convolve_back(grad, weight, windows, groups, size):
 
 # %% mutant="conv_product"
 # Reshapes where it should transpose
-# The kernels have to be transposed: depth × O. A reshape gives that shape too, with the numbers in another order.
+# The kernels have to be transposed to depth × O. A reshape gives that shape, too, but with the values in another
+# order.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs, *counts = grad.shape
     depth, length = weight[0].numel(), count_of(tuple(counts))
@@ -840,7 +856,7 @@ def convolve_back(grad, weight, windows, groups, size):
 
 # %% mutant="conv_product"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def convolve(images, weight, windows, groups):
     from minitorch.ops.convolution import convolution
 
@@ -848,18 +864,19 @@ def convolve(images, weight, windows, groups):
 
 
 # %% [markdown] exercise="conv_field" kind="build" points=2
-# ### Exercise 5 · What can it have seen?
-# The lesson computed how *large* a receptive field is. Now say *where* it lies. A network is a list of layers, each
-# `(kernel, stride, padding, dilation)` along one dimension, the first layer first. Write `field(layers, size, place)`: the
-# first and the last row of an image of `size` rows that row `place` of the output depends on.
+# ### Exercise 5 · Where is the receptive field?
+# The lesson computed how *large* a receptive field is. Now compute *where* it is. A network is a list of layers, each
+# `(kernel, stride, padding, dilation)` along one dimension, with the first layer first. Write `field(layers, size,
+# place)`, which returns the first and the last row of an image of `size` rows that row `place` of the output depends
+# on.
 #
-# `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count. That goes for padding
-# between two layers too. A kernel with gaps may have one place in the padding and the next one a few rows inside:
-# `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. And remember the surprise: a layer may leave its last rows unseen.
-# Every row that you're asked about depends on something.
+# `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count, and that holds
+# for padding between two layers, too. A kernel with gaps may have one tap in the padding and the next one a few rows
+# inside: `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. Remember also that a layer may leave its last rows unseen. Every
+# output row that the check uses depends on something.
 #
-# Work with the numbers of the rows. Autograd is out of reach here, since the gradient of one output row would give its
-# field away.
+# Compute with the indices of the rows. Autograd is out of reach here, because the gradient of one output row would
+# give its field away.
 
 
 # %% solution="conv_field"
@@ -899,22 +916,23 @@ for name, (layers, size) in networks.items():
 check.show(values, text="For each row of the output: the first and last row behind it.")
 
 # %% [markdown] hint="conv_field"
-# Walk backwards, from the last layer to the first, with the rows that matter at this level. At the start that is `place`
-# alone.
+# Go backwards, from the last layer to the first, with the set of rows that matter at this level. At the start that is
+# `place` alone.
 
 # %% [markdown] hint="conv_field"
-# Row y of a layer's output sees rows y·t − p + d·i of its input, for i from 0 to k − 1. Collect them in a set, for all rows
-# y that matter.
+# Row y of a layer's output sees rows y·t − p + d·i of its input, for i from 0 to k − 1. Collect them in a set, for
+# all rows y that matter.
 
 # %% [markdown] hint="conv_field"
-# After each layer, drop what isn't a row of its input: below 0, or beyond the last. For that you need the number of rows at
-# each level: compute them forwards first, with the formula for the number of windows. In the end, `min` and `max`.
+# After each layer, remove every index that isn't a row of its input, because it is below 0 or beyond the last. For
+# that you need the number of rows at each level, so compute these first, forwards, with the formula for the number of
+# windows. Return `min` and `max` at the end.
 
 
 # %% mutant="conv_field"
 # Moves padding to the edge
-# A kernel with gaps may have a place in the padding and the next one some rows inside. Cutting at row 0 then claims a row
-# that nobody looked at: two ends aren't enough, keep the set of rows.
+# A kernel with gaps may have a tap in the padding and the next one some rows inside. Clamping to row 0 then claims a
+# row that the output doesn't depend on. Two ends aren't enough, so keep the set of rows.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -928,8 +946,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Fills the gaps
-# Not every row between the first and the last is seen: some lie in the gaps of a kernel. One layer further down, they
-# lead to rows that the output doesn't depend on. Keep only those that were seen.
+# Not every row between the first and the last is seen, since some are in the gaps of a kernel. One layer further
+# down, they lead to rows that the output doesn't depend on. Keep only those that were seen.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -943,8 +961,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Moves both ends
-# That is right for one layer. With more, the lowest row may be seen from the middle, because what the first row sees there
-# is padding. Two ends aren't enough: keep the set of rows.
+# That is right for one layer. With more, the lowest row may be seen from the middle, because what the first row sees
+# there is padding. Two ends aren't enough, so keep the set of rows.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -960,8 +978,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Forgets dilation in the sizes
-# The number of windows depends on the effective kernel size, d(k − 1) + 1. With k in its place, the levels between are too long,
-# and rows of padding count as rows.
+# The number of windows depends on the effective kernel size, d(k − 1) + 1. With k in its place, the levels between
+# are too long, so rows of padding count as rows.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, _ in layers:
@@ -973,9 +991,9 @@ def field(layers, size, place):
 
 
 # %% mutant="conv_field"
-# Clips the formula
-# The formulas for the field's length and its first row hold in the middle of the image. At the edges, cutting to the image
-# claims rows that lie in the gaps of a kernel, or that a stride dropped.
+# Clamps the formula
+# The formulas for the length of the field and for its first row hold in the middle of the image. At the edges,
+# clamping to the image claims rows that are in the gaps of a kernel, or that a stride dropped.
 def field(layers, size, place):
     length, jump, first = 1, 1, 0
     for kernel, stride, padding, dilation in layers:
@@ -987,9 +1005,9 @@ def field(layers, size, place):
 
 
 # %% mutant="conv_field"
-# Drops padding in the image only
-# A row of padding between two layers depends on nothing. Here it was followed back to rows that nobody sees: the last
-# rows of the image, which a stride had dropped.
+# Drops padding of the image only
+# A row of padding between two layers depends on nothing. Here it was followed back to rows that no window sees: the
+# last rows of the image, which a stride had dropped.
 def field(layers, size, place):
     rows = {place}
     for kernel, stride, padding, dilation in reversed(layers):
@@ -999,8 +1017,8 @@ def field(layers, size, place):
 
 
 # %% mutant="conv_field"
-# Walks forwards
-# The first layer's stride has to be applied last. Going from the output to the input, begin with the last layer.
+# Goes forwards
+# The stride of the first layer has to be applied last. Going from the output to the input, begin with the last layer.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -1013,7 +1031,7 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Forgets dilation
-# Place i of a dilated kernel lies i·d rows below the first one, not i.
+# Tap i of a dilated kernel is i·d rows below the first one and not i.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -1026,9 +1044,9 @@ def field(layers, size, place):
 
 # %% [markdown] exercise="conv_repair_fourier" kind="repair" points=3
 # ### Exercise 6 · A ghost on the other side
-# Multiplying two spectra convolves two signals, whatever the size of the kernel. The function below should give
-# `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle it is
-# right. But put a bright spot next to the right edge:
+# Multiplying two spectra convolves two signals, whatever the size of the kernel is. The function below should compute
+# `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle it
+# is right. But put a bright spot next to the right edge:
 #
 # ```text
 # image                 blurred
@@ -1037,8 +1055,8 @@ def field(layers, size, place):
 # 0 0 0 0 0 0           3 0 0 0 3 3
 # ```
 #
-# A ghost appears at the left edge. (Here the kernel is 3 × 3, and all its weights are 1/3.) Repair the function. Its result
-# should still be a product of spectra, transformed by `np.fft`.
+# A ghost appears at the left edge. (Here the kernel is 3 × 3, and all its weights are 1/3.) Repair the function. Its
+# result should still be a product of spectra, transformed by `np.fft`.
 
 
 # %% solution="conv_repair_fourier"
@@ -1078,20 +1096,20 @@ values["the result comes from the transforms of np.fft"] = not np.allclose(from_
 check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image with three kernels.")
 
 # %% [markdown] hint="conv_repair_fourier"
-# A discrete Fourier transform treats its n numbers as a signal that repeats: the first number follows the last.
+# A discrete Fourier transform treats its n numbers as a periodic signal, in which the first number follows the last.
 
 # %% [markdown] hint="conv_repair_fourier"
-# So to the right of the right edge the kernel sees the left edge again. It should see zeros there.
-# `np.fft.fft2(image, size)` fills up with zeros to a larger size.
+# To the right of the right edge, the kernel therefore sees the left edge again, although it should see zeros.
+# `np.fft.fft2(image, size)` pads with zeros to a larger size.
 
 # %% [markdown] hint="conv_repair_fourier"
 # With `size = (high + kh - 1, wide + kw - 1)` nothing wraps around. The result then begins kh // 2 rows and kw // 2
-# columns later, and is as large as the image: slice it out in place of `np.roll`.
+# columns later and is as large as the image, so use a slice in place of `np.roll`.
 
 
 # %% mutant="conv_repair_fourier"
-# Cuts out the wrong corner
-# Nothing wraps around any more, but the result is shifted by half a kernel: it begins at (kh // 2, kw // 2).
+# Slices the wrong corner
+# Nothing wraps around any more, but the result is shifted by half a kernel, because it begins at (kh // 2, kw // 2).
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1
@@ -1101,8 +1119,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% mutant="conv_repair_fourier"
 # Adds two rows and columns
-# Two are enough for kernels up to 5 × 5. A longer one still wraps around: it needs kh // 2 more rows, and with kh − 1
-# there is room for the whole product.
+# Two are enough for kernels up to 5 × 5, while a longer one still wraps around. It needs kh // 2 more rows, and kh −
+# 1 leave room for the whole product.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + 2, wide + 2
@@ -1122,8 +1140,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 # %% mutant="conv_repair_fourier"
-# Comes back with another width
-# A spectrum by `rfft2` has as many columns for a width of 2n as for 2n + 1, and `irfft2` assumes 2n. Give it the size.
+# Returns another width
+# A spectrum by `rfft2` has as many columns for a width of 2n as for 2n + 1, and `irfft2` assumes 2n. Pass the size.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1
@@ -1133,7 +1151,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% mutant="conv_repair_fourier"
 # Keeps the margin
-# The product is the full convolution, as long as image and kernel together. Cut out the part that is asked for.
+# The product is the full convolution, as long as image and kernel together. Return only the part that the task asks
+# for.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1
@@ -1143,7 +1162,7 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% mutant="conv_repair_fourier"
 # Sums up windows
-# The values are right, but nothing is transformed: this is the convolution that the spectra were to replace.
+# The values are right, but nothing is transformed. This is the direct convolution, which the spectra should replace.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     padded = np.pad(image, ((kh // 2,), (kw // 2,)))
@@ -1155,9 +1174,9 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 # %% mutant="conv_repair_fourier"
-# Transforms for show
-# The values are right, but the spectrum is thrown away, and `F.conv2d` does the work. Here the product of the spectra has
-# to become the result.
+# Transforms without using the result
+# The values are right, but the spectrum is thrown away, and `F.conv2d` does the work. Here the product of the spectra
+# has to become the result.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     np.fft.fft2(image)
     x, w = (torch.tensor(each)[None, None] for each in (image, kernel))
@@ -1165,8 +1184,9 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 # %% mutant="conv_repair_fourier"
-# Wipes the edges
-# The ghost is gone, and so is what belongs there: the edges have to hold the sum of what the kernel sees of the image.
+# Sets the edges to zero
+# The ghost is gone, but so are the correct values: the edges have to contain the sum of what the kernel sees of the
+# image.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     spectrum = np.fft.fft2(image) * np.fft.fft2(kernel[::-1, ::-1], image.shape)
@@ -1178,7 +1198,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% mutant="conv_repair_fourier"
 # Forgets to flip the kernel
-# A product of spectra is the convolution of mathematics, which flips the kernel. PyTorch's doesn't, so flip it back first.
+# A product of spectra is the convolution of mathematics, which flips the kernel. PyTorch's doesn't, so flip the
+# kernel back first.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1
@@ -1187,8 +1208,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 # %% mutant="conv_repair_fourier"
-# Adds zeros below, not beside
-# The rows no longer wrap around, the columns still do.
+# Pads the rows only
+# The rows no longer wrap around, but the columns still do.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide
@@ -1198,12 +1219,14 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% [markdown] exercise="conv_measure_geometry" kind="measure" points=2
 # ### Exercise 7 · An unknown layer
-# Somebody hands you a function: a convolution with random weights. It takes images (1, 1, H, W) of any size from 32 × 32
-# up. Find its kernel size, stride, padding and dilation by experiment; all of them are the same for rows and columns, and
-# the kernel has at least 2 × 2 places. Write `geometry(layer)`, which returns the four numbers in this order.
+# You are given a function that is a convolution with random weights. It takes images (1, 1, H, W) of any size from 32
+# × 32 up. Find its kernel size, stride, padding and dilation by experiment. All of them are the same for rows and
+# columns, and the kernel has at least 2 × 2 taps. Write `geometry(layer)`, which returns the four numbers in this
+# order.
 #
-# Ask what the lesson asked: which pixels does one output depend on? `torch.autograd.grad(y[0, 0, i, j], x)` answers.
-# Change one thing at a time: first compare the pixels of one output, then those of two neighbouring outputs.
+# Use the question of the lesson: which pixels does one output depend on? `torch.autograd.grad(y[0, 0, i, j], x)`
+# answers it. Change one thing at a time: first compare the pixels of one output, and then those of two neighbouring
+# outputs.
 
 
 # %% solution="conv_measure_geometry"
@@ -1242,20 +1265,20 @@ for number, layer in enumerate(layers):
 check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
 
 # %% [markdown] hint="conv_measure_geometry"
-# Take an image of 48 × 48, and an output away from the edges, at (6, 6) for instance. Differentiate it with respect to the
-# image, and list the rows in which the gradient isn't 0.
+# Take an image of 48 × 48 and an output away from the edges, for instance at (6, 6). Differentiate it with respect to
+# the image, and list the rows in which the gradient isn't 0.
 
 # %% [markdown] hint="conv_measure_geometry"
-# How many rows are there? That is the kernel's size. How far apart are two of them? That is the dilation. How far do they
-# move for the output at (7, 7)? That is the stride.
+# The number of these rows is the kernel size, and the distance between two of them is the dilation. The stride is how
+# far they move for the output at (7, 7).
 
 # %% [markdown] hint="conv_measure_geometry"
-# The first row of output y is y · stride − padding. You know y, the stride and the first row.
+# The first row that output y sees is y · stride − padding, and you know y, the stride and that row.
 
 
 # %% mutant="conv_measure_geometry"
-# Takes the effective kernel size for the kernel size
-# From the first to the last row is d(k − 1) + 1. Count the rows that matter.
+# Returns the effective kernel size
+# From the first to the last row is d(k − 1) + 1. Count only the rows with a gradient.
 def geometry(layer) -> tuple[int, int, int, int]:
     def rows_of(place):
         x = torch.rand(1, 1, 48, 48, requires_grad=True)
@@ -1268,8 +1291,9 @@ def geometry(layer) -> tuple[int, int, int, int]:
 
 
 # %% mutant="conv_measure_geometry"
-# Forgets the sign
-# Weights may be negative, and so are their gradients. What isn't 0 counts: take the absolute value first.
+# Ignores the sign
+# Weights may be negative, and so are their gradients. Everything that isn't 0 counts, so take the absolute value
+# first.
 def geometry(layer) -> tuple[int, int, int, int]:
     def rows_of(place):
         x = torch.rand(1, 1, 48, 48, requires_grad=True)
@@ -1283,8 +1307,8 @@ def geometry(layer) -> tuple[int, int, int, int]:
 
 # %% mutant="conv_measure_geometry"
 # Solves the formula for the padding
-# The formula rounds down, so what it dropped is missing here. The first row that an output sees says exactly where the
-# kernel lies.
+# The formula rounds down, so it can't tell how much was dropped. The first row that an output sees says exactly where
+# the kernel is.
 def geometry(layer) -> tuple[int, int, int, int]:
     x = torch.rand(1, 1, 48, 48, requires_grad=True)
     y = layer(x)
@@ -1299,8 +1323,8 @@ def geometry(layer) -> tuple[int, int, int, int]:
 
 
 # %% mutant="conv_measure_geometry"
-# Looks at the corner
-# The first outputs see padding, which isn't in the image: their rows are too few, and the first of them isn't the
+# Uses the corner
+# The first outputs see padding, which isn't in the image, so they have too few rows, and the first of these isn't the
 # kernel's first.
 def geometry(layer) -> tuple[int, int, int, int]:
     def rows_of(place):
@@ -1316,7 +1340,7 @@ def geometry(layer) -> tuple[int, int, int, int]:
 
 # %% mutant="conv_measure_geometry"
 # Divides the sizes
-# The number of outputs is about size / stride, but kernel and padding take part in it, too. Compare two outputs instead.
+# The number of outputs is about size / stride, but kernel and padding affect it, too. Compare two outputs instead.
 def geometry(layer) -> tuple[int, int, int, int]:
     x = torch.rand(1, 1, 48, 48, requires_grad=True)
     y = layer(x)
@@ -1328,11 +1352,12 @@ def geometry(layer) -> tuple[int, int, int, int]:
 
 # %% [markdown] exercise="conv_transposed_and_pools" kind="core" points="1 1 1" part="mytorch.nn.convolution:conv_transpose2d | mytorch.nn.pooling:pooled mytorch.nn.pooling:max_pool2d mytorch.nn.pooling:avg_pool2d | mytorch.nn.pooling:bounds mytorch.nn.pooling:adaptive_avg_pool2d"
 # ### Exercise 8 · Four layers from the same columns
-# A transposed convolution is the backward pass of a convolution, run forwards; a pool is an `im2col` with a maximum or a mean
-# in place of the product. In the files are: `windows_of(weight.shape[2:], stride, padding, dilation)` and `windows_on(input, kernel_size, stride, padding,
-# dilation)`, which check and make `Windows`; `convolve_back` of exercise 4; `plus_bias(images, bias)`; `as_batch(name, images)`,
-# the images with a batch dimension, added if it was missing; and `seen(input, windows, fill)`, what each window of each plane sees: (…, H, W) →
-# (planes, kh · kw, windows).
+# A transposed convolution is the backward pass of a convolution, run forwards, and a pool is an `im2col` with a
+# maximum or a mean in place of the multiplication. The files provide `windows_of(weight.shape[2:], stride, padding,
+# dilation)` and `windows_on(input, kernel_size, stride, padding, dilation)`, which check their arguments and make
+# `Windows`; `convolve_back` of exercise 4; `plus_bias(images, bias)`; `as_batch(name, images)`, which adds a batch
+# dimension if it is missing; and `seen(input, windows, fill)`, which returns what each window of each plane sees: (…,
+# H, W) → (planes, kh · kw, windows).
 
 
 # %% docstrings="conv_transposed_and_pools"
@@ -1356,8 +1381,8 @@ def pooled():
 def max_pool2d():
     """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns).
 
-    The stride is the kernel's size if there is none. The padding counts as smaller than any number. The
-    gradient goes to one place of each window: `x.max(dim)` gives values and indices, and does that.
+    Without a stride, the kernel size is the stride. The padding counts as smaller than any number. The gradient
+    goes to one position of each window: `x.max(dim)` returns values and indices, and its gradient does that.
     """
 
 
@@ -1366,10 +1391,11 @@ def avg_pool2d():
 
 
 def bounds():
-    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may overlap.
+    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may
+    overlap.
 
-    A list of pairs. Window i starts at i·size / count, rounded down, and ends before (i + 1)·size / count,
-    rounded up.
+    Returns a list of pairs. Window i starts at i·size / count, rounded down, and ends before (i + 1)·size /
+    count, rounded up.
     """
 
 
@@ -1451,16 +1477,16 @@ cases = {
 check.show(cases, rtol=1e-4, atol=1e-5, text="Results of the four layers, and the gradients of what they were given.")
 
 # %% [markdown] hint="conv_transposed_and_pools"
-# Pools: make the windows, look with `seen`, reduce dimension −2, and `reshape` to `pooled(input, windows)`. What must the
-# padding hold so that it is never the largest?
+# For the pools, make the windows, apply `seen`, reduce dimension −2, and `reshape` to `pooled(input, windows)`. Which
+# value must the padding have so that it is never the largest?
 
 # %% [markdown] hint="conv_transposed_and_pools"
-# `conv_transpose2d`: `size` is a tuple of two numbers, from `zip(images.shape[2:], extra, *windows, strict=True)`, which gives
-# (s, e, k, t, p, d) for each dimension. Then `convolve_back(images, weight, windows, groups, size)`.
+# In `conv_transpose2d`, `size` is a tuple of two numbers, from `zip(images.shape[2:], extra, *windows, strict=True)`,
+# which gives (s, e, k, t, p, d) for each dimension. Then call `convolve_back(images, weight, windows, groups, size)`.
 
 # %% [markdown] hint="conv_transposed_and_pools"
-# Rounded up, a / b is `-(-a // b)`. `adaptive_avg_pool2d`: the mean of `input[..., top:end, left:right]` for each pair of
-# bounds, put together by `stack(…, -1)` for the columns and `stack(…, -2)` for the rows.
+# Rounded up, a / b is `-(-a // b)`. `adaptive_avg_pool2d` takes the mean of `input[..., top:end, left:right]` for
+# each pair of bounds, and puts them together by `stack(…, -1)` for the columns and `stack(…, -2)` for the rows.
 
 
 # %% mutant="conv_transposed_and_pools"
@@ -1497,39 +1523,39 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 
 # %% mutant="conv_transposed_and_pools"
-# The padding is zero
-# Where all numbers of a window are negative, a zero from the padding would be the largest.
+# Pads with zeros
+# If all numbers of a window are negative, a zero from the padding would be the largest.
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
     windows = windows_on(input, kernel_size, stride, padding, dilation)
     return seen(input, windows, 0.0).max(-2)[0].reshape(pooled(input, windows))
 
 
 # %% mutant="conv_transposed_and_pools"
-# Shares the gradient out
-# Of equal numbers the first one gets the whole gradient. `amax` would share it among them.
+# Distributes the gradient
+# Of equal numbers, the first one gets the whole gradient, while `amax` would distribute it among them.
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
     windows = windows_on(input, kernel_size, stride, padding, dilation)
     return seen(input, windows, float("-inf")).amax(-2).reshape(pooled(input, windows))
 
 
 # %% mutant="conv_transposed_and_pools"
-# A stride of 1
-# A pool without a stride moves by its own size, so that windows don't overlap. A convolution moves by 1.
+# Uses a stride of 1
+# A pool without a stride moves by its own size, so that windows don't overlap, while a convolution moves by 1.
 def avg_pool2d(input, kernel_size, stride=None, padding=0):
     windows = windows_on(input, kernel_size, 1 if stride is None else stride, padding, 1)
     return seen(input, windows, 0.0).mean(-2).reshape(pooled(input, windows))
 
 
 # %% mutant="conv_transposed_and_pools"
-# Windows of one size
-# Where the size isn't a multiple of the count, windows of one size leave pixels out. These overlap instead.
+# Uses windows of one size
+# If the size isn't a multiple of the count, windows of one size skip pixels. These windows overlap instead.
 def bounds(size, count):
     length = max(size // count, 1)
     return [(min(i * length, size - 1), min(i * length, size - 1) + length) for i in range(count)]
 
 
 # %% mutant="conv_transposed_and_pools"
-# Rows and columns exchanged
+# Swaps rows and columns
 # The first number of `output_size` counts rows.
 def adaptive_avg_pool2d(input, output_size):
     across, down = (bounds(size, count) for size, count in zip(input.shape[:-3:-1], pair(output_size), strict=True))
@@ -1539,7 +1565,7 @@ def adaptive_avg_pool2d(input, output_size):
 
 # %% mutant="conv_transposed_and_pools"
 # Delegates to minitorch
-# mytorch stands on NumPy alone.
+# mytorch uses NumPy alone, and minitorch can't be imported from it.
 def avg_pool2d(input, kernel_size, stride=None, padding=0):
     from minitorch.nn.functional import avg_pool2d as theirs
 
