@@ -1196,8 +1196,8 @@ def penalised_loss(weights, x, target, weight):
 
 # %% mutant="backward_repair_slope_penalty"
 # The slope of the mean
-# The mean divides every gradient by the number of rows, so the penalty pulls towards gradients that are six times too
-# large.
+# Because the mean divides by the number of rows, every gradient is six times too small, so the penalty pulls towards
+# gradients that are six times too large.
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
