@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Exercises · From a base model to a reasoner
-# Twelve whiteboard problems and one prediction, in the order in which a language model is aligned. In an interview each of them gets
-# ten to twenty minutes, without an IDE: say the shapes aloud, write the function, then name its cost. Nothing here adds to `mytorch`. Your
-# answers may use the tensors, operations and losses of `torch`, which is minitorch. What they cost and what an interviewer asks next stands folded
-# below each check; open it once your answer passes.
+# Twelve whiteboard problems and one prediction, in the order in which a language model is aligned. In an interview each of them
+# gets ten to twenty minutes, without an IDE: say the shapes aloud, write the function, then name its cost. Nothing here adds to
+# `mytorch`. Your answers may use the tensors, operations and losses of `torch`, which is minitorch. What they cost and what an
+# interviewer asks next stands folded below each check; open it once your answer passes.
 #
-# Many checks enumerate. The policy below writes answers of at most four tokens over a vocabulary of six, so that all 781 answers can be
-# listed, and expectations are exact sums.
+# Many checks enumerate. The policy below writes answers of at most four tokens over a vocabulary of six, so that all 781
+# answers can be listed, and expectations are exact sums.
 
 # %% setup=true
 from __future__ import annotations
@@ -49,18 +49,18 @@ def drawn(generator, *shape, scale=1.0, shift=0.0):
 
 # %% [markdown] exercise="align_sft" kind="build" points=3
 # ### Exercise 1 · The SFT loss
-# Supervised fine-tuning trains on the assistant's tokens alone. Several conversations are packed into each row, and the end token has the
-# same id as the padding. Give the mean negative log-likelihood over all trained tokens *of the batch*. The end token of an answer is
-# trained; a prompt, padding, and the first token of a conversation, which has nothing before it, are not.
+# Supervised fine-tuning trains on the assistant's tokens alone. Several conversations are packed into each row, and the end
+# token has the same id as the padding. Give the mean negative log-likelihood over all trained tokens *of the batch*. The end
+# token of an answer is trained; a prompt, padding, and the first token of a conversation, which has nothing before it, are not.
 
 
 # %% solution="align_sft"
 def sft_loss(logits: torch.Tensor, ids: torch.Tensor, answer: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
     """The mean loss, a scalar; 0 if no token is trained.
 
-    `logits` (B, T, V) at position t predict the token at t + 1. `ids` (B, T) are the tokens. `answer` (B, T) is True at the assistant's
-    tokens, the end token included; what it says at padding means nothing. `document` (B, T) numbers the conversations of a row, 1, 2, …, and
-    is 0 at padding.
+    `logits` (B, T, V) at position t predict the token at t + 1. `ids` (B, T) are the tokens. `answer` (B, T) is
+    True at the assistant's tokens, the end token included; what it says at padding means nothing. `document` (B, T)
+    numbers the conversations of a row, 1, 2, …, and is 0 at padding.
     """
     ### BEGIN SOLUTION
     kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)
@@ -112,33 +112,35 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(B·T·V) time. The log-probabilities take B·T·V numbers, which for V = 150,000 is often the largest tensor of the training
-# step; fused losses compute them a slice of rows at a time.
+# **Cost:** O(B·T·V) time. The log-probabilities take B·T·V numbers, which for V = 150,000 is often the largest tensor of the
+# training step; fused losses compute them a slice of rows at a time.
 #
-# 1. *Why a mean over the batch's tokens, and not a mean of each row's mean?* "A mean of means weights a token by the length of its row, so a
-#    short answer's tokens count more. It also changes with gradient accumulation unless you divide by the number of tokens of all micro-batches."
-# 2. *What else does packing need?* "Attention must not cross the seam, and positions should restart, so I pass the document ids to the
-#    attention kernel."
-# 3. *What happens if the end token isn't trained?* "The model answers correctly and then never stops, because nothing raised the
-#    probability of ending."
+# 1. *Why a mean over the batch's tokens, and not a mean of each row's mean?* "A mean of means weights a token by the length of
+#    its row, so a short answer's tokens count more. It also changes with gradient accumulation unless you divide by the number
+#    of tokens of all micro-batches."
+# 2. *What else does packing need?* "Attention must not cross the seam, and positions should restart, so I pass the document ids
+#    to the attention kernel."
+# 3. *What happens if the end token isn't trained?* "The model answers correctly and then never stops, because nothing raised
+#    the probability of ending."
 #
 # </details>
 
 # %% [markdown] hint="align_sft"
-# Which logits predict the token at position 5? Every mask that talks about tokens has to be shifted in the same way as the tokens.
+# Which logits predict the token at position 5? Every mask that talks about tokens has to be shifted in the same way as the
+# tokens.
 
 # %% [markdown] hint="align_sft"
 # A token is trained if it belongs to the assistant, is no padding, and stands in the same conversation as the token before it.
 
 # %% [markdown] hint="align_sft"
-# `kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)`; gather the log-softmax of `logits[:, :-1]` at
-# `ids[:, 1:]`, and divide the sum by `kept.sum()`, which may be 0.
+# `kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)`; gather the log-softmax of `logits[:,
+# :-1]` at `ids[:, 1:]`, and divide the sum by `kept.sum()`, which may be 0.
 
 
 # %% mutant="align_sft"
 # The mask isn't shifted
-# `answer` says which *tokens* are the assistant's. The logits one position earlier predict them, so the mask moves with the tokens; otherwise
-# the first token of each answer is not trained.
+# `answer` says which *tokens* are the assistant's. The logits one position earlier predict them, so the mask moves with the
+# tokens; otherwise the first token of each answer is not trained.
 def sft_loss(logits, ids, answer, document):
     kept = answer[:, :-1] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)
     logprobs = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -157,7 +159,8 @@ def sft_loss(logits, ids, answer, document):
 
 # %% mutant="align_sft"
 # A mean of means
-# Each row's loss is divided by that row's own count here, so the tokens of short answers weigh more. One sum is divided by one count.
+# Each row's loss is divided by that row's own count here, so the tokens of short answers weigh more. One sum is divided by one
+# count.
 def sft_loss(logits, ids, answer, document):
     kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)
     logprobs = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -175,7 +178,8 @@ def sft_loss(logits, ids, answer, document):
 
 # %% mutant="align_sft"
 # The end is never learned
-# Masking every token whose id is the padding's also masks the end tokens, because they share the id. `document` tells them apart.
+# Masking every token whose id is the padding's also masks the end tokens, because they share the id. `document` tells them
+# apart.
 def sft_loss(logits, ids, answer, document):
     kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (ids[:, 1:] != 0)
     logprobs = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -220,14 +224,14 @@ def sft_loss(logits, ids, answer, document):
 
 # %% [markdown] exercise="align_repair_scores" kind="repair" points=3
 # ### Exercise 2 · The scores of the answers are off
-# DPO, PPO and GRPO all start from the log-probability of an answer given its prompt, which is a sum over the answer's tokens. A colleague's function has five
-# reports against it:
+# DPO, PPO and GRPO all start from the log-probability of an answer given its prompt, which is a sum over the answer's tokens. A
+# colleague's function has five reports against it:
 #
-# - An answer that the model has memorized scores −40 instead of nearly 0.
-# - Changing the last token of an answer doesn't change its score as it should, and changing the prompt's last token does.
-# - The same answer scores lower in a batch with a longer neighbour.
+# - An answer that the model has memorized scores far below 0.
+# - The logits at the prompt's last token predict the answer's first token, but the score doesn't depend on them.
+# - The same answer scores closer to 0 in a batch with a longer neighbour.
 # - Long answers score −inf.
-# - With padding on the left, the scores are about other tokens.
+# - With padding on the left, tokens of the prompt are in the score.
 #
 # Repair `answer_logprobs`.
 
@@ -238,8 +242,9 @@ def answer_logprobs(
 ) -> torch.Tensor:
     """The log-probability of each row's answer (B,).
 
-    `logits` (B, T, V) at position t predict the token at t + 1. `real` (B, T) is False at padding, which stands on one side of a row, left or right.
-    `prompt_lengths` (B,), each at least 1, count the real tokens of the prompt; the answer is the rest, and may be empty.
+    `logits` (B, T, V) at position t predict the token at t + 1. `real` (B, T) is False at padding, which stands on
+    one side of a row, left or right. `prompt_lengths` (B,), each at least 1, count the real tokens of the prompt;
+    the answer is the rest, and may be empty.
     """
     ### BEGIN SOLUTION
     place = real.cumsum(1) - 1
@@ -297,29 +302,29 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(B·T·V) time and memory for the log-softmax; `logits.gather − logsumexp` gives the same from B·T numbers and no second copy of
-# the logits.
+# **Cost:** O(B·T·V) time and memory for the log-softmax; `logits.gather − logsumexp` gives the same from B·T numbers and no
+# second copy of the logits.
 #
-# 1. *How would a test have caught the missing shift?* "With logits that are a large one-hot of the next token, every score must be 0. That test
-#    takes three lines and finds a shift in either direction."
-# 2. *Sum or mean?* "DPO and PPO's sequence ratio need the sum, because it is the log-probability of the answer. SimPO divides by the
-#    length on purpose, and then needs no reference."
-# 3. *Why do two engines report different scores for the same tokens?* "They differ in kernels, precision or temperature, and sometimes in whether the
-#    log-probabilities are taken before or after temperature and top-p."
+# 1. *How would a test have caught the missing shift?* "With logits that are a large one-hot of the next token, every score must
+#    be 0. That test takes three lines and finds a shift in either direction."
+# 2. *Sum or mean?* "DPO and PPO's sequence ratio need the sum, because it is the log-probability of the answer. SimPO divides
+#    by the length on purpose, and then needs no reference."
+# 3. *Why do two engines report different scores for the same tokens?* "They differ in kernels, precision or temperature, and
+#    sometimes in whether the log-probabilities are taken before or after temperature and top-p."
 #
 # </details>
 
 # %% [markdown] hint="align_repair_scores"
-# Take the reports one at a time. The first and the second have the same cause, and so do both of the masks' mistakes: what a position *is* and what it
-# *predicts* are different things.
+# Take the reports one at a time. The first and the second have the same cause: what a position *is* and what it *predicts* are
+# different things.
 
 # %% [markdown] hint="align_repair_scores"
-# A real token's place in its row, whatever the padding's side, is `real.cumsum(1) - 1`. A product of 120 probabilities underflows; a sum of
-# logarithms doesn't.
+# A real token's place in its row, whatever the padding's side, is `real.cumsum(1) - 1`. A product of 120 probabilities
+# underflows; a sum of logarithms doesn't.
 
 # %% [markdown] hint="align_repair_scores"
-# Shift once: log-probabilities come from `logits[:, :-1]` at `ids[:, 1:]`, and the mask is cut in the same way, `kept[:, 1:]`. Fill what doesn't
-# count with 0 and sum.
+# Shift once: log-probabilities come from `logits[:, :-1]` at `ids[:, 1:]`, and the mask is cut in the same way, `kept[:, 1:]`.
+# Fill what doesn't count with 0 and sum.
 
 
 # %% mutant="align_repair_scores"
@@ -333,7 +338,8 @@ def answer_logprobs(logits, ids, real, prompt_lengths):
 
 # %% mutant="align_repair_scores"
 # The mask is shifted the other way
-# `kept[:, :-1]` belongs to the positions that predict. The mask says which *tokens* count, so it is cut like the tokens: `kept[:, 1:]`.
+# `kept[:, :-1]` belongs to the positions that predict. The mask says which *tokens* count, so it is cut like the tokens:
+# `kept[:, 1:]`.
 def answer_logprobs(logits, ids, real, prompt_lengths):
     kept = (real & (real.cumsum(1) - 1 >= prompt_lengths[:, None]))[:, :-1]
     taken = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -369,7 +375,8 @@ def answer_logprobs(logits, ids, real, prompt_lengths):
 
 # %% mutant="align_repair_scores"
 # Padding counts
-# Every column behind the prompt is added here, the padding on the right included, so a score depends on the longest row of the batch.
+# Every column behind the prompt is added here, the padding on the right included, so a score depends on the longest row of the
+# batch.
 def answer_logprobs(logits, ids, real, prompt_lengths):
     kept = (real.cumsum(1) - 1 >= prompt_lengths[:, None])[:, 1:]
     taken = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -387,14 +394,15 @@ def answer_logprobs(logits, ids, real, prompt_lengths):
 
 # %% [markdown] exercise="align_reward" kind="build" points=2
 # ### Exercise 3 · A reward model
-# A reward model puts one number at every position, and the number at an answer's last real token is its reward. It is trained on pairs by the
-# Bradley-Terry model: the chosen answer wins with probability σ(reward of the chosen − reward of the rejected). Write both functions. They have to survive
-# rewards of ±1000, and the padding may stand on either side of a row.
+# A reward model puts one number at every position, and the number at an answer's last real token is its reward. It is trained
+# on pairs by the Bradley-Terry model: the chosen answer wins with probability σ(reward of the chosen − reward of the rejected).
+# Write both functions. They have to survive rewards of ±1000, and the padding may stand on either side of a row.
 
 
 # %% solution="align_reward"
 def last_reward(values: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
-    """The value (B,) at the last real token of each row; `values` (B, T), `real` (B, T) is False at padding, at least once True."""
+    """The value (B,) at the last real token of each row; `values` (B, T), `real` (B, T) is False at padding, at least once
+    True."""
     ### BEGIN SOLUTION
     last = (real * torch.arange(1, real.shape[1] + 1)).argmax(1)
     return values.gather(1, last[:, None]).squeeze(1)
@@ -454,12 +462,12 @@ check.show(
 #
 # **Cost:** two forward passes of the model for each pair, in one batch of 2B rows; the loss itself is O(B).
 #
-# 1. *Are rewards of two prompts comparable?* "No. The loss depends on differences within a prompt, so each prompt's rewards may be shifted by any
-#    amount. That is why PPO normalizes rewards, and why GRPO subtracts the group's mean."
-# 2. *What goes wrong when you optimize against it?* "The policy finds answers that the reward model overrates, such as longer ones. The learned reward goes up while a
-#    held-out judge goes down, so I watch both and keep a KL term."
-# 3. *Why one batch for both answers?* "Two passes draw different dropout masks, which adds noise to the difference; I would switch dropout off, or
-#    concatenate."
+# 1. *Are rewards of two prompts comparable?* "No. The loss depends on differences within a prompt, so each prompt's rewards may
+#    be shifted by any amount. That is why PPO normalizes rewards, and why GRPO subtracts the group's mean."
+# 2. *What goes wrong when you optimize against it?* "The policy finds answers that the reward model overrates, such as longer
+#    ones. The learned reward goes up while a held-out judge goes down, so I watch both and keep a KL term."
+# 3. *Why one batch for both answers?* "Two passes draw different dropout masks, which adds noise to the difference; I would
+#    switch dropout off, or concatenate."
 #
 # </details>
 
@@ -467,15 +475,18 @@ check.show(
 # Which row would `real.sum(1) - 1` index incorrectly? And what is `log(sigmoid(-1000))` in float32?
 
 # %% [markdown] hint="align_reward"
-# The last real position is the largest index at which `real` is True. `log σ(x)` is computed without a sigmoid: F has a function for it.
+# The last real position is the largest index at which `real` is True. `log σ(x)` is computed without a sigmoid: F has a
+# function for it.
 
 # %% [markdown] hint="align_reward"
-# `(real * torch.arange(1, T + 1)).argmax(1)` finds the position on either side. The loss is `-F.logsigmoid(chosen - rejected - margin).mean()`.
+# `(real * torch.arange(1, T + 1)).argmax(1)` finds the position on either side. The loss is `-F.logsigmoid(chosen - rejected -
+# margin).mean()`.
 
 
 # %% mutant="align_reward"
 # Assumes padding on the right
-# `real.sum(1) - 1` is the last real position only if the row starts with real tokens. With padding on the left it points too far to the left.
+# `real.sum(1) - 1` is the last real position only if the row starts with real tokens. With padding on the left it points too
+# far to the left.
 def last_reward(values, real):
     return values.gather(1, real.sum(1, keepdim=True) - 1).squeeze(1)
 
@@ -520,7 +531,8 @@ def preference_loss(chosen, rejected, margin=0.0):
 
 # %% mutant="align_reward"
 # The margin helps
-# The chosen reward has to lead by the margin, so the margin is subtracted from the difference. Added, it forgives a rejected answer that leads.
+# The chosen reward has to lead by the margin, so the margin is subtracted from the difference. Added, it forgives a rejected
+# answer that leads.
 def last_reward(values, real):
     last = (real * torch.arange(1, real.shape[1] + 1)).argmax(1)
     return values.gather(1, last[:, None]).squeeze(1)
@@ -544,9 +556,10 @@ def preference_loss(chosen, rejected, margin=0.0):
 
 # %% [markdown] exercise="align_dpo" kind="build" points=3
 # ### Exercise 4 · DPO and its implicit reward
-# Write the loss of direct preference optimization from the log-probabilities of whole answers. Its implicit reward is β times how much
-# more likely the policy makes an answer than the reference does. `label_smoothing` is the probability that a pair was labelled the wrong way
-# round. With `kind="ipo"` the loss is IPO's instead: the squared distance between the lead of the log-ratios, without β, and 1 / (2β).
+# Write the loss of direct preference optimization from the log-probabilities of whole answers. Its implicit reward is β times
+# how much more likely the policy makes an answer than the reference does. `label_smoothing` is the probability that a pair was
+# labelled the wrong way round. With `kind="ipo"` the loss is IPO's instead: the squared distance between the lead of the
+# log-ratios, without β, and 1 / (2β).
 
 
 # %% solution="align_dpo"
@@ -555,8 +568,8 @@ def dpo_loss(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The mean loss, a scalar, and the implicit rewards (2, B), which carry no gradient.
 
-    `policy` and `reference` (2, B) are summed log-probabilities, of the chosen answers in row 0 and of the rejected ones in row 1. The reference
-    gets no gradient, even if its tensor asks for one. IPO ignores the smoothing.
+    `policy` and `reference` (2, B) are summed log-probabilities, of the chosen answers in row 0 and of the rejected
+    ones in row 1. The reference gets no gradient, even if its tensor asks for one. IPO ignores the smoothing.
     """
     ### BEGIN SOLUTION
     ratio = policy - reference.detach()
@@ -586,7 +599,8 @@ def tried(policy, reference, *options, **named):
 
 
 def at_the_optimum(beta):
-    """The gradient, expected over labels, of a policy that is the reference times exp(reward / beta): 8 answers, all pairs."""
+    """The gradient, expected over labels, of a policy that is the reference times exp(reward / beta): 8 answers, all
+    pairs."""
     rewards, reference = drawn(generator, 8), drawn(generator, 8).log_softmax(0)
     policy = (reference + rewards / beta).log_softmax(0).requires_grad_()
     for i, j in itertools.combinations(range(8), 2):
@@ -617,15 +631,15 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** four forward passes a pair (two answers, two models) and two backward; the reference's log-probabilities can be computed once
-# and stored, which frees its memory.
+# **Cost:** four forward passes a pair (two answers, two models) and two backward; the reference's log-probabilities can be
+# computed once and stored, which frees its memory.
 #
-# 1. *Where did the normalizer Z go?* "The optimum of KL-regularized RL is the reference times exp(r/β) over Z of the prompt. Solved for r, the
-#    reward has a term β log Z, and it is the same for both answers, so it cancels in the difference."
-# 2. *The loss falls, and so does the chosen answer's probability. Is that a bug?* "No, only the lead is trained. I would add an SFT term on
-#    the chosen answer, or use on-policy pairs."
-# 3. *What does IPO change?* "It asks for a fixed lead instead of an ever larger one, so a deterministic preference doesn't push the policy
-#    away from the reference without end."
+# 1. *Where did the normalizer Z go?* "The optimum of KL-regularized RL is the reference times exp(r/β) over Z of the prompt.
+#    Solved for r, the reward has a term β log Z, and it is the same for both answers, so it cancels in the difference."
+# 2. *The loss falls, and so does the chosen answer's probability. Is that a bug?* "No, only the lead is trained. I would add an
+#    SFT term on the chosen answer, or use on-policy pairs."
+# 3. *What does IPO change?* "It asks for a fixed lead instead of an ever larger one, so a deterministic preference doesn't push
+#    the policy away from the reference without end."
 #
 # </details>
 
@@ -636,7 +650,8 @@ check.show(
 # −log σ(β · lead) is the loss of a correct label, and −log σ(−β · lead) that of a flipped one. Smoothing mixes them.
 
 # %% [markdown] hint="align_dpo"
-# `ratio = policy - reference.detach()`, `lead = ratio[0] - ratio[1]`; use `F.logsigmoid`, and return `(beta * ratio).detach()` as rewards.
+# `ratio = policy - reference.detach()`, `lead = ratio[0] - ratio[1]`; use `F.logsigmoid`, and return `(beta * ratio).detach()`
+# as rewards.
 
 
 # %% mutant="align_dpo"
@@ -653,7 +668,8 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
 
 # %% mutant="align_dpo"
 # No reference
-# The policy's own lead is rewarded, wherever it started. DPO measures each answer against the reference, which is what keeps the policy near it.
+# The policy's own lead is rewarded, wherever it started. DPO measures each answer against the reference, which is what keeps
+# the policy near it.
 def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
     lead = policy[0] - policy[1]
     losses = -(1 - label_smoothing) * F.logsigmoid(beta * lead) - label_smoothing * F.logsigmoid(-beta * lead)
@@ -664,7 +680,8 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
 
 # %% mutant="align_dpo"
 # Beta on one side
-# β multiplies the difference of the log-ratios. Here it scales the policy alone, so a policy that equals its reference doesn't start at ln 2.
+# β multiplies the difference of the log-ratios. Here it scales the policy alone, so a policy that equals its reference doesn't
+# start at ln 2.
 def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
     ratio = beta * policy - reference.detach()
     lead = ratio[0] - ratio[1]
@@ -702,7 +719,8 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
 
 # %% mutant="align_dpo"
 # Rejected minus chosen
-# The lead is that of the chosen answer over the rejected one. The other way round, the model learns to prefer what people rejected.
+# The lead is that of the chosen answer over the rejected one. The other way round, the model learns to prefer what people
+# rejected.
 def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
     ratio = policy - reference.detach()
     lead = ratio[1] - ratio[0]
@@ -714,7 +732,8 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
 
 # %% mutant="align_dpo"
 # Smoothing weakens the loss
-# With probability `label_smoothing` the *other* answer is the better one, whose loss is −log σ(−β · lead). Leaving that term out only scales the loss.
+# With probability `label_smoothing` the *other* answer is the better one, whose loss is −log σ(−β · lead). Leaving that term
+# out only scales the loss.
 def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
     ratio = policy - reference.detach()
     lead = ratio[0] - ratio[1]
@@ -738,18 +757,19 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
 
 # %% [markdown] exercise="align_reinforce" kind="measure" points=3
 # ### Exercise 5 · REINFORCE: which baselines are unbiased?
-# A prompt has V answers, and a batch of K samples gives the estimate (1/K) Σ A_i ∇ log π(a_i) of the gradient of the expected reward. The
-# advantage A_i is the reward minus a baseline, and papers disagree about which baselines keep the estimate unbiased. With few answers nothing needs
-# to be sampled: enumerate all V^K batches and compute the estimate's exact mean and variance. Then compare, for the five advantages of the check,
-# the mean with the true gradient.
+# A prompt has V answers, and a batch of K samples gives the estimate (1/K) Σ A_i ∇ log π(a_i) of the gradient of the expected
+# reward. The advantage A_i is the reward minus a baseline, and papers disagree about which baselines keep the estimate
+# unbiased. With few answers nothing needs to be sampled: enumerate all V^K batches and compute the estimate's exact mean and
+# variance. Then compare, for the five advantages of the check, the mean with the true gradient.
 
 
 # %% solution="align_reinforce"
 def estimate_moments(logits: torch.Tensor, rewards: torch.Tensor, advantages, K: int) -> tuple[torch.Tensor, float]:
     """The exact mean (V,) of the gradient estimate with respect to `logits`, and its total variance E‖estimate − mean‖².
 
-    `logits` and `rewards` (V,) belong to the answers. `advantages(actions, rewards)` gets the sampled answers (K,), integers, and their
-    rewards (K,), and returns K advantages. The K samples are independent, and the estimate is for gradient *ascent*.
+    `logits` and `rewards` (V,) belong to the answers. `advantages(actions, rewards)` gets the sampled answers (K,),
+    integers, and their rewards (K,), and returns K advantages. The K samples are independent, and the estimate is
+    for gradient *ascent*.
     """
     ### BEGIN SOLUTION
     p = logits.softmax(0)
@@ -801,26 +821,29 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** V^K estimates of O(K·V) each: fine for a proof, impossible for a language model, whose variance is measured from repeated batches.
+# **Cost:** V^K estimates of O(K·V) each: fine for a proof, impossible for a language model, whose variance is measured from
+# repeated batches.
 #
-# 1. *Why doesn't a baseline bias the gradient?* "The score ∇ log π has mean zero, so any number that doesn't depend on the sampled action
-#    can be subtracted without changing the mean."
-# 2. *The batch's mean contains the sample itself. How bad is that?* "It shrinks the gradient by exactly 1 − 1/K. The direction is right, so a
-#    learning rate absorbs it. RLOO, the mean of the others, is unbiased."
-# 3. *And dividing by the standard deviation?* "That is a different weight for each batch, so the direction can change as well, and prompts
-#    with little spread count more."
+# 1. *Why doesn't a baseline bias the gradient?* "The score ∇ log π has mean zero, so any number that doesn't depend on the
+#    sampled action can be subtracted without changing the mean."
+# 2. *The batch's mean contains the sample itself. How bad is that?* "It shrinks the gradient by exactly 1 − 1/K. The direction
+#    is right, so a learning rate absorbs it. RLOO, the mean of the others, is unbiased."
+# 3. *And dividing by the standard deviation?* "That is a different weight for each batch, so the direction can change as well,
+#    and prompts with little spread count more."
 #
 # </details>
 
 # %% [markdown] hint="align_reinforce"
-# A batch is an ordered tuple of K answers, and each has a probability. What is the gradient of log π(a) with respect to the logits?
+# A batch is an ordered tuple of K answers, and each has a probability. What is the gradient of log π(a) with respect to the
+# logits?
 
 # %% [markdown] hint="align_reinforce"
-# ∇ log π(a) is the one-hot row of a minus the probabilities. `itertools.product(range(V), repeat=K)` lists the batches, and a batch's probability
-# is the product of its answers' probabilities.
+# ∇ log π(a) is the one-hot row of a minus the probabilities. `itertools.product(range(V), repeat=K)` lists the batches, and a
+# batch's probability is the product of its answers' probabilities.
 
 # %% [markdown] hint="align_reinforce"
-# Sum chance · estimate and chance · ‖estimate‖² over all batches; the variance is the second sum minus the squared norm of the first.
+# Sum chance · estimate and chance · ‖estimate‖² over all batches; the variance is the second sum minus the squared norm of the
+# first.
 
 
 # %% mutant="align_reinforce"
@@ -887,7 +910,8 @@ def estimate_moments(logits, rewards, advantages, K):
 
 # %% mutant="align_reinforce"
 # The error around the true gradient
-# This is the mean squared error, which adds the squared bias to the variance. The variance is taken around the estimate's own mean.
+# This is the mean squared error, which adds the squared bias to the variance. The variance is taken around the estimate's own
+# mean.
 def estimate_moments(logits, rewards, advantages, K):
     p = logits.softmax(0)
     score = torch.eye(len(p)) - p
@@ -904,7 +928,8 @@ def estimate_moments(logits, rewards, advantages, K):
 
 # %% mutant="align_reinforce"
 # Batches without their order
-# Each multiset is visited once here, although a batch of different answers occurs in several orders. The weights no longer sum to 1.
+# Each multiset is visited once here, although a batch of different answers occurs in several orders. The weights no longer sum
+# to 1.
 def estimate_moments(logits, rewards, advantages, K):
     p = logits.softmax(0)
     score = torch.eye(len(p)) - p
@@ -920,7 +945,8 @@ def estimate_moments(logits, rewards, advantages, K):
 
 # %% mutant="align_reinforce"
 # The gradient of π
-# The score is the gradient of log π. The gradient of π itself is smaller by the factor π, which the sampling has already brought in.
+# The score is the gradient of log π. The gradient of π itself is smaller by the factor π, which the sampling has already
+# brought in.
 def estimate_moments(logits, rewards, advantages, K):
     p = logits.softmax(0)
     score = p[:, None] * (torch.eye(len(p)) - p)
@@ -936,10 +962,10 @@ def estimate_moments(logits, rewards, advantages, K):
 
 # %% [markdown] exercise="align_gae" kind="build" points=3
 # ### Exercise 6 · Generalized advantage estimation
-# A row is an episode of an agent: its own tokens are steps, while a tool's tokens in between and the padding behind are not, and are skipped as if they
-# weren't there. The TD error of a step is its reward plus γ times the value of the next step, minus its own value; the advantage is the sum of the TD errors
-# from there on, each discounted by another γλ. An episode that *ended* has a value of 0 behind its last step. One that was only cut off has
-# `last_value` there.
+# A row is an episode of an agent: its own tokens are steps, while a tool's tokens in between and the padding behind are not,
+# and are skipped as if they weren't there. The TD error of a step is its reward plus γ times the value of the next step, minus
+# its own value; the advantage is the sum of the TD errors from there on, each discounted by another γλ. An episode that *ended*
+# has a value of 0 behind its last step. One that was only cut off has `last_value` there.
 
 
 # %% solution="align_gae"
@@ -954,8 +980,9 @@ def gae(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Advantages and returns, both (B, T), without gradient, and 0 where no step is.
 
-    `rewards`, `values` (B, T); `steps` (B, T) is True at the agent's own tokens, and what stands elsewhere, even nan, counts for nothing.
-    `ended` (B,) is False for an episode that was cut off, and `last_value` (B,) is the value behind it. A return is the advantage plus the value.
+    `rewards`, `values` (B, T); `steps` (B, T) is True at the agent's own tokens, and what stands elsewhere, even
+    nan, counts for nothing. `ended` (B,) is False for an episode that was cut off, and `last_value` (B,) is the
+    value behind it. A return is the advantage plus the value.
     """
     ### BEGIN SOLUTION
     values = values.detach()
@@ -1011,14 +1038,15 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(B·T) time in one backward sweep, which is sequential in T but trivial beside the model; two (B, T) tensors of memory.
+# **Cost:** O(B·T) time in one backward sweep, which is sequential in T but trivial beside the model; two (B, T) tensors of
+# memory.
 #
-# 1. *What are λ = 0 and λ = 1?* "λ = 0 is the one-step TD error, with little variance and all of the value function's bias. λ = 1 is the Monte Carlo return
-#    minus the value, unbiased and noisy."
-# 2. *Where does the KL penalty of RLHF enter?* "Often as a reward of −β times the log-ratio at every token, with the reward model's score
-#    added at the last one."
-# 3. *Why must truncation not look like an end?* "An end says that nothing follows. If a time limit looks like that, the policy learns that
-#    long answers are worth nothing."
+# 1. *What are λ = 0 and λ = 1?* "λ = 0 is the one-step TD error, with little variance and all of the value function's bias. λ =
+#    1 is the Monte Carlo return minus the value, unbiased and noisy."
+# 2. *Where does the KL penalty of RLHF enter?* "Often as a reward of −β times the log-ratio at every token, with the reward
+#    model's score added at the last one."
+# 3. *Why must truncation not look like an end?* "An end says that nothing follows. If a time limit looks like that, the policy
+#    learns that long answers are worth nothing."
 #
 # </details>
 
@@ -1026,16 +1054,18 @@ check.show(
 # Go from the last position to the first. Which two numbers have to be carried from a step to the one before it?
 
 # %% [markdown] hint="align_gae"
-# Carry the advantage and the value of the following step. At a position that is no step, both stay as they are: `torch.where(steps[:, t], new, old)`.
+# Carry the advantage and the value of the following step. At a position that is no step, both stay as they are:
+# `torch.where(steps[:, t], new, old)`.
 
 # %% [markdown] hint="align_gae"
-# Start with an advantage of 0 and a following value of `last_value`, 0 where the episode ended. Then
-# `error = rewards[:, t] + gamma * following - values[:, t]` and `advantage = where(step, error + gamma * lam * advantage, advantage)`.
+# Start with an advantage of 0 and a following value of `last_value`, 0 where the episode ended. Then `error = rewards[:, t] +
+# gamma * following - values[:, t]` and `advantage = where(step, error + gamma * lam * advantage, advantage)`.
 
 
 # %% mutant="align_gae"
 # A tool's tokens are steps
-# Positions that are no step are walked over with reward and value 0 here, so they discount, and the step before them bootstraps from 0.
+# Positions that are no step are walked over with reward and value 0 here, so they discount, and the step before them bootstraps
+# from 0.
 def gae(rewards, values, steps, ended, last_value, gamma, lam):
     values, rewards = values.detach().masked_fill(~steps, 0.0), rewards.masked_fill(~steps, 0.0)
     advantage, following = torch.zeros_like(last_value), last_value.detach().masked_fill(ended, 0.0)
@@ -1109,7 +1139,8 @@ def gae(rewards, values, steps, ended, last_value, gamma, lam):
 
 # %% mutant="align_gae"
 # Normalized first
-# Whitening comes after the returns, outside this function. Returns that are made of whitened advantages train the value function towards the wrong numbers.
+# Whitening comes after the returns, outside this function. Returns that are made of whitened advantages train the value
+# function towards the wrong numbers.
 def gae(rewards, values, steps, ended, last_value, gamma, lam):
     values = values.detach()
     advantage, following = torch.zeros_like(last_value), last_value.detach().masked_fill(ended, 0.0)
@@ -1141,7 +1172,8 @@ def gae(rewards, values, steps, ended, last_value, gamma, lam):
 
 # %% [markdown] exercise="align_predict_clip" kind="predict" points=1
 # ### Exercise 7 · Where is PPO's gradient 0?
-# A token's loss is −min(r·A, clip(r, 0.8, 1.2)·A). For which of these eight tokens is the gradient with respect to its new log-probability 0?
+# A token's loss is −min(r·A, clip(r, 0.8, 1.2)·A). For which of these eight tokens is the gradient with respect to its new
+# log-probability 0?
 #
 # | token | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 # |---|---|---|---|---|---|---|---|---|
@@ -1160,7 +1192,8 @@ chosen = {int(each) for each in prediction}
 check.show({f"token {number}: gradient 0": number in chosen for number in range(1, 9)}, secret=True)
 
 # %% [markdown] hint="align_predict_clip"
-# A clipped number has no gradient. But the minimum chooses between the clipped and the unclipped product: which of them is smaller?
+# A clipped number has no gradient. But the minimum chooses between the clipped and the unclipped product: which of them is
+# smaller?
 
 # %% [markdown] hint="align_predict_clip"
 # For A > 0 the minimum keeps the smaller ratio, so clipping acts above 1.2 only. For A < 0 it keeps the larger ratio.
@@ -1170,12 +1203,14 @@ check.show({f"token {number}: gradient 0": number in chosen for number in range(
 
 # %% mutant="align_predict_clip"
 # Wherever the ratio is clipped
-# The minimum undoes the clipping where the policy moved against the advantage: tokens 2, 3 and 7 still get a gradient, which brings them back.
+# The minimum undoes the clipping where the policy moved against the advantage: tokens 2, 3 and 7 still get a gradient, which
+# brings them back.
 prediction = [1, 2, 3, 4, 7, 8]
 
 # %% mutant="align_predict_clip"
 # The maximum
-# With the minimum, a token whose probability rose although its advantage is negative keeps its gradient. You chose where the larger product is the unclipped one.
+# With the minimum, a token whose probability rose although its advantage is negative keeps its gradient. You chose where the
+# larger product is the unclipped one.
 prediction = [2, 3, 7, 8]
 
 # %% mutant="align_predict_clip"
@@ -1191,9 +1226,9 @@ prediction = [1, 4]
 
 # %% [markdown] exercise="align_ppo" kind="build" points=3
 # ### Exercise 8 · PPO's clipped losses
-# Write the policy loss of PPO, a mean over the answers' tokens of the batch, and the clipped loss of the value function beside it. The value loss of a
-# token is half the larger of two squared errors: that of the value, and that of the value held within `clip` of the old one. Also report the share of
-# tokens whose policy gradient was clipped away.
+# Write the policy loss of PPO, a mean over the answers' tokens of the batch, and the clipped loss of the value function beside
+# it. The value loss of a token is half the larger of two squared errors: that of the value, and that of the value held within
+# `clip` of the old one. Also report the share of tokens whose policy gradient was clipped away.
 
 
 # %% solution="align_ppo"
@@ -1209,8 +1244,9 @@ def ppo_loss(
 ) -> tuple[torch.Tensor, torch.Tensor, float]:
     """The policy loss, the value loss, and the share of tokens whose clipped product is smaller than the unclipped one.
 
-    All tensors are (B, T). `new` and `old` are log-probabilities of the sampled tokens. `mask` is True at the tokens of the answers, at least
-    once; what stands elsewhere may be -inf or nan. Gradients go into `new` and `values` alone.
+    All tensors are (B, T). `new` and `old` are log-probabilities of the sampled tokens. `mask` is True at the
+    tokens of the answers, at least once; what stands elsewhere may be -inf or nan. Gradients go into `new` and
+    `values` alone.
     """
     ### BEGIN SOLUTION
     new, old, advantages, values, old_values, returns = (
@@ -1271,25 +1307,29 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(B·T) for the loss. The step holds four models: policy and value function with optimizer states, reference and reward model for inference.
+# **Cost:** O(B·T) for the loss. The step holds four models: policy and value function with optimizer states, reference and
+# reward model for inference.
 #
-# 1. *Why keep `old` at all?* "A batch of answers is expensive, so it is used for several gradient steps. After the first one the policy is no longer the one
-#    that sampled, and the ratio corrects for that, as long as it stays near 1."
-# 2. *Does the clip keep the policy near the old one?* "Only softly. It removes the incentive to go further, but other tokens' gradients can still
-#    carry a ratio out, so people also watch the KL and stop the epoch early."
-# 3. *Why clip the value loss?* "It was meant to keep the value function from jumping. Ablations found little benefit, so I would try it without."
+# 1. *Why keep `old` at all?* "A batch of answers is expensive, so it is used for several gradient steps. After the first one
+#    the policy is no longer the one that sampled, and the ratio corrects for that, as long as it stays near 1."
+# 2. *Does the clip keep the policy near the old one?* "Only softly. It removes the incentive to go further, but other tokens'
+#    gradients can still carry a ratio out, so people also watch the KL and stop the epoch early."
+# 3. *Why clip the value loss?* "It was meant to keep the value function from jumping. Ablations found little benefit, so I
+#    would try it without."
 #
 # </details>
 
 # %% [markdown] hint="align_ppo"
-# Cut all six tensors with the mask first, then everything that follows is about one list of tokens. Which of them may carry a gradient?
+# Cut all six tensors with the mask first, then everything that follows is about one list of tokens. Which of them may carry a
+# gradient?
 
 # %% [markdown] hint="align_ppo"
-# The ratio is `(new - old.detach()).exp()`. The objective is the *smaller* of the two products, and the loss is its negative mean.
+# The ratio is `(new - old.detach()).exp()`. The objective is the *smaller* of the two products, and the loss is its negative
+# mean.
 
 # %% [markdown] hint="align_ppo"
-# `near = old_values + (values - old_values).clamp(-clip, clip)`, and half the mean of the larger of the squared errors of `values` and `near`. A token is
-# clipped where the clipped product is strictly smaller.
+# `near = old_values + (values - old_values).clamp(-clip, clip)`, and half the mean of the larger of the squared errors of
+# `values` and `near`. A token is clipped where the clipped product is strictly smaller.
 
 
 # %% mutant="align_ppo"
@@ -1309,7 +1349,8 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 # %% mutant="align_ppo"
 # Clips without the minimum
-# The clipped product alone has no gradient outside the clip range on either side, so a token that moved the wrong way is never brought back.
+# The clipped product alone has no gradient outside the clip range on either side, so a token that moved the wrong way is never
+# brought back.
 def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     new, old, advantages, values, old_values, returns = (
         x[mask] for x in (new, old, advantages, values, old_values, returns)
@@ -1338,7 +1379,8 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 # %% mutant="align_ppo"
 # The ratio is always 1
-# Both log-probabilities come from the current pass here, so the ratio is 1 and nothing is ever clipped. `old` was recorded when the answer was sampled.
+# Both log-probabilities come from the current pass here, so the ratio is 1 and nothing is ever clipped. `old` was recorded when
+# the answer was sampled.
 def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     new, old, advantages, values, old_values, returns = (
         x[mask] for x in (new, old, advantages, values, old_values, returns)
@@ -1379,7 +1421,8 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 # %% mutant="align_ppo"
 # Divides by all positions
-# Masked positions are replaced by 0 but still counted by the mean, so the loss depends on the padding. Divide by the number of answer tokens.
+# Masked positions are replaced by 0 but still counted by the mean, so the loss depends on the padding. Divide by the number of
+# answer tokens.
 def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     zero = torch.zeros_like(new)
     new, old, advantages, values, old_values, returns = (
@@ -1395,7 +1438,8 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 # %% mutant="align_ppo"
 # The smaller squared error
-# The value loss is pessimistic, too: the larger of the two squared errors counts. With the smaller one, a value that is far off may get no gradient.
+# The value loss is pessimistic, too: the larger of the two squared errors counts. With the smaller one, a value that is far off
+# may get no gradient.
 def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     new, old, advantages, values, old_values, returns = (
         x[mask] for x in (new, old, advantages, values, old_values, returns)
@@ -1410,18 +1454,19 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 # %% [markdown] exercise="align_grpo" kind="build" points=4
 # ### Exercise 9 · GRPO and three corrections
-# GRPO samples K answers to each of G prompts and needs no value function: the advantage of an answer is its reward compared with its
-# group's. Write the advantages and the loss, with the switches of three papers: *Dr. GRPO* doesn't divide by the standard deviation and averages with a constant;
-# *DAPO* averages over all tokens and has a higher upper clip; *GSPO* uses one ratio for a whole answer, the exponential of its mean log-ratio. All have
-# PPO's minimum of two products. The loss adds `beta` times the k3 estimate of the KL to the reference, averaged in the same way.
+# GRPO samples K answers to each of G prompts and needs no value function: the advantage of an answer is its reward compared
+# with its group's. Write the advantages and the loss, with the switches of three papers: *Dr. GRPO* doesn't divide by the
+# standard deviation and averages with a constant; *DAPO* averages over all tokens and has a higher upper clip; *GSPO* uses one
+# ratio for a whole answer, the exponential of its mean log-ratio. All have PPO's minimum of two products. The loss adds `beta`
+# times the k3 estimate of the KL to the reference, averaged in the same way.
 
 
 # %% solution="align_grpo"
 def group_advantages(rewards: torch.Tensor, scale: bool = True) -> torch.Tensor:
     """The advantages (G, K) of rewards (G, K): each minus its group's mean.
 
-    With `scale` they are divided by the group's standard deviation, with K − 1 in the denominator, plus 1e-4. A group whose rewards are equal, or that has
-    one answer, gets 0.
+    With `scale` they are divided by the group's standard deviation, with K − 1 in the denominator, plus 1e-4. A
+    group whose rewards are equal, or that has one answer, gets 0.
     """
     ### BEGIN SOLUTION
     centred = rewards - rewards.mean(1, keepdim=True)
@@ -1445,9 +1490,11 @@ def grpo_loss(
 ) -> torch.Tensor:
     """The loss of N answers, a scalar; only `new` gets a gradient.
 
-    `new`, `old`, `ref` and `mask` are (N, T), `advantages` (N,); log-probabilities outside the mask may be -inf. The ratio is kept within
-    1 − low and 1 + high. `average`: "answer" is the mean over answers of each one's mean over its tokens (an answer without tokens counts as 0), "batch" the mean
-    over all tokens, "constant" the sum over all tokens divided by N·T. `ratio` is "token" or "sequence". k3 of a token is exp(d) − 1 − d with d = ref − new.
+    `new`, `old`, `ref` and `mask` are (N, T), `advantages` (N,); log-probabilities outside the mask may be -inf.
+    The ratio is kept within 1 − low and 1 + high. `average`: "answer" is the mean over answers of each one's mean
+    over its tokens (an answer without tokens counts as 0), "batch" the mean over all tokens, "constant" the sum
+    over all tokens divided by N·T. `ratio` is "token" or "sequence". k3 of a token is exp(d) − 1 − d with d = ref −
+    new.
     """
     ### BEGIN SOLUTION
     change = torch.where(mask, new - old.detach(), 0.0)
@@ -1518,15 +1565,15 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(N·T) for the loss. Three models instead of PPO's four, or two without the KL; the price is K samples for each prompt, and
-# generation is most of the time.
+# **Cost:** O(N·T) for the loss. Three models instead of PPO's four, or two without the KL; the price is K samples for each
+# prompt, and generation is most of the time.
 #
-# 1. *All rewards of a group are equal. What does it teach?* "Nothing, its advantages are 0. DAPO filters such prompts out and samples others, so that the
-#    batch keeps its size."
-# 2. *Which bias does the mean over each answer bring?* "A wrong answer's penalty is divided by its length, so long wrong answers are punished
-#    less per token, and wrong answers grow. A constant or the batch's token count removes that."
-# 3. *Why does GSPO take one ratio?* "The reward belongs to the whole answer. Token ratios are noisy, especially when an MoE routes tokens differently
-#    in sampler and trainer."
+# 1. *All rewards of a group are equal. What does it teach?* "Nothing, its advantages are 0. DAPO filters such prompts out and
+#    samples others, so that the batch keeps its size."
+# 2. *Which bias does the mean over each answer bring?* "A wrong answer's penalty is divided by its length, so long wrong
+#    answers are punished less per token, and wrong answers grow. A constant or the batch's token count removes that."
+# 3. *Why does GSPO take one ratio?* "The reward belongs to the whole answer. Token ratios are noisy, especially when an MoE
+#    routes tokens differently in sampler and trainer."
 #
 # </details>
 
@@ -1534,12 +1581,13 @@ check.show(
 # Write the loss as a sum over tokens of objective times weight. Then the three averages differ in the weight alone.
 
 # %% [markdown] hint="align_grpo"
-# A token's weight is 1 / (N · its answer's length), 1 / all tokens, or 1 / (N·T). Replace differences outside the mask by 0 before `exp`. For GSPO the
-# change of every token becomes its answer's mean change.
+# A token's weight is 1 / (N · its answer's length), 1 / all tokens, or 1 / (N·T). Replace differences outside the mask by 0
+# before `exp`. For GSPO the change of every token becomes its answer's mean change.
 
 # %% [markdown] hint="align_grpo"
-# `change = torch.where(mask, new - old.detach(), 0.0)`, then `torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A)` minus
-# `beta * (gap.exp() - 1 - gap)`, times the mask, divided by the counts, summed and negated. `std` of one answer is nan: return its centred rewards.
+# `change = torch.where(mask, new - old.detach(), 0.0)`, then `torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A)` minus `beta
+# * (gap.exp() - 1 - gap)`, times the mask, divided by the counts, summed and negated. `std` of one answer is nan: return its
+# centred rewards.
 
 
 # %% mutant="align_grpo"
@@ -1663,7 +1711,8 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
 
 # %% mutant="align_grpo"
 # The KL is averaged in another way
-# The KL of a token has to get the weight of its policy term. Averaged over all tokens of the batch, it is stronger or weaker than `beta` says.
+# The KL of a token has to get the weight of its policy term. Averaged over all tokens of the batch, it is stronger or weaker
+# than `beta` says.
 def group_advantages(rewards, scale=True):
     centred = rewards - rewards.mean(1, keepdim=True)
     return centred / (rewards.std(1, keepdim=True) + 1e-4) if scale and rewards.shape[1] > 1 else centred
@@ -1724,7 +1773,8 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
 
 # %% mutant="align_grpo"
 # The ratio of whole answers isn't normalized
-# GSPO takes the *mean* log-ratio of an answer's tokens. Their sum grows with the length, and nearly every long answer is clipped.
+# GSPO takes the *mean* log-ratio of an answer's tokens. Their sum grows with the length, and nearly every long answer is
+# clipped.
 def group_advantages(rewards, scale=True):
     centred = rewards - rewards.mean(1, keepdim=True)
     return centred / (rewards.std(1, keepdim=True) + 1e-4) if scale and rewards.shape[1] > 1 else centred
@@ -1744,17 +1794,18 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
 
 # %% [markdown] exercise="align_kl" kind="measure" points=3
 # ### Exercise 10 · k1, k2, k3
-# The KL divergence from the policy p to the reference q is estimated from tokens that p sampled. With d = log q − log p of the sampled token,
-# k1 = −d, k2 = d²/2 and k3 = exp(d) − 1 − d. Find out by enumeration what each is worth: its mean and variance as an *estimate*, and the expected gradient when it is
-# put into the *loss*, where sampled tokens are constants.
+# The KL divergence from the policy p to the reference q is estimated from tokens that p sampled. With d = log q − log p of the
+# sampled token, k1 = −d, k2 = d²/2 and k3 = exp(d) − 1 − d. Find out by enumeration what each is worth: its mean and variance
+# as an *estimate*, and the expected gradient when it is put into the *loss*, where sampled tokens are constants.
 
 
 # %% solution="align_kl"
 def judge_estimators(logits: torch.Tensor, reference: torch.Tensor) -> dict[str, tuple[float, float, torch.Tensor]]:
     """For "k1", "k2" and "k3" a triple: mean, variance, and expected gradient (V,) with respect to `logits`.
 
-    `logits` and `reference` (V,) belong to the policy and the reference. The gradient of a sample flows through the log p in the
-    estimator's formula alone, as it does in a training step, and is then averaged over the tokens that p samples.
+    `logits` and `reference` (V,) belong to the policy and the reference. The gradient of a sample flows through the
+    log p in the estimator's formula alone, as it does in a training step, and is then averaged over the tokens that
+    p samples.
     """
     ### BEGIN SOLUTION
     p, found = logits.softmax(0), {}
@@ -1800,31 +1851,35 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** each estimator needs the sampled token's two log-probabilities only, O(1) a token; the exact KL of a token's distribution needs V of them.
+# **Cost:** each estimator needs the sampled token's two log-probabilities only, O(1) a token; the exact KL of a token's
+# distribution needs V of them.
 #
-# 1. *Which one has the right gradient as a loss?* "On samples of the current policy, k2 has: its expected gradient is the gradient of the reverse KL. k1's is 0, since the
-#    score has mean zero, and k3's is the gradient of the forward KL."
-# 2. *Then what is k1 good for?* "In the reward. There it is a number, no gradient flows through it, and the policy gradient of an unbiased
-#    estimate is right."
-# 3. *The samples are a few updates old. What changes?* "All three become biased, in value and gradient. Each needs the importance ratio of the token, or
-#    the exact KL over the vocabulary."
+# 1. *Which one has the right gradient as a loss?* "On samples of the current policy, k2 has: its expected gradient is the
+#    gradient of the reverse KL. k1's is 0, since the score has mean zero, and k3's is the gradient of the forward KL."
+# 2. *Then what is k1 good for?* "In the reward. There it is a number, no gradient flows through it, and the policy gradient of
+#    an unbiased estimate is right."
+# 3. *The samples are a few updates old. What changes?* "All three become biased, in value and gradient. Each needs the
+#    importance ratio of the token, or the exact KL over the vocabulary."
 #
 # </details>
 
 # %% [markdown] hint="align_kl"
-# An expectation over tokens is a sum weighted by p. Is that weight a function of the logits when a sample's loss is differentiated?
+# An expectation over tokens is a sum weighted by p. Is that weight a function of the logits when a sample's loss is
+# differentiated?
 
 # %% [markdown] hint="align_kl"
-# The weights are constants: the token was drawn already. So p comes from the logits without a gradient; sum `p * k` and call `backward`.
+# The weights are constants: the token was drawn already. So p comes from the logits without a gradient; sum `p * k` and call
+# `backward`.
 
 # %% [markdown] hint="align_kl"
-# `d = reference.log_softmax(0) - leaf.log_softmax(0)`; the mean is `(p * k).sum()`, the variance `(p * (k - mean) ** 2).sum()`, the gradient `leaf.grad` after
-# `mean.backward()`, with a fresh leaf for each estimator.
+# `d = reference.log_softmax(0) - leaf.log_softmax(0)`; the mean is `(p * k).sum()`, the variance `(p * (k - mean) ** 2).sum()`,
+# the gradient `leaf.grad` after `mean.backward()`, with a fresh leaf for each estimator.
 
 
 # %% mutant="align_kl"
 # The weights get a gradient
-# This differentiates the expectation, sampling included. In a training step the sampled tokens are constants, so only the log p in the formula has a gradient.
+# This differentiates the expectation, sampling included. In a training step the sampled tokens are constants, so only the log p
+# in the formula has a gradient.
 def judge_estimators(logits, reference):
     found = {}
     for name in ("k1", "k2", "k3"):
@@ -1856,7 +1911,8 @@ def judge_estimators(logits, reference):
 
 # %% mutant="align_kl"
 # Tokens of the reference
-# The policy samples the tokens, so its probabilities are the weights. Weighted with the reference's, the mean of k1 is minus the other KL.
+# The policy samples the tokens, so its probabilities are the weights. Weighted with the reference's, the mean of k1 is minus
+# the other KL.
 def judge_estimators(logits, reference):
     found, q = {}, reference.softmax(0)
     for name in ("k1", "k2", "k3"):
@@ -1917,9 +1973,9 @@ def judge_estimators(logits, reference):
 
 # %% [markdown] exercise="align_distill" kind="build" points=3
 # ### Exercise 11 · Distillation, forward and reverse
-# A student learns from a teacher's distributions at temperature T and from labels at temperature 1. The loss is α·T² times the KL
-# divergence plus (1 − α) times the cross-entropy of the labels. The *forward* KL is KL(teacher ‖ student); the *reverse* one, KL(student ‖ teacher), is
-# what on-policy distillation uses on answers that the student wrote.
+# A student learns from a teacher's distributions at temperature T and from labels at temperature 1. The loss is α·T² times the
+# KL divergence plus (1 − α) times the cross-entropy of the labels. The *forward* KL is KL(teacher ‖ student); the *reverse*
+# one, KL(student ‖ teacher), is what on-policy distillation uses on answers that the student wrote.
 
 
 # %% solution="align_distill"
@@ -1933,8 +1989,8 @@ def distill_loss(
 ) -> torch.Tensor:
     """A scalar: the mean over the positions whose label isn't −100, of which there is at least one.
 
-    `student` and `teacher` are logits (B, T, V), `labels` (B, T) tokens, and −100 where a position doesn't count at all. The teacher gets no gradient, and its
-    probabilities may underflow to 0.
+    `student` and `teacher` are logits (B, T, V), `labels` (B, T) tokens, and −100 where a position doesn't count at
+    all. The teacher gets no gradient, and its probabilities may underflow to 0.
     """
     ### BEGIN SOLUTION
     kept = labels != -100
@@ -1984,26 +2040,29 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(N·V) time and memory for the log-softmax of both models, plus the teacher's forward pass. Storing a teacher's logits offline takes V numbers a
-# token, so people keep the top k, with the rest as one bucket.
+# **Cost:** O(N·V) time and memory for the log-softmax of both models, plus the teacher's forward pass. Storing a teacher's
+# logits offline takes V numbers a token, so people keep the top k, with the rest as one bucket.
 #
-# 1. *Why T²?* "The gradient of the softened KL shrinks like 1/T². The factor keeps its size comparable with the labels' when T is changed."
-# 2. *Forward or reverse?* "Forward KL covers all of the teacher's modes, and punishes a student that gives one of them probability 0. Reverse KL seeks one mode; on the
-#    student's own answers it corrects the states the student really visits."
-# 3. *What if the tokenizers differ?* "Then the distributions aren't over the same tokens. I would distil on text, or align by character
-#    positions."
+# 1. *Why T²?* "The gradient of the softened KL shrinks like 1/T². The factor keeps its size comparable with the labels' when T
+#    is changed."
+# 2. *Forward or reverse?* "Forward KL covers all of the teacher's modes, and punishes a student that gives one of them
+#    probability 0. Reverse KL seeks one mode; on the student's own answers it corrects the states the student really visits."
+# 3. *What if the tokenizers differ?* "Then the distributions aren't over the same tokens. I would distil on text, or align by
+#    character positions."
 #
 # </details>
 
 # %% [markdown] hint="align_distill"
-# Select the positions that count first; then there are N rows, and every mean is over N. Which of the two distributions is the weight in KL(p ‖ q)?
+# Select the positions that count first; then there are N rows, and every mean is over N. Which of the two distributions is the
+# weight in KL(p ‖ q)?
 
 # %% [markdown] hint="align_distill"
-# KL(p ‖ q) is Σ p · (log p − log q). Take both logs from `log_softmax` of the logits over T, so that a probability of 0 isn't logged.
+# KL(p ‖ q) is Σ p · (log p − log q). Take both logs from `log_softmax` of the logits over T, so that a probability of 0 isn't
+# logged.
 
 # %% [markdown] hint="align_distill"
-# `(p.exp() * (p - q)).sum(-1).mean()` with log-probabilities p and q: p is the teacher's in the forward direction, the student's in reverse. The labels' term is
-# `F.cross_entropy(student, labels)`, without temperature.
+# `(p.exp() * (p - q)).sum(-1).mean()` with log-probabilities p and q: p is the teacher's in the forward direction, the
+# student's in reverse. The labels' term is `F.cross_entropy(student, labels)`, without temperature.
 
 
 # %% mutant="align_distill"
@@ -2019,7 +2078,8 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
 
 # %% mutant="align_distill"
 # The directions are exchanged
-# Forward is KL(teacher ‖ student), in which the teacher's probabilities are the weights. `F.kl_div(input, target)` also puts its *second* argument in front.
+# Forward is KL(teacher ‖ student), in which the teacher's probabilities are the weights. `F.kl_div(input, target)` also puts
+# its *second* argument in front.
 def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
     kept = labels != -100
     student, teacher, labels = student[kept], teacher[kept].detach(), labels[kept]
@@ -2067,7 +2127,8 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
 
 # %% mutant="align_distill"
 # The KL counts every position
-# −100 marks positions that don't count at all, such as prompts and padding. The labels' term skips them by itself; the KL has to be told.
+# −100 marks positions that don't count at all, such as prompts and padding. The labels' term skips them by itself; the KL has
+# to be told.
 def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
     logs = [(each / temperature).log_softmax(-1) for each in (student, teacher.detach())]
     p, q = logs if reverse else logs[::-1]
@@ -2089,17 +2150,17 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
 
 # %% [markdown] exercise="align_muon" kind="build" points=3
 # ### Exercise 12 · Muon beside AdamW
-# Muon replaces a matrix's momentum by a nearly orthogonal matrix with the same singular vectors. Write the Newton–Schulz iteration that
-# does it without an SVD, and one step for the parameters of a model. Muon is for the hidden weight matrices. Embeddings, the output head, and everything
-# that isn't a matrix are left to AdamW.
+# Muon replaces a matrix's momentum by a nearly orthogonal matrix with the same singular vectors. Write the Newton–Schulz
+# iteration that does it without an SVD, and one step for the parameters of a model. Muon is for the hidden weight matrices.
+# Embeddings, the output head, and everything that isn't a matrix are left to AdamW.
 
 
 # %% solution="align_muon"
 def newton_schulz(g: torch.Tensor, steps: int = 5) -> torch.Tensor:
     """The matrix (m, n) with singular values taken near 1.
 
-    Divide by the Frobenius norm plus 1e-7, then repeat X ← a X + (b A + c A²) X with A = X Xᵀ and a, b, c = 3.4445, −4.7750, 2.0315. If m > n, iterate on the
-    transpose, so that A has the smaller side.
+    Divide by the Frobenius norm plus 1e-7, then repeat X ← a X + (b A + c A²) X with A = X Xᵀ and a, b, c = 3.4445,
+    −4.7750, 2.0315. If m > n, iterate on the transpose, so that A has the smaller side.
     """
     ### BEGIN SOLUTION
     a, b, c = 3.4445, -4.7750, 2.0315
@@ -2117,9 +2178,10 @@ def muon_step(
 ) -> list[str]:
     """Update Muon's share of the parameters in place by their `.grad`, and return the names of all others, sorted.
 
-    A parameter is Muon's if it has two dimensions and its name contains neither "embed" nor "head". Its buffer, which starts at 0 under the parameter's name,
-    becomes momentum · buffer + (1 − momentum) · grad. The update is the Newton–Schulz of the Nesterov mix, (1 − momentum) · grad + momentum · buffer, with the new buffer,
-    and is scaled by √max(1, m / n) for an (m, n) matrix. Parameters without a gradient aren't touched.
+    A parameter is Muon's if it has two dimensions and its name contains neither "embed" nor "head". Its buffer,
+    which starts at 0 under the parameter's name, becomes momentum · buffer + (1 − momentum) · grad. The update is
+    the Newton–Schulz of the Nesterov mix, (1 − momentum) · grad + momentum · buffer, with the new buffer, and is
+    scaled by √max(1, m / n) for an (m, n) matrix. Parameters without a gradient aren't touched.
     """
     ### BEGIN SOLUTION
     others = []
@@ -2190,25 +2252,30 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** with m ≤ n an iteration costs about 4m²n + 2m³ FLOPs, so five take some 20m²n. Against the 6mn·tokens of a training step that is below a per cent for
-# large batches. One buffer instead of Adam's two halves the optimizer's state.
+# **Cost:** with m ≤ n an iteration costs about 4m²n + 2m³ FLOPs, so five take some 20m²n. Against the 6mn·tokens of a training
+# step that is below a per cent for large batches. One buffer instead of Adam's two halves the optimizer's state.
 #
-# 1. *What does it equalize?* "All singular values of the update go to about 0.7 to 1.2, so rare directions move as far as the dominant ones."
-# 2. *Why not for embeddings?* "A row of an embedding is looked up, not multiplied through, and its gradients are sparse; there Adam's step for each element fits
-#    better. The head and the vectors get AdamW for similar reasons, and because it works better."
-# 3. *Q, K and V are one fused matrix. What do you do?* "I would orthogonalize the three parts separately: they are three maps that only share memory."
+# 1. *What does it equalize?* "All singular values of the update go to about 0.7 to 1.2, so rare directions move as far as the
+#    dominant ones."
+# 2. *Why not for embeddings?* "A row of an embedding is looked up, not multiplied through, and its gradients are sparse; there
+#    Adam's step for each element fits better. The head and the vectors get AdamW for similar reasons, and because it works
+#    better."
+# 3. *Q, K and V are one fused matrix. What do you do?* "I would orthogonalize the three parts separately: they are three maps
+#    that only share memory."
 #
 # </details>
 
 # %% [markdown] hint="align_muon"
-# The iteration is a polynomial in the singular values, which converges only if they are at most about 1. What makes sure of that, and which side should X Xᵀ have?
+# The iteration is a polynomial in the singular values, which converges only if they are at most about 1. What makes sure of
+# that, and which side should X Xᵀ have?
 
 # %% [markdown] hint="align_muon"
-# Transpose a tall matrix before and after. In the step, the buffer is an average of gradients; the update mixes the gradient with the *new* buffer once more.
+# Transpose a tall matrix before and after. In the step, the buffer is an average of gradients; the update mixes the gradient
+# with the *new* buffer once more.
 
 # %% [markdown] hint="align_muon"
-# `square = x @ x.T; x = a * x + (b * square + c * square @ square) @ x`. Then `parameter -= lr * max(1, m / n) ** 0.5 * newton_schulz(mixed)` under
-# `torch.no_grad()`, and don't write into `.grad`.
+# `square = x @ x.T; x = a * x + (b * square + c * square @ square) @ x`. Then `parameter -= lr * max(1, m / n) ** 0.5 *
+# newton_schulz(mixed)` under `torch.no_grad()`, and don't write into `.grad`.
 
 
 # %% mutant="align_muon"
@@ -2369,16 +2436,18 @@ def muon_step(parameters, buffers, lr, momentum=0.95):
 
 # %% [markdown] exercise="align_scaling" kind="build" points=3
 # ### Exercise 13 · A compute budget
-# Somebody trained models of several sizes at each of a few compute budgets. Find the best size for each budget, extrapolate the line through them, and plan the next
-# run. Training costs 6·N·D FLOPs for N parameters and D tokens. Then plan a model that will also *serve* tokens, at 2·N FLOPs each.
+# Somebody trained models of several sizes at each of a few compute budgets. Find the best size for each budget, extrapolate the
+# line through them, and plan the next run. Training costs 6·N·D FLOPs for N parameters and D tokens. Then plan a model that
+# will also *serve* tokens, at 2·N FLOPs each.
 
 
 # %% solution="align_scaling"
 def fit_sizes(budgets: np.ndarray, sizes: np.ndarray, losses: np.ndarray) -> tuple[float, float]:
     """The k and a of N = k · Cᵃ, the best size for a budget of C FLOPs.
 
-    `budgets` (R,), `sizes` and `losses` (R, M). The best size of a budget is where the parabola through its losses, as a function of log N, is smallest (least
-    squares). k and a are a straight line through the logarithms of budgets and best sizes.
+    `budgets` (R,), `sizes` and `losses` (R, M). The best size of a budget is where the parabola through its losses,
+    as a function of log N, is smallest (least squares). k and a are a straight line through the logarithms of
+    budgets and best sizes.
     """
     ### BEGIN SOLUTION
     best = []
@@ -2401,8 +2470,9 @@ def plan(budget: float, k: float, a: float, gpus: int, peak: float, mfu: float) 
 def cheapest(sizes: np.ndarray, law: tuple[float, float, float, float, float], loss: float, served: float) -> int:
     """The index of the size with the fewest FLOPs for training and serving, among those that can reach `loss`.
 
-    `law` is (E, A, alpha, B, beta) of the loss E + A/N^alpha + B/D^beta. Each size is trained on as many tokens D as it needs for exactly `loss`, and serves
-    `served` tokens. A size whose loss stays above `loss` for any D cannot reach it.
+    `law` is (E, A, alpha, B, beta) of the loss E + A/N^alpha + B/D^beta. Each size is trained on as many tokens D
+    as it needs for exactly `loss`, and serves `served` tokens. A size whose loss stays above `loss` for any D
+    cannot reach it.
     """
     ### BEGIN SOLUTION
     E, A, alpha, B, beta = law
@@ -2451,14 +2521,15 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** the fit is free; the runs behind it cost some per cent of the big one. Extrapolating over more than two orders of magnitude is where it goes wrong.
+# **Cost:** the fit is free; the runs behind it cost some per cent of the big one. Extrapolating over more than two orders of
+# magnitude is where it goes wrong.
 #
-# 1. *Is 20 tokens a parameter a law?* "No, it is where one fit put the optimum for training compute, with one data set and schedule. The flat optimum lets a factor of two pass
-#    for a loss difference that is hardly measurable."
-# 2. *Why do people train far beyond it?* "Serving costs 2N a token for ever. A smaller model trained longer reaches the same loss and is cheaper as soon as it
-#    serves enough tokens."
-# 3. *What must the runs have in common?* "Each needs its own decayed schedule and a tuned learning rate. An intermediate checkpoint of a longer run has a loss
-#    that is too high for its tokens, which bends the fit."
+# 1. *Is 20 tokens a parameter a law?* "No, it is where one fit put the optimum for training compute, with one data set and
+#    schedule. The flat optimum lets a factor of two pass for a loss difference that is hardly measurable."
+# 2. *Why do people train far beyond it?* "Serving costs 2N a token for ever. A smaller model trained longer reaches the same
+#    loss and is cheaper as soon as it serves enough tokens."
+# 3. *What must the runs have in common?* "Each needs its own decayed schedule and a tuned learning rate. An intermediate
+#    checkpoint of a longer run has a loss that is too high for its tokens, which bends the fit."
 #
 # </details>
 
@@ -2466,11 +2537,12 @@ check.show(
 # In which coordinates is a power law a straight line? And what is the smallest point of a parabola u·x² + v·x + w?
 
 # %% [markdown] hint="align_scaling"
-# Fit `np.polyfit(np.log(size), loss, 2)` for each budget; its minimum is at −v / 2u. Then fit a line to log N against log C. A budget's tokens are C / 6N.
+# Fit `np.polyfit(np.log(size), loss, 2)` for each budget; its minimum is at −v / 2u. Then fit a line to log N against log C. A
+# budget's tokens are C / 6N.
 
 # %% [markdown] hint="align_scaling"
-# What is left for the tokens, `loss - E - A / N**alpha`, has to be positive, and D = (B / left)^(1/beta). The total is 6·N·D + 2·N·served. Search among the
-# sizes that can reach the loss, and return the index among all.
+# What is left for the tokens, `loss - E - A / N**alpha`, has to be positive, and D = (B / left)^(1/beta). The total is 6·N·D +
+# 2·N·served. Search among the sizes that can reach the loss, and return the index among all.
 
 
 # %% mutant="align_scaling"
@@ -2499,7 +2571,8 @@ def cheapest(sizes, law, loss, served):
 
 # %% mutant="align_scaling"
 # The best run instead of the best size
-# The size with the lowest measured loss is one of a coarse grid, and noise chooses among neighbours. The parabola's minimum lies between them.
+# The size with the lowest measured loss is one of a coarse grid, and noise chooses among neighbours. The parabola's minimum
+# lies between them.
 def fit_sizes(budgets, sizes, losses):
     best = np.log([size[np.argmin(loss)] for size, loss in zip(sizes, losses, strict=True)])
     a, shift = np.polyfit(np.log(budgets), best, 1)
@@ -2520,7 +2593,8 @@ def cheapest(sizes, law, loss, served):
 
 # %% mutant="align_scaling"
 # A parabola in N
-# Losses are nearly symmetric around the best size on a *logarithmic* axis. As a function of N itself, the right side is stretched and moves the minimum.
+# Losses are nearly symmetric around the best size on a *logarithmic* axis. As a function of N itself, the right side is
+# stretched and moves the minimum.
 def fit_sizes(budgets, sizes, losses):
     best = []
     for size, loss in zip(sizes, losses, strict=True):
@@ -2592,7 +2666,8 @@ def cheapest(sizes, law, loss, served):
 
 # %% mutant="align_scaling"
 # The smallest size
-# Sizes that can't reach the loss at all are chosen here, because they cost least. Training a model for ever doesn't take it below E + A/N^alpha.
+# Sizes that can't reach the loss at all are chosen here, because they cost least. Training a model for ever doesn't take it
+# below E + A/N^alpha.
 def fit_sizes(budgets, sizes, losses):
     best = []
     for size, loss in zip(sizes, losses, strict=True):
