@@ -129,8 +129,9 @@ def _without_drafts(texts: list[str], asked: set[str]) -> list[str]:
 
 
 def _answers(texts: list[str], asked: set[str]) -> bool:
-    """Whether cells together define all that is asked for."""
-    return bool(asked) and asked <= set[str]().union(*(_looked_up(text)[0] for text in texts))
+    """Whether cells that are no longer than an answer together define all that is asked for."""
+    is_short = sum(map(len, texts)) <= MOST_CODE
+    return is_short and bool(asked) and asked <= set[str]().union(*(_looked_up(text)[0] for text in texts))
 
 
 def _looked_up(text: str) -> tuple[set[str], set[str], bool]:
