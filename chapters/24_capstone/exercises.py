@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Exercises · Everything on your own code
-# Five exercises, 14 points, about 60 minutes. They use `mytorch` as it is after chapter 24, and nothing of it is locked.
+# There are five exercises with 14 points, which take about 60 minutes. They use `mytorch` as it is after chapter 24,
+# and none of it is locked.
 
 # %% setup=true
 from __future__ import annotations
@@ -20,17 +21,19 @@ nn = mytorch.nn
 
 # %% [markdown] exercise="capstone_predict_fallen" kind="predict" points=1
 # ### Exercise 1 · Which tests fail?
-# Each line puts one wrong part into `mytorch`. The tests are the milestones of the lesson: `LeNet` (trained with SGD and momentum) and `GPT` (trained
-# with AdamW) compare three losses with minitorch's; `resume` compares a run that goes on with one that was resumed in the middle of an epoch, with
-# dropout and a shuffling loader; `four ranks` compares four ranks with one, and the ranks begin with different weights.
+# Each line puts one faulty part into `mytorch`. The tests are the milestones of the lesson. `LeNet` (trained with SGD
+# and momentum) and `GPT` (trained with AdamW) compare three losses with minitorch's. `resume` compares a run without
+# a stop with one that was resumed in the middle of an epoch, with dropout and a shuffling loader. `four ranks`
+# compares four ranks, whose models begin with different weights, with a single one.
 #
 # 1. `adam` without bias correction
 # 2. `max_pool2d` takes the mean of each window
-# 3. `Trainer.load_state_dict` leaves the random numbers as they are
+# 3. `Trainer.load_state_dict` doesn't restore the random state
 # 4. `broadcast` does nothing
-# 5. `nll_loss` returns the sum where a mean is asked for
+# 5. `nll_loss` returns the sum if a mean is requested
 #
-# Set `prediction` to a list of five strings, such as `"LeNet"` or `"LeNet, GPT"`, with the tests in any order and spelling of capitals.
+# Which tests fail in each case? Set `prediction` to a list of five strings, such as `"LeNet"` or `"LeNet, GPT"`. The
+# order of the tests and their capital letters don't matter.
 
 # %% solution="capstone_predict_fallen"
 ### BEGIN SOLUTION
@@ -43,39 +46,43 @@ fails = [sorted(test.strip().casefold() for test in each.split(",")) for each in
 check.show(dict(zip(names, fails, strict=True)), secret=True)
 
 # %% [markdown] hint="capstone_predict_fallen"
-# For each part ask who calls it: LeNet, the GPT, the trainer when it saves, or the ranks?
+# For each part, find out whether LeNet, the GPT, the trainer when it resumes, or the ranks call it.
 
 # %% [markdown] hint="capstone_predict_fallen"
-# A test fails only if the two sides that it compares differ. `resume` and `four ranks` compare `mytorch` with itself.
+# A test fails only if the two results that it compares differ. `resume` and `four ranks` compare `mytorch` with
+# itself.
 
 # %% [markdown] hint="capstone_predict_fallen"
-# LeNet here uses SGD, so Adam's fault doesn't show there. In `four ranks` a rank has four rows, and the single one has sixteen: the mean of four
-# such means is the mean of sixteen. What is the mean of four such sums?
+# LeNet uses SGD here, so a fault in Adam doesn't show in it. In `four ranks` each rank has four rows and the single
+# one has sixteen, and the mean of four such means is the mean of all sixteen. Is that also true of four sums?
 
 # %% mutant="capstone_predict_fallen"
-# A wrong part spoils everything that uses it
-# `resume` and `four ranks` compare the library with itself: what is equally wrong on both sides isn't seen.
+# A faulty part breaks every test that uses it
+# `resume` and `four ranks` compare the library with itself, so a fault that affects both sides equally doesn't show.
 prediction = ["GPT, resume", "LeNet", "resume", "four ranks", "LeNet, GPT, resume, four ranks"]
 
 # %% mutant="capstone_predict_fallen"
-# The optimizer is everybody's
-# LeNet is trained with SGD here, so Adam's fault can't show there.
+# Every test uses the optimizer
+# LeNet is trained with SGD here, so a fault in Adam can't show in it.
 prediction = ["LeNet, GPT", "LeNet", "resume", "four ranks", "LeNet, GPT, four ranks"]
 
 # %% mutant="capstone_predict_fallen"
-# A sum is as good as a mean where both sides sum
-# Four rows on each rank, sixteen on one: the mean over the ranks of four sums is a fourth of the sum of all.
+# A sum is as good as a mean if both sides sum
+# There are four rows on each of four ranks, and sixteen on the single one, so the mean of the ranks' sums is a
+# quarter of the sum of all rows.
 prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT"]
 
 
 # %% [markdown] exercise="capstone_resumable_run" kind="build" points=4
 # ### Exercise 2 · A run that may be killed at any time
-# Write `train(make, folder, steps, every)`. `make()` gives a fresh `Trainer`, always the same one. Train until `steps` steps have been made, and return the
-# losses of all of them. After every step whose number can be divided by `every`, and after the last one, save a checkpoint with `mytorch.save` as
-# `folder / "checkpoint.pt"`; `mytorch.save` replaces the old file in one step. If `train` finds a checkpoint, it goes on from there, also if that
-# is the last one of a run that was finished: nothing is left to do then, unless more steps are asked for.
+# Write `train(make, folder, steps, every)`. `make()` returns a fresh `Trainer`, always with the same initial state.
+# Train until `steps` steps have been made in all, and return the losses of all of them. After every step whose number
+# is divisible by `every`, and after the last one, save a checkpoint with `mytorch.save` as `folder /
+# "checkpoint.pt"`; `mytorch.save` replaces the old file in one step. If `train` finds a checkpoint, it resumes from
+# there. That includes the last checkpoint of a finished run, for which nothing remains to be done unless more steps
+# are requested.
 #
-# The check calls `train` again and again. The first calls are interrupted in the middle of a step.
+# The check calls `train` again and again, and the first calls are interrupted in the middle of a step.
 
 
 # %% solution="capstone_resumable_run"
@@ -118,7 +125,7 @@ def make_trainer():
 
 
 def attempt(folder, steps):
-    """One call of `train`: whether the run is over, and what happened."""
+    """One call of `train`: whether the run is finished, and what happened."""
     made.clear()
     try:
         outcome = [round(each, 3) for each in train(make_trainer, folder, steps, every)]
@@ -130,7 +137,7 @@ def attempt(folder, steps):
 
 
 def attempts(kill_in):
-    """What happens in a folder in which the run is killed in these steps, one after the other; then once more, and with more steps."""
+    """The results if the run is killed in these steps in turn, then called again, and then with more steps."""
     kills[:] = kill_in
     with tempfile.TemporaryDirectory() as name:
         folder, found, is_over = Path(name), [], False
@@ -144,21 +151,25 @@ shown = {"steps": steps, "every": every}
 for kill_in in ([], [every - 1], [every + 2, 2 * every + 1, 2 * every + 2]):
     for number, each in enumerate(attempts(kill_in), start=1):
         shown |= {f"killed in steps {kill_in}, start {number}: {name}": value for name, value in each.items()}
-check.show(shown, rtol=1e-4, atol=2e-3, text="For each start: the steps it made, the last step saved, and the losses.")
+check.show(
+    shown, rtol=1e-4, atol=2e-3, text="For each start: the steps that it made, the last step saved, and the losses."
+)
 
 # %% [markdown] hint="capstone_resumable_run"
-# `trainer.fit(n)` trains until n steps have been made in all. How do you make exactly one more step?
+# `trainer.fit(n)` trains until n steps have been made in all. How do you use it to make exactly one more step?
 
 # %% [markdown] hint="capstone_resumable_run"
-# A loop: `trainer.fit(len(trainer.losses) + 1)`, then ask whether it is time to save. Before the loop, look for the file.
+# Use a loop with `trainer.fit(len(trainer.losses) + 1)`, and test after each step whether it is time to save. Whether
+# the file exists is tested once, before the loop.
 
 # %% [markdown] hint="capstone_resumable_run"
-# `trainer.load_state_dict(mytorch.load(checkpoint))` if `checkpoint.exists()`. Save if the number of losses can be divided by `every`, or is `steps`.
+# Call `trainer.load_state_dict(mytorch.load(checkpoint))` if `checkpoint.exists()`. Save if the number of losses is
+# divisible by `every`, or equals `steps`.
 
 
 # %% mutant="capstone_resumable_run"
-# Saves at the end alone
-# A run that is killed has no checkpoint then, and begins again.
+# Saves only at the end
+# A run that is killed then has no checkpoint, so it starts again from the beginning.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -169,8 +180,8 @@ def train(make, folder, steps, every):
 
 
 # %% mutant="capstone_resumable_run"
-# Loads the weights alone
-# Momentum, rate, dropout and the order of the data begin anew, so the losses are other ones.
+# Loads only the weights
+# Momentum, learning rate, dropout and the order of the data start again, so the losses differ.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -185,8 +196,9 @@ def train(make, folder, steps, every):
 
 
 # %% mutant="capstone_resumable_run"
-# Counts from where it started
-# After a resume the steps that are saved are other ones: `range(0, steps, every)` doesn't know that the run began earlier.
+# Counts from where this call started
+# After a resume other steps are saved, because `range(0, steps, every)` doesn't take into account that the run began
+# earlier.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -200,7 +212,8 @@ def train(make, folder, steps, every):
 
 # %% mutant="capstone_resumable_run"
 # Saves on the way out
-# A process that is killed runs no `finally`, and one that is interrupted may be in the middle of a step. Save when a step is due, and not otherwise.
+# A process that is killed doesn't run any `finally`, and one that is interrupted may be in the middle of a step. Save
+# only when a step is due.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -217,7 +230,7 @@ def train(make, folder, steps, every):
 
 # %% mutant="capstone_resumable_run"
 # Saves after every step
-# A save takes time. Only a step whose number can be divided by `every` is saved, and the last one.
+# A save takes time, so save only after steps whose number is divisible by `every`, and after the last one.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -229,8 +242,9 @@ def train(make, folder, steps, every):
 
 
 # %% mutant="capstone_resumable_run"
-# Trains a finished run anew
-# The checkpoint of a finished run is a checkpoint, too: if `train` loads it, no step is left, or only those that are asked for in addition.
+# Trains a finished run again
+# The checkpoint of a finished run is a checkpoint too: if `train` loads it, no step remains, or only those that are
+# requested in addition.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists() and len(mytorch.load(checkpoint)["losses"]) < steps:
@@ -244,7 +258,7 @@ def train(make, folder, steps, every):
 
 # %% mutant="capstone_resumable_run"
 # Doesn't save the last step
-# The run is over, and what it came to is lost.
+# The run ends without saving its final state, which is lost.
 def train(make, folder, steps, every):
     trainer, checkpoint = make(), folder / "checkpoint.pt"
     if checkpoint.exists():
@@ -258,14 +272,17 @@ def train(make, folder, steps, every):
 
 # %% [markdown] exercise="capstone_repair_resume" kind="repair" points=3
 # ### Exercise 3 · A resume that isn't exact
-# A colleague writes loops without a trainer. `run` is a dict with "model", "optimizer", "schedule" and "step". `snapshot(run)` gives its state, which is kept
-# in memory, and `restore(run, state)` brings a run back to it. Three reports:
+# A colleague writes training loops without a trainer. `run` is a dict with "model", "optimizer", "schedule" and
+# "step". `snapshot(run)` returns its state, which is kept in memory, and `restore(run, state)` brings a run back to
+# that state. There are three reports:
 #
-# - Restored at once, the next losses are nearly right, but not equal: somewhere in each step a random number is another one.
-# - If the run goes on for ten steps after the snapshot and is then restored, it stays where the ten steps had brought it.
-# - Restored twice from the same snapshot, the second attempt differs from the first.
+# - If a run is restored at once, its next losses are nearly correct but not equal, as if each step used other random
+#   numbers.
+# - If the run continues for ten steps after the snapshot and is then restored, it stays where the ten steps had
+#   brought it.
+# - If a run is restored twice from the same snapshot, the second attempt differs from the first.
 #
-# Repair both functions. What a snapshot is made of is yours to choose.
+# Fix both functions, where you may choose what a snapshot contains.
 
 
 # %% solution="capstone_repair_resume"
@@ -327,27 +344,30 @@ def losses_of(run, steps):
 run = begin()
 losses_of(run, before)
 state = snapshot(run)
-shown = {"steps before the snapshot": before, "going on": losses_of(run, 8)}
+shown = {"steps before the snapshot": before, "continued": losses_of(run, 8)}
 fresh = begin()
 for name, target in {"restored": run, "restored again": run, "in a fresh run": fresh}.items():
     restore(target, state)
     shown[f"{name}: step, rate"] = target["step"], target["schedule"].get_last_lr()
     shown[f"{name}: losses"] = losses_of(target, 8)
-check.show(shown, rtol=1e-4, atol=2e-3, text="The same eight losses each time.")
+check.show(shown, rtol=1e-4, atol=2e-3, text="The next eight losses, which should be the same each time.")
 
 # %% [markdown] hint="capstone_repair_resume"
-# Take the three reports one by one. Which of them is about something that isn't saved, and which are about something that is?
+# Take the three reports one by one, and decide which of them is about a state that isn't saved, and which are about a
+# state that is saved.
 
 # %% [markdown] hint="capstone_repair_resume"
-# What does a `state_dict` share with the model that gave it? And what does an optimizer do with the tensors that it is given?
+# What does a `state_dict` share with the model that returned it? And what does an optimizer do with the tensors that
+# it loads?
 
 # %% [markdown] hint="capstone_repair_resume"
-# `copy.deepcopy` in both functions, and `mytorch.get_rng_state()`, `mytorch.set_rng_state(...)` in place of a seed.
+# Use `copy.deepcopy` in both functions, and `mytorch.get_rng_state()` and `mytorch.set_rng_state(...)` instead of a
+# seed.
 
 
 # %% mutant="capstone_repair_resume"
 # Copies when it saves, not when it restores
-# The first restored run steps with the tensors of the snapshot, so the second one gets others.
+# The first restored run updates the tensors of the snapshot itself, so the second one gets other values.
 def snapshot(run):
     parts = {name: run[name].state_dict() for name in ("model", "optimizer", "schedule")}
     return copy.deepcopy(parts | {"step": run["step"], "random": mytorch.get_rng_state()})
@@ -362,7 +382,7 @@ def restore(run, state):
 
 # %% mutant="capstone_repair_resume"
 # Copies when it restores, not when it saves
-# By then the run has gone on, and its tensors are what you copy.
+# By then the run has continued, so you copy the tensors that it has changed.
 def snapshot(run):
     parts = {name: run[name].state_dict() for name in ("model", "optimizer", "schedule")}
     return parts | {"step": run["step"], "random": mytorch.get_rng_state()}
@@ -378,7 +398,7 @@ def restore(run, state):
 
 # %% mutant="capstone_repair_resume"
 # Seeds by the step
-# A seed begins a stream of its own. The run that went on was in the middle of another one.
+# A seed starts a new random stream, whereas the run that continued was in the middle of another one.
 def snapshot(run):
     parts = {name: run[name].state_dict() for name in ("model", "optimizer", "schedule")}
     return copy.deepcopy(parts | {"step": run["step"]})
@@ -394,18 +414,20 @@ def restore(run, state):
 
 # %% [markdown] exercise="capstone_measure_interval" kind="measure" points=2
 # ### Exercise 4 · The best interval
-# `job(interval)`, from the folded cell below, simulates a job of 1,000 hours that saves a checkpoint every `interval` hours, and gives the hours that it takes. Failures come at
-# random, and each throws the job back to its last checkpoint. Find the interval among `INTERVALS` with which a job is done first.
+# `job(interval)`, from the folded cell below, simulates a job of 1,000 hours that saves a checkpoint every `interval`
+# hours, and returns the hours that it takes. Failures occur at random, and each of them sets the job back to its last
+# checkpoint. Find the interval among `INTERVALS` with which a job finishes first.
 #
-# The check asks for four jobs. In the second a save takes four times as long as in the first, in the third failures are four times as rare, in the fourth both. What does each
-# factor do to your answers? The formula of the lesson is an approximation, so measure.
+# The check tries four jobs: in the second a save takes four times as long as in the first, in the third failures are
+# four times as rare, and the fourth combines both. What effect does each factor have on your results? Since the
+# lesson's formula is an approximation, measure instead of computing it.
 
 # %% setup=true
 INTERVALS = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
 
 
 def make_job(cost: float, failure_every: float):
-    """A job in which a save takes `cost` hours and failures come every so many hours: the mean over all that can happen."""
+    """A job in which a save takes `cost` hours and failures come every so many hours: the mean over all outcomes."""
 
     def job(interval: float) -> float:
         return 1000 / interval * failure_every * math.expm1((interval + cost) / failure_every)
@@ -428,41 +450,42 @@ jobs = {
     "a save takes four times as long": (4 * cost, failure_every),
     "failures are four times as rare": (cost, 4 * failure_every),
     "both": (4 * cost, 4 * failure_every),
-    "failures all the time": (cost, failure_every / 80),
+    "very frequent failures": (cost, failure_every / 80),
 }
 check.show(
     {"of each job": [f"{best_interval(make_job(*values)):g} hours" for values in jobs.values()]},
-    text="The time between two saves, for each of the jobs.",
+    text="The best time between two saves, for each of the jobs.",
     secret=True,
 )
 
 # %% [markdown] hint="capstone_measure_interval"
-# Call the job with each interval, and write the hours down.
+# Call the job with each interval, and write down the hours that it takes.
 
 # %% [markdown] hint="capstone_measure_interval"
-# At short intervals the hours fall as the interval grows, at long ones they rise. Where do they turn?
+# At short intervals the hours decrease as the interval grows, and at long intervals they increase, so look for the
+# turning point.
 
 # %% [markdown] hint="capstone_measure_interval"
-# `min(INTERVALS, key=job)` is the interval for which `job` gives the least.
+# `min(INTERVALS, key=job)` is the interval for which `job` returns the fewest hours.
 
 
 # %% mutant="capstone_measure_interval"
-# Saves as often as it can
-# Then the job does little else than save.
+# The shortest interval
+# The job then spends much of its time on saving.
 def best_interval(job):
     return INTERVALS[0]
 
 
 # %% mutant="capstone_measure_interval"
-# Takes the hours for the interval
-# That is how long the best job takes. The question is for its interval.
+# Returns the hours instead of the interval
+# That is how long the best job takes, whereas the question is for its interval.
 def best_interval(job):
     return min(job(interval) for interval in INTERVALS)
 
 
 # %% mutant="capstone_measure_interval"
-# Stops one too late
-# The first interval that is worse than the one before isn't the best: that was the one before.
+# One interval too far
+# The first interval that is worse than the preceding one isn't the best, since the preceding one was better.
 def best_interval(job):
     for shorter, longer in pairwise(INTERVALS):
         if job(longer) > job(shorter):
@@ -472,14 +495,18 @@ def best_interval(job):
 
 # %% [markdown] exercise="capstone_four_ranks" kind="build" points=4
 # ### Exercise 5 · Four ranks with unequal shares
-# Write `train_rank(rank, model, batches, steps)`, which `mytorch.distributed.spawn` runs on each rank. It trains with `mytorch.Trainer`, and together the ranks must do what one device
-# would do with the whole batches.
+# Write `train_rank(rank, model, batches, steps)`, which `mytorch.distributed.spawn` runs on each rank. It trains with
+# `mytorch.Trainer`, and the ranks together must do what one device would do with the whole batches.
 #
-# - A batch is `(inputs, targets, counts)`, and a row counts if its entry of `counts` is 1, not if it is 0. The loss of a row is `(model(inputs) - targets) ** 2`. A step uses the mean over
-#   the rows that count, on **all** ranks; there may be a rank on which none does.
-# - This rank gets the rows `rank`, `rank + size`, `rank + 2 * size` … of each batch. So ranks differ in the number of rows, and of rows that count.
-# - The ranks' models begin differently; after each step they must be the same. Use `mytorch.nn.parallel.DistributedDataParallel`: it averages gradients over the ranks.
-# - Train with `SGD` at a rate of 0.1 and `ExponentialLR` with a factor of 0.9. Return the trainer's losses. Their mean over the ranks must be the loss of the whole batch.
+# - A batch is `(inputs, targets, counts)`, and a row counts if its element of `counts` is 1, but not if it is 0. The
+#   loss of a row is `(model(inputs) - targets) ** 2`. A step uses the mean over the rows that count, on **all**
+#   ranks, and there may be a rank on which no row counts.
+# - This rank gets the rows `rank`, `rank + size`, `rank + 2 * size` … of each batch. So ranks differ in the number of
+#   their rows, and in the number of rows that count.
+# - The ranks' models begin with different weights, and after each step they must be the same. Use
+#   `mytorch.nn.parallel.DistributedDataParallel`, which averages gradients over the ranks.
+# - Train with `SGD` at a learning rate of 0.1, and with `ExponentialLR` with a factor of 0.9. Return the trainer's
+#   losses, whose mean over the ranks must be the loss of the whole batch.
 
 
 # %% solution="capstone_four_ranks"
@@ -539,22 +566,25 @@ for ranks in (1, 3, 4):
         shown[mean] = error
     shown[f"{ranks} ranks: first loss on each rank"] = [each[0] for each in losses]
     shown[f"{ranks} ranks: first bias on each rank"] = [each[0].bias.detach() for each in models]
-check.show(shown, rtol=1e-3, atol=1e-4, text="With three ranks and with four the losses are those of one.")
+check.show(shown, rtol=1e-3, atol=1e-4, text="With three ranks and with four, the losses should be those of one.")
 
 # %% [markdown] hint="capstone_four_ranks"
-# Write it for one rank first, then compare the loss of four with it. A trainer divides the sum of the losses, and the gradients, by the number that your loss function gives.
+# Write it for one rank first, and then compare the loss of four ranks with it. A trainer divides the sum of the
+# losses, and the gradients, by the number that your loss function returns.
 
 # %% [markdown] hint="capstone_four_ranks"
-# DDP makes the gradient the mean over the ranks: the sum of all ranks' sums, divided by the number of ranks. By what does it have to be divided still, to be the mean over all
-# rows that count?
+# DDP turns the gradient into the mean over the ranks, which is the sum of all ranks' sums divided by the number of
+# ranks. By what must this still be divided to give the mean over all rows that count?
 
 # %% [markdown] hint="capstone_four_ranks"
-# By the number of rows that count on all ranks, divided by the number of ranks. `mytorch.distributed.all_reduce` adds a tensor of one number up over the ranks, in place.
+# Divide by the number of rows that count on all ranks, divided by the number of ranks.
+# `mytorch.distributed.all_reduce` sums a one-element tensor over the ranks, in place.
 
 
 # %% mutant="capstone_four_ranks"
 # Each rank divides by its own rows
-# That is a mean of means: a row on a rank with few rows counts more, and a rank on which no row counts divides by 0.
+# That is a mean of means, in which a row on a rank with few rows counts more. A rank on which no row counts divides
+# by zero.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each[rank::size] for each in batch) for batch in batches]
@@ -572,7 +602,7 @@ def train_rank(rank, model, batches, steps):
 
 # %% mutant="capstone_four_ranks"
 # Divides by all rows, and DDP divides again
-# DDP has divided by the number of ranks already. Your gradient is as many times too small as there are ranks.
+# DDP has already divided by the number of ranks, so your gradient is too small by a factor of that number.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each[rank::size] for each in batch) for batch in batches]
@@ -592,7 +622,7 @@ def train_rank(rank, model, batches, steps):
 
 # %% mutant="capstone_four_ranks"
 # Without DDP
-# Each rank trains a model of its own, on its own rows. Nobody sees the others' gradients.
+# Each rank trains its own model on its own rows, because the gradients aren't averaged over the ranks.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each[rank::size] for each in batch) for batch in batches]
@@ -610,8 +640,8 @@ def train_rank(rank, model, batches, steps):
 
 
 # %% mutant="capstone_four_ranks"
-# Counts the rows that don't count
-# The mean is over the rows whose entry of `counts` is 1, on all ranks.
+# Counts all rows
+# The mean is over the rows whose element of `counts` is 1, on all ranks.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each[rank::size] for each in batch) for batch in batches]
@@ -630,9 +660,9 @@ def train_rank(rank, model, batches, steps):
 
 
 # %% mutant="capstone_four_ranks"
-# Neighbouring rows
-# Together the ranks have all rows, so they learn the same. But each has other rows than those that were asked for, which are dealt out in turn, as a
-# `DistributedSampler` does.
+# Contiguous rows
+# The ranks together have all rows, so they learn the same. But each one has other rows than the task says: the rows
+# are dealt out in turn, as a `DistributedSampler` does it.
 def train_rank(rank, model, batches, steps):
     size = mytorch.distributed.get_world_size()
     mine = [tuple(each.chunk(size)[rank] for each in batch) for batch in batches]
