@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Four swaps: GPT-2 becomes Llama
-# Seven exercises, 19 points, about 90 minutes. Three of them add to your library: once you have solved them, a Llama runs
-# and writes with your code. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
-# anything else in the cell.
+# There are seven exercises with 19 points, which take about 90 minutes. Three of them add to your library, and once
+# you have solved them, a Llama runs and writes with your code. These three run inside files of `mytorch`, where all
+# names that a task or a docstring mentions are defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -18,22 +18,23 @@ from minitorch.models import llama
 from minitorch.nn import functional as F
 
 # %% [markdown] exercise="llama_predict_cache" kind="predict" points=1
-# ### Exercise 1 · What is kept?
-# A Llama with 3 layers and a hidden size of 64 has 8 heads of queries and 2 of keys and values. It gets a prompt of 10
-# tokens and writes 5:
+# ### Exercise 1 · What does the cache contain?
+# A Llama with 3 layers and a hidden size of 64 has 8 query heads and 2 heads of keys and values. It gets a prompt of
+# 10 tokens and generates 5:
 #
 # ```python
 # caches, new = model.new_caches(), prompt            # prompt: (1, 10)
 # for _ in range(5):
-#     scores, _ = model(new, caches=caches)
-#     shares = probabilities(scores[:, -1], top_k=3, top_p=0.75)
-#     new = shares.multinomial(1)
+#     logits, _ = model(new, caches=caches)
+#     p = probabilities(logits[:, -1], top_k=3, top_p=0.75)
+#     new = p.multinomial(1)
 # ```
 #
 # 1. How long is each cache at the end?
-# 2. How many numbers are kept in all caches?
+# 2. How many elements do all caches contain together?
 # 3. Without a cache, how many positions would have passed through the model in the five steps together?
-# 4. In one step, the probabilities of the likeliest tokens are 0.4, 0.3, 0.2 and 0.1. From how many tokens is the next one drawn?
+# 4. In one step, the probabilities of the most likely tokens are 0.4, 0.3, 0.2 and 0.1. From how many tokens is the
+#    next one drawn?
 #
 # Set `prediction` to a list of four integers.
 
@@ -43,61 +44,62 @@ prediction = [14, 1344, 60, 2]
 ### END SOLUTION
 
 # %% check="llama_predict_cache"
-names = ["length", "numbers kept", "positions without a cache", "tokens to draw from"]
+names = ["length", "cached elements", "positions without a cache", "tokens to draw from"]
 check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="llama_predict_cache"
-# A token enters the cache when it goes through the model. Has the last one?
+# A token enters the cache when it passes through the model. Has the last token passed through it?
 
 # %% [markdown] hint="llama_predict_cache"
-# A head is 64 / 8 numbers wide. Each layer keeps a key and a value for each of its 2 heads and each position. Without a cache, the
-# steps read 10, 11, 12, 13 and 14 tokens.
+# A head has a width of 64 / 8. Each layer caches a key and a value for each of its 2 heads and each position. Without
+# a cache, the steps read 10, 11, 12, 13 and 14 tokens.
 
 # %% [markdown] hint="llama_predict_cache"
-# After top-k, three tokens are left, and their probabilities are 0.44, 0.33 and 0.22. Top-p then takes the fewest whose sum
-# reaches 0.75.
+# Top-k keeps three tokens, whose probabilities are then 0.44, 0.33 and 0.22. Of these, top-p takes the fewest whose
+# sum reaches 0.75.
 
 # %% mutant="llama_predict_cache"
 # The last token is in the cache
-# It was drawn, and nothing has read it yet: 10 + 4 tokens have gone through the model.
+# The last token was drawn, but it hasn't passed through the model yet, so 10 + 4 tokens are in the cache.
 prediction = [15, 1440, 60, 2]
 
 # %% mutant="llama_predict_cache"
-# A cache for each head of queries
-# Only keys and values are kept, and there are 2 heads of them, not 8.
+# A cache for each query head
+# Only keys and values are cached, and there are 2 heads of them, not 8.
 prediction = [14, 5376, 60, 2]
 
 # %% mutant="llama_predict_cache"
-# Top-p of what was there before top-k
-# Top-k comes first, and the three that are left sum to 1 again: 0.44 and 0.33 reach 0.75.
+# Top-p of the probabilities before top-k
+# Top-k comes first, and the probabilities of the three tokens that it keeps sum to 1 again: 0.44 and 0.33 reach 0.75.
 prediction = [14, 1344, 60, 3]
 
 # %% mutant="llama_predict_cache"
 # Stops before the sum is reached
-# The token with which the sum reaches p stays. With 0.44 alone, the sum would be below 0.75.
+# The token with which the sum reaches p is kept. With 0.44 alone, the sum would be below 0.75.
 prediction = [14, 1344, 60, 1]
 
 # %% mutant="llama_predict_cache"
-# Keys alone
-# Values are kept as well.
+# Counts keys only
+# Values are cached as well.
 prediction = [14, 672, 60, 2]
 
 
 # %% [markdown] exercise="llama_rope" kind="core" points="2 1 1" part="mytorch.nn.llama:rotary_tables mytorch.nn.llama:rotate_half mytorch.nn.llama:apply_rotary"
 # ### Exercise 2 · Rotary positions
-# Write the rotation of queries and keys. The pairs are Hugging Face's: of a head that is `dim` wide, number i and number
-# i + dim/2 form pair i. Turning a pair (a, b) by an angle gives (a cos − b sin, b cos + a sin).
+# Write the rotation of queries and keys. The pairs are Hugging Face's: in a head of width `dim`, elements i and i +
+# dim/2 form pair i. Rotating a pair (a, b) by an angle gives (a cos − b sin, b cos + a sin).
 #
-# Positions are *absolute*. With a cache of 20 tokens, the next token's position is 20, and the keys that were kept have been
-# rotated already.
+# Positions are *absolute*. If the cache contains 20 tokens, the next token's position is 20, and the cached keys have
+# already been rotated.
 
 
 # %% docstrings="llama_rope"
 def rotary_tables():
     """The cosines and sines, each (T, dim), for positions (T,).
 
-    Pair i, from 0 to dim/2 - 1, turns by `position · theta ** (-2i / dim)`. Both numbers of a pair have the same angle, and
-    they are dim/2 apart: so each row has dim/2 angles, and the same ones again. The tables are on the positions' device.
+    Pair i, from 0 to dim/2 - 1, is rotated by `position · theta ** (-2i / dim)`. Both elements of a pair have the same
+    angle and are dim/2 apart, so each row consists of dim/2 angles and the same ones again. The tables are on the
+    positions' device.
     """
 
 
@@ -106,9 +108,9 @@ def rotate_half():
 
 
 def apply_rotary():
-    """Rotate queries or keys (N, heads, T, dim), each by the angles of its position; `positions` is (T,).
+    """Rotates queries or keys (N, heads, T, dim), each by the angles of its position; `positions` is (T,).
 
-    With the tables for the whole width it is `x` times the cosines and `rotate_half(x)` times the sines.
+    With tables for the whole width, the result is `x` times the cosines plus `rotate_half(x)` times the sines.
     """
 
 
@@ -151,33 +153,35 @@ check.show(
         "cosines of theta 10,000": parts.rotary_tables(mytorch.tensor([3]), dim)[0],
         "tables of positions on a GPU": gpu_error or [each.device for each in tables],
         "halves": parts.rotate_half(mytorch.arange(6)),
-        "halves of many": parts.rotate_half(x),
+        "halves of a 4-d tensor": parts.rotate_half(x),
         "rotated": turned,
         "squared lengths": [(x * x).sum(-1), (turned * turned).sum(-1)],
-        "scores after shifts of 0, 7 and 100": [score(shift) for shift in (0, 7, 100)],
+        "attention scores after shifts of 0, 7 and 100": [score(shift) for shift in (0, 7, 100)],
         "gradient": leaf.grad,
         "attention at once": whole,
         "in pieces, with a cache": mytorch.cat(pieces, 1),
     },
     rtol=1e-4,
     atol=1e-4,
-    text="The tables, rotated numbers, and scores after both positions were moved.",
+    text="The tables, rotated vectors, and attention scores after both positions were shifted.",
 )
 
 # %% [markdown] hint="llama_rope"
-# Start with the frequencies: `arange(0, dim, 2)` has 2i for each pair. What is the table at position 0?
+# Begin with the frequencies: `arange(0, dim, 2)` has 2i for each pair. What should the table contain at position 0?
 
 # %% [markdown] hint="llama_rope"
-# `positions.unsqueeze(-1) * frequencies` is (T, dim/2). Put it twice side by side with `cat`, along the last dimension, and take both `cos()` and `sin()`.
+# `positions.unsqueeze(-1) * frequencies` is (T, dim/2). Concatenate it with itself along the last dimension, using
+# `cat`, and take both `cos()` and `sin()`.
 
 # %% [markdown] hint="llama_rope"
-# `theta ** (arange(0, dim, 2, device=positions.device) / -dim)` are the frequencies; `first, second = x.chunk(2, -1)`; and the result is
-# `x * cos + rotate_half(x) * sin`.
+# The frequencies are `theta ** (arange(0, dim, 2, device=positions.device) / -dim)`. With `first, second = x.chunk(2,
+# -1)` you can write `rotate_half`, and the result is `x * cos + rotate_half(x) * sin`.
 
 
 # %% mutant="llama_rope"
 # Neighbours as pairs
-# Each angle stands twice in a row here, for numbers 2i and 2i + 1. Hugging Face's pairs are dim/2 apart.
+# Here each angle occurs twice in a row, for elements 2i and 2i + 1, whereas the elements of Hugging Face's pairs are
+# dim/2 apart.
 def rotary_tables(positions, dim, theta=10000.0):
     inverse = theta ** (arange(0, dim, 2, device=positions.device) / -dim)
     angles = positions.unsqueeze(-1) * inverse
@@ -186,8 +190,8 @@ def rotary_tables(positions, dim, theta=10000.0):
 
 
 # %% mutant="llama_rope"
-# The exponents go only half of the way
-# The exponent is 2i / dim, so that the slowest pair is nearly `theta` times slower than the fastest.
+# The exponents are half as large
+# The exponent is 2i / dim, so that the lowest frequency is nearly `theta` times lower than the highest.
 def rotary_tables(positions, dim, theta=10000.0):
     inverse = theta ** (arange(0, dim // 2, device=positions.device) / -dim)
     angles = cat([positions.unsqueeze(-1) * inverse] * 2, -1)
@@ -196,7 +200,7 @@ def rotary_tables(positions, dim, theta=10000.0):
 
 # %% mutant="llama_rope"
 # Counts from 0
-# Positions are absolute. After a cache of 20 tokens the next one is at position 20, not at 0.
+# Positions are absolute. If the cache contains 20 tokens, the next one is at position 20, not at 0.
 def rotary_tables(positions, dim, theta=10000.0):
     inverse = theta ** (arange(0, dim, 2, device=positions.device) / -dim)
     angles = cat([(positions - positions[0]).unsqueeze(-1) * inverse] * 2, -1)
@@ -204,16 +208,18 @@ def rotary_tables(positions, dim, theta=10000.0):
 
 
 # %% mutant="llama_rope"
-# The minus at the wrong half
-# (b, -a) turns the other way. Scores stay the same, and a checkpoint that was trained with the other direction computes nonsense.
+# The minus on the other half
+# (b, -a) rotates in the opposite direction. Attention scores stay the same, but a checkpoint that was trained with
+# the other direction computes nonsense.
 def rotate_half(x):
     first, second = x.chunk(2, -1)
     return cat([second, -first], -1)
 
 
 # %% mutant="llama_rope"
-# Turns neighbours
-# Numbers 2i and 2i + 1 are pairs in the paper. Hugging Face's pairs, which are asked for, are half a head apart.
+# Rotates neighbours
+# In the paper elements 2i and 2i + 1 form a pair. The task asks for Hugging Face's pairs, whose elements are half a
+# head apart.
 def rotate_half(x):
     even, odd = x[..., ::2], x[..., 1::2]
     return cat([-odd.unsqueeze(-1), even.unsqueeze(-1)], -1).flatten(-2)
@@ -221,7 +227,7 @@ def rotate_half(x):
 
 # %% mutant="llama_rope"
 # Swaps without a minus
-# (b, a) is a reflection, not a rotation: lengths change.
+# (b, a) is a reflection, not a rotation, so lengths change.
 def rotate_half(x):
     first, second = x.chunk(2, -1)
     return cat([second, first], -1)
@@ -229,7 +235,7 @@ def rotate_half(x):
 
 # %% mutant="llama_rope"
 # Sine and cosine exchanged
-# At position 0 nothing may turn: the cosine, which is 1 there, belongs to `x` itself.
+# At position 0 nothing may be rotated, so the cosine, which is 1 there, belongs to `x` itself.
 def apply_rotary(x, positions, theta=10000.0):
     cos, sin = rotary_tables(positions, x.shape[-1], theta)
     return x * sin + rotate_half(x) * cos
@@ -237,7 +243,7 @@ def apply_rotary(x, positions, theta=10000.0):
 
 # %% mutant="llama_rope"
 # Forgets theta
-# Models with long contexts have a larger `theta`. It has to reach the tables.
+# Models with long contexts have a larger `theta`, which has to be passed to the tables.
 def apply_rotary(x, positions, theta=10000.0):
     cos, sin = rotary_tables(positions, x.shape[-1])
     return x * cos + rotate_half(x) * sin
@@ -245,7 +251,7 @@ def apply_rotary(x, positions, theta=10000.0):
 
 # %% mutant="llama_rope"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def apply_rotary(x, positions, theta=10000.0):
     from minitorch.models import llama
 
@@ -254,36 +260,37 @@ def apply_rotary(x, positions, theta=10000.0):
 
 # %% [markdown] exercise="llama_gqa" kind="core" points="1 1 2" part="mytorch.nn.llama:repeat_kv mytorch.nn.llama:KVCache.append mytorch.nn.llama:GroupedQueryAttention.forward"
 # ### Exercise 3 · Grouped queries and a cache
-# Write attention whose heads of queries share heads of keys and values, and which continues where its cache ends. The
-# constructor is there: `self.q_proj`, `k_proj`, `v_proj` and `o_proj` are linear layers, `self.heads` and `self.kv_heads` the
-# numbers of heads, `self.theta` is None for a model without rotation. From chapter 14 there are `split_heads`, `merge_heads` and
-# `scaled_dot_product_attention`, and `len(cache)` says how many tokens a cache has.
+# Write attention in which several query heads share one head of keys and values, and which continues where its cache
+# ends. The constructor is provided: `self.q_proj`, `k_proj`, `v_proj` and `o_proj` are linear layers, `self.heads`
+# and `self.kv_heads` are the numbers of heads, and `self.theta` is None for a model without rotation. `split_heads`,
+# `merge_heads` and `scaled_dot_product_attention` come from chapter 14, and `len(cache)` is the number of tokens in a
+# cache.
 
 
 # %% docstrings="llama_gqa"
 def repeat_kv():
     """Each head of (N, kv heads, T, dim) several times in a row: (N, kv heads · times, T, dim).
 
-    Heads a, b become a, a, b, b for `times` = 2: the first group of queries gets the first head of keys. (Your library has no
-    `repeat_interleave`.)
+    With `times` = 2, heads a, b become a, a, b, b, so that the first group of queries gets the first head of keys.
+    (Your library has no `repeat_interleave`.)
     """
 
 
 def append():
-    """Put new keys and values after those that are kept, along the tokens, and return all of both.
+    """Appends new keys and values to the cached ones along the tokens, and returns all of both.
 
-    It gets a key and a value, each (N, kv heads, T, dim). `self.kept` is an empty tuple at first, and (keys, values) later.
-    Nothing that was handed out before may change.
+    The arguments are a key and a value, each (N, kv heads, T, dim). `self.kept` starts as an empty tuple, and is
+    (keys, values) later. Tensors that were returned before must not change.
     """
 
 
 def forward():
     """(N, T, hidden) to the same.
 
-    With a cache, these tokens come after those that are kept there: their positions go on from `len(cache)`, their keys, rotated,
-    and values are appended, and the cache holds `self.kv_heads` heads. Without a cache, positions start at 0. Rotate queries and keys with
-    `self.theta`, or leave them if that is None. The tokens see everything that was kept, themselves, and those of the new ones that
-    come before them. A boolean mask is True where a query may look.
+    With a cache, these tokens follow the cached ones: their positions start at `len(cache)`, their keys, rotated, and
+    values are appended, and the cache holds `self.kv_heads` heads. Without a cache, positions start at 0. Rotate
+    queries and keys with `self.theta`, or leave them unrotated if that is None. Each token attends to all cached
+    tokens, to itself, and to the new tokens before it. A boolean mask is True where a query may attend.
     """
 
 
@@ -340,56 +347,57 @@ check.show(
     shown,
     rtol=1e-4,
     atol=1e-4,
-    text="Results at once and in pieces, and what the caches hold: length, shapes, and the keys of the first head.",
+    text="Results at once and in pieces, and what the caches contain: length, shapes, and the keys of the first head.",
 )
 
 # %% [markdown] hint="llama_gqa"
-# Whether it reads at once or in pieces, each token has to get the same result. Which of the two differ in yours, and from which
-# token on?
+# Each token has to get the same result whether the layer reads the text at once or in pieces. Which results differ in
+# your version, and from which token on?
 
 # %% [markdown] hint="llama_gqa"
-# `repeat_kv`: a new dimension after the heads, `expand`ed to `times`, then both flattened into one. Rotate before you append, and repeat
-# after it, so that the cache stays small.
+# In `repeat_kv`, add a new dimension after the heads, `expand` it to `times`, and flatten both into one. Rotate
+# before you append, and repeat after you append, so that the cache stays small.
 
 # %% [markdown] hint="llama_gqa"
-# Query i of T new ones, after `kept` tokens, may look at keys 0 to kept + i: `ones(T, kept + T, dtype=boolean).tril(kept)`. Read
-# `len(cache)` before you append.
+# Query i of T new ones, after `kept` cached tokens, may attend to keys 0 to kept + i: `ones(T, kept + T,
+# dtype=boolean).tril(kept)`. Read `len(cache)` before you append.
 
 
 # %% mutant="llama_gqa"
 # Repeats all heads in turn
-# Heads a, b became a, b, a, b. The first group of queries has to find head a, all of it.
+# Heads a, b became a, b, a, b, but every query in the first group has to find head a.
 def repeat_kv(x, times):
     return cat([x] * times, 1)
 
 
 # %% mutant="llama_gqa"
 # Repeats the tokens
-# The new dimension stands after the tokens here, so each token is repeated instead of each head.
+# Here the new dimension comes after the tokens, so each token is repeated instead of each head.
 def repeat_kv(x, times):
     n, heads, length, dim = x.shape
     return x.unsqueeze(3).expand(-1, -1, -1, times, -1).reshape(n, heads * times, length, dim)
 
 
 # %% mutant="llama_gqa"
-# Keeps the newest only
-# What was kept before is lost. A cache grows.
+# Keeps only the newest
+# The keys and values that were cached before are lost, whereas a cache grows.
 def append(self, *new):
     self.kept = new
     return self.kept
 
 
 # %% mutant="llama_gqa"
-# Puts the new ones first
-# The order of the keys is that of the tokens: the mask counts on it.
+# Puts the new tokens first
+# The keys are in the order of the tokens, which the mask relies on.
 def append(self, *new):
     self.kept = tuple(cat([each, old], 2) for old, each in zip(self.kept, new, strict=True)) if self.kept else new
     return self.kept
 
 
 # %% mutant="llama_gqa"
-# Positions from 0 on
-# After a cache of 4 tokens, the next token is at position 4. At position 0 its distances to the kept keys are wrong.
+# Positions always start at 0
+# If the cache contains 4 tokens, the next one is at position 4. At position 0, its distances to the cached keys are
+# incorrect.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -403,8 +411,8 @@ def forward(self, x, cache=None):
 
 
 # %% mutant="llama_gqa"
-# Rotates what was kept once more
-# A key is rotated once, when it is new. Here all keys that come out of the cache turn again with each piece.
+# Rotates the cached keys again
+# A key is rotated once, when it is new. Here all cached keys are rotated again with each piece.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -422,8 +430,9 @@ def forward(self, x, cache=None):
 
 
 # %% mutant="llama_gqa"
-# Keeps keys that aren't rotated
-# The result is right, but with each new token all keys have to be rotated anew. Rotated before it is kept, a key turns once.
+# Caches unrotated keys
+# The result is correct, but all keys have to be rotated again with each new token. If a key is rotated before it is
+# cached, that happens once.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -439,7 +448,7 @@ def forward(self, x, cache=None):
 
 # %% mutant="llama_gqa"
 # `is_causal` for several tokens
-# `is_causal` lines up the first query with the first key. After a cache, the first query belongs to the first *new* key.
+# `is_causal` aligns the first query with the first key. With a cache, the first query belongs to the first *new* key.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -452,8 +461,9 @@ def forward(self, x, cache=None):
 
 
 # %% mutant="llama_gqa"
-# Keeps repeated heads
-# The cache should hold the kv heads alone. Repeated before they are kept, they take as much memory as one for each head of queries.
+# Caches repeated heads
+# The cache should contain only the kv heads. If they are repeated before they are cached, they take as much memory as
+# one head for each query head.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -468,7 +478,8 @@ def forward(self, x, cache=None):
 
 # %% mutant="llama_gqa"
 # A mask that starts at the first key
-# `tril()` lets query 0 see key 0 alone. After a cache, query 0 is the newest but T - 1, and sees all that was kept.
+# `tril()` lets query 0 attend to key 0 only. With a cache, query 0 is the first of the new tokens, and it attends to
+# all cached ones.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -483,7 +494,7 @@ def forward(self, x, cache=None):
 
 # %% mutant="llama_gqa"
 # No mask after a cache
-# For one new token that is right. Of several, the first must not see the ones after it.
+# That is correct for one new token. If there are several, the first must not attend to the ones after it.
 def forward(self, x, cache=None):
     length, kept = x.shape[1], 0 if cache is None else len(cache)
     q = split_heads(self.q_proj(x), self.heads)
@@ -497,7 +508,7 @@ def forward(self, x, cache=None):
 
 # %% mutant="llama_gqa"
 # Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+# mytorch is built on NumPy alone, and minitorch can't be imported from it.
 def repeat_kv(x, times):
     from minitorch.models import llama
 
@@ -505,19 +516,21 @@ def repeat_kv(x, times):
 
 
 # %% [markdown] exercise="llama_sampler" kind="core" points=2 part="mytorch.generation:probabilities"
-# ### Exercise 4 · From scores to probabilities
-# Write what stands between the model and the draw. The three steps come in this order: temperature, top-k, top-p. The methods of a
-# tensor are there, and `softmax` and `cat`; other functions need an import, such as `from mytorch import zeros_like`.
+# ### Exercise 4 · From logits to probabilities
+# Write the step between the model and the draw. It consists of temperature, top-k and top-p, in this order. You can
+# use the methods of a tensor as well as `softmax` and `cat`; other functions need an import, such as `from mytorch
+# import zeros_like`.
 
 
 # %% docstrings="llama_sampler"
 def probabilities():
-    """The probabilities (N, V) from which a token is drawn, for scores (N, V). What is left out has 0, and each row sums to 1.
+    """The probabilities (N, V) from which a token is drawn, for logits (N, V). Each row sums to 1.
 
-    The scores are divided by the temperature. At temperature 0 the largest score gets everything. With `top_k`, only the k largest
-    scores of a row stay, or all if there are fewer. With `top_p`, of what top-k left, the fewest likeliest tokens stay whose
-    probabilities sum to `top_p` or more: a token stays if those before it sum to less than `top_p`. Tokens that are
-    equally likely as the last one that stays may stay, too.
+    The logits are divided by the temperature. At temperature 0 the largest logit gets probability 1. With `top_k`,
+    only the k largest logits of a row are kept, or all if there are fewer. With `top_p`, of the tokens that top-k
+    kept, the fewest most likely ones are kept whose probabilities sum to `top_p` or more: a token is kept if those
+    before it sum to less than `top_p`. Tokens that are as likely as the last one that is kept may be kept as well. All
+    others get 0.
     """
 
 
@@ -527,7 +540,7 @@ choose = mytorch.generation.probabilities
 scores = mytorch.tensor((generator.permuted(np.arange(24).reshape(3, 8), axis=1) % 8 * 0.5).astype("float32").tolist())
 known = mytorch.tensor([[0.4, 0.1, 0.3, 0.2], [0.05, 0.85, 0.06, 0.04]]).log()
 cases = {
-    "as they are": {},
+    "unchanged": {},
     "temperature 0.5": {"temperature": 0.5},
     "temperature 3": {"temperature": 3.0},
     "temperature 0": {"temperature": 0},
@@ -541,25 +554,27 @@ shown = {"scores": scores} | {name: choose(scores, **how) for name, how in cases
 shown["0.4 0.1 0.3 0.2 and 0.05 0.85 0.06 0.04, top-p 0.65"] = choose(known, top_p=0.65)
 shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
 shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
-shown["large scores, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
-shown["the scores afterwards"] = scores
-check.show(shown, rtol=1e-4, text="Probabilities from which a token is drawn.")
+shown["large logits, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
+shown["the logits afterwards"] = scores
+check.show(shown, rtol=1e-4, text="The probabilities from which a token is drawn.")
 
 # %% [markdown] hint="llama_sampler"
-# Temperature 0 can be said by another of the arguments. Which one leaves the largest score alone?
+# Temperature 0 is equivalent to a certain value of another argument. Which one keeps only the largest logit?
 
 # %% [markdown] hint="llama_sampler"
-# Top-k: `logits.topk(k).values[:, -1:]` is the smallest score that stays; `masked_fill` the others with −∞. Top-p: sort the probabilities,
-# `cumsum` them, and subtract each itself: that is the sum of those before it.
+# For top-k, `logits.topk(k).values[:, -1:]` is the smallest logit that is kept; use `masked_fill` to set the others
+# to −∞. For top-p, sort the probabilities, compute their `cumsum`, and subtract each probability itself, which gives
+# the sum of those before it.
 
 # %% [markdown] hint="llama_sampler"
-# `ordered.cumsum(-1) - ordered >= top_p` is True where a sorted token goes. The smallest one that stays is the limit: what is below it
-# becomes 0. Divide by the sum at the end.
+# `ordered.cumsum(-1) - ordered >= top_p` is True where a sorted token is dropped. The smallest probability that is
+# kept is the limit, and everything below it becomes 0. At the end, divide by the sum.
 
 
 # %% mutant="llama_sampler"
-# Top-p before it is reached
-# The token with which the sum reaches `top_p` stays. Here it goes, and if one token alone has more, none is left.
+# Drops the token that reaches top_p
+# The token with which the sum reaches `top_p` is kept. Here it is dropped, and if a single token has more than that,
+# none remains.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     if temperature == 0:
         temperature, top_k = 1, 1
@@ -576,7 +591,7 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 # %% mutant="llama_sampler"
 # Doesn't divide by the sum
-# What is left out leaves a gap: the rest has to sum to 1 again.
+# The probabilities that are dropped leave a gap, so the rest has to be normalized to sum to 1 again.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     if temperature == 0:
         temperature, top_k = 1, 1
@@ -591,7 +606,7 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 # %% mutant="llama_sampler"
 # Top-p before top-k
-# Top-k comes first, so top-p counts with probabilities that sum to 1 over what it left.
+# Top-k comes first, so top-p uses probabilities that sum to 1 over the tokens that top-k kept.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     if temperature == 0:
         temperature, top_k = 1, 1
@@ -607,8 +622,8 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 
 # %% mutant="llama_sampler"
-# The temperature comes last
-# It comes first: a high temperature flattens the probabilities, so top-p has to keep more tokens.
+# Applies the temperature last
+# The temperature comes first: a high temperature flattens the probabilities, so top-p has to keep more tokens.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     if temperature == 0:
         temperature, top_k = 1, 1
@@ -623,7 +638,7 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 # %% mutant="llama_sampler"
 # Multiplies by the temperature
-# A low temperature makes the largest score stand out, so the scores are divided by it.
+# A low temperature makes the largest logit stand out, so the logits are divided by it.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     if temperature == 0:
         temperature, top_k = 1, 1
@@ -640,7 +655,7 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 # %% mutant="llama_sampler"
 # Divides by 0
-# At temperature 0 the division gives infinities, and softmax of them `nan`. It is a case of its own.
+# At temperature 0 the division gives infinities, whose softmax is `nan`, so it needs a case of its own.
 def probabilities(logits, temperature=1, top_k=None, top_p=1):
     logits = logits.div(temperature)
     if top_k is not None:
@@ -654,19 +669,20 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
 
 
 # %% [markdown] exercise="llama_speculative" kind="build" points=3
-# ### Exercise 5 · Several drafts at once
-# A small model has drafted k tokens. The large model has looked at all of them in one pass, so its probabilities at k + 1 places
-# are known. Which tokens come out? The lesson did it for one draft; here the first rejected draft ends the row, and if all are
-# accepted, there is one more token for free.
+# ### Exercise 5 · Speculative decoding with several drafts
+# A small model has drafted k tokens. The large model has processed all of them in one pass, so its probabilities at
+# k + 1 positions are known. Which tokens are produced? The lesson showed this for a single draft. Here the first
+# rejected draft ends the round, and if all drafts are accepted, there is one more token for free.
 
 
 # %% solution="llama_speculative"
 def speculate(p: torch.Tensor, q: torch.Tensor, drafted: list[int], chances: list[float], draw) -> list[int]:
-    """The tokens that come out of one pass, at least one and at most k + 1.
+    """The tokens that one pass produces, at least one and at most k + 1.
 
-    `q` (k, V) are the probabilities from which the k drafts were drawn, `p` (k + 1, V) the large model's, at the same places and at the one
-    after them. `chances` has a uniform number below 1 for each draft: it is accepted if that is below min(1, p/q) of its
-    token. `draw(shares)` draws a token from probabilities (V,), which have to sum to 1. Call it once.
+    `q` (k, V) are the probabilities from which the k drafts were drawn, and `p` (k + 1, V) are the large model's at
+    the same positions and at the next one. `chances` has a uniform number below 1 for each draft, which is accepted if
+    the number is below min(1, p/q) of its token. `draw(probabilities)` draws a token from probabilities (V,), which
+    have to sum to 1. Call it once.
     """
     ### BEGIN SOLUTION
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
@@ -686,7 +702,7 @@ drafted = [int(each) for each in generator.integers(0, size, k)]
 
 
 def traced(p, q, drafted, chances):
-    """The tokens, and from what they were drawn; the draw takes the likeliest."""
+    """The tokens, and the probabilities from which one was drawn; the draw takes the most likely one."""
     drawn = []
 
     def draw(shares):
@@ -697,7 +713,7 @@ def traced(p, q, drafted, chances):
 
 
 def frequencies(p, q, rounds=1500):
-    """How often each first token comes out, and how many tokens a round gives."""
+    """How often each first token is produced, and how many tokens a round produces."""
     firsts, count = np.zeros(len(p[0])), 0
     for _ in range(rounds):
         tokens = [int(generator.choice(len(row), p=row)) for row in q.numpy().astype("float64")]
@@ -724,28 +740,30 @@ check.show(
         "chances near 1": traced(p, q, drafted, [0.999999] * k),
         "the second is rejected": traced(first, second, [0, 2], [0.5, 0.5]),
         "the first is rejected": traced(first, second, [1, 0], [0.76, 0.1]),
-        "a chance of just p / q": traced(quarter, half, [0], [0.5]),
+        "a chance of exactly p / q": traced(quarter, half, [0], [0.5]),
         "just accepted": traced(first, second, [1, 0], [0.74, 0.9]),
         "p .6 .3 .1, q .2 .4 .4, two drafts: first tokens, tokens a round": frequencies(first, second),
     },
     rtol=1e-4,
-    text="The tokens that come out, and from which probabilities one was drawn.",
+    text="The tokens that are produced, and the probabilities from which one was drawn.",
 )
 
 # %% [markdown] hint="llama_speculative"
-# Go through the drafts from the first on. What has to happen to the drafts after a rejected one?
+# Go through the drafts from the first one on. What has to happen to the drafts after a rejected one?
 
 # %% [markdown] hint="llama_speculative"
-# They were drafted after a token that isn't there any more, so they are dropped. At the rejected place, draw from what p has
-# more than q, divided by its sum.
+# They were drafted after a token that has been replaced, so they are dropped. At the rejected position, draw from the
+# part of p that exceeds q, divided by its sum.
 
 # %% [markdown] hint="llama_speculative"
-# `(p[place] - q[place]).clamp(min=0)`, divided by its sum. If the loop ends without a rejection, the answer is all drafts and `draw(p[-1])`.
+# That part is `(p[position] - q[position]).clamp(min=0)`, which you divide by its sum. If the loop ends without a
+# rejection, the result is all drafts and `draw(p[-1])`.
 
 
 # %% mutant="llama_speculative"
 # Draws the replacement from p
-# Tokens that the small model likes have had their chance. Drawn from p, they come out too often.
+# Tokens that the small model prefers have already had their chance. If the replacement is drawn from p, they are
+# produced too often.
 def speculate(p, q, drafted, chances, draw):
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
         if chance >= (p[place, token] / q[place, token]).item():
@@ -755,7 +773,8 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% mutant="llama_speculative"
 # Accepts with probability p
-# The draft was drawn with probability q already. It is accepted with p/q, so that both together give p.
+# The draft has already been drawn with probability q. It is accepted with probability p/q, so that both together give
+# p.
 def speculate(p, q, drafted, chances, draw):
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
         if chance >= p[place, token].item():
@@ -765,8 +784,8 @@ def speculate(p, q, drafted, chances, draw):
 
 
 # %% mutant="llama_speculative"
-# Goes on after a rejection
-# The later drafts continue a token that has been replaced. They are worth nothing now.
+# Continues after a rejection
+# The later drafts continue a token that has been replaced, so they are no longer valid.
 def speculate(p, q, drafted, chances, draw):
     out = []
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
@@ -780,7 +799,7 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% mutant="llama_speculative"
 # No token for free
-# When all drafts are accepted, the large model's probabilities at the next place are known already.
+# If all drafts are accepted, the large model's probabilities at the next position are already known.
 def speculate(p, q, drafted, chances, draw):
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
         if chance >= (p[place, token] / q[place, token]).item():
@@ -791,7 +810,8 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% mutant="llama_speculative"
 # The distance of p and q
-# Where q is larger than p, drafts come out often enough already. Only what p has *more* is drawn from, max(p − q, 0).
+# Where q is larger than p, the draft is produced often enough already. Draw only from the part of p that *exceeds* q,
+# max(p − q, 0).
 def speculate(p, q, drafted, chances, draw):
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
         if chance >= (p[place, token] / q[place, token]).item():
@@ -812,11 +832,12 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% [markdown] exercise="llama_repair_pieces" kind="repair" points=3
 # ### Exercise 6 · A prompt in pieces
-# Long prompts are read in pieces, so that other requests needn't wait. `attend(q, k, v, padding)` gets the queries of one
-# piece, (N, heads, T, D), and all keys and values so far, (N, heads, S, D): the kept ones, then the piece's own. `padding`
-# (N, S) is True where a row has padding, always on the left.
+# Long prompts are read in pieces, so that other requests needn't wait. `attend(q, k, v, padding)` gets the queries of
+# one piece, (N, heads, T, D), and all keys and values so far, (N, heads, S, D), which are the cached ones followed by
+# the piece's own. `padding` (N, S) is True where a row has padding, which is always on the left.
 #
-# Read at once, everything is right. In pieces of four, the first piece is right, and after that the model talks nonsense:
+# If the prompt is read at once, everything is correct. If it is read in pieces of four, the first piece is correct,
+# but from then on the model produces nonsense:
 #
 # ```text
 # piece    loss at once    loss in pieces
@@ -825,12 +846,12 @@ def speculate(p, q, drafted, chances, draw):
 # 3        2.1             4.4
 # ```
 #
-# Repair `attend`, for pieces of any length, one token included.
+# Fix `attend` for pieces of any length, including a single token.
 
 
 # %% solution="llama_repair_pieces"
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Causal attention of a piece of the tokens, the last ones, to all of them but the padding: (N, heads, T, D)."""
+    """Causal attention of a piece, the last tokens, to all tokens except the padding: (N, heads, T, D)."""
     ### BEGIN SOLUTION
     T, S = q.shape[-2], k.shape[-2]
     allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)
@@ -855,7 +876,7 @@ def in_pieces(lengths):
     for length in lengths:
         start, end = end, end + length
         out.append(attend(q[:, :, start:end], k[:, :, :end], v[:, :, :end], padding[:, :end]))
-    real = ~padding[:, None, :, None]  # what padding itself gets doesn't matter
+    real = ~padding[:, None, :, None]  # the results of the padding itself don't matter
     return torch.cat(out, 2).masked_fill(~real, 0.0)
 
 
@@ -869,23 +890,23 @@ check.show(
     {name: in_pieces(lengths) for name, lengths in pieces.items()},
     rtol=1e-4,
     atol=1e-5,
-    text="What each token gets; padding is shown as 0.",
+    text="The result of each token; padding is shown as 0.",
 )
 
 # %% [markdown] hint="llama_repair_pieces"
-# Print `allowed` for a piece of two tokens that comes after three kept ones. Which keys may the first query see, and which should it
-# see?
+# Print `allowed` for a piece of two tokens that follows three cached ones. Which keys may the first query attend to,
+# and which keys should it attend to?
 
 # %% [markdown] hint="llama_repair_pieces"
-# Query i of the piece is token S − T + i of the text. It may look at keys 0 to S − T + i.
+# Query i of the piece is token S − T + i of the text, so it may attend to keys 0 to S − T + i.
 
 # %% [markdown] hint="llama_repair_pieces"
-# `tril` takes the number of the diagonal up to which it keeps what is there: `tril(S - T)`.
+# `tril` takes the index of the diagonal up to which it keeps the elements: `tril(S - T)`.
 
 
 # %% mutant="llama_repair_pieces"
 # No mask after a cache
-# That is right for a single token. In a longer piece, the first tokens see the later ones.
+# That is correct for a single token. In a longer piece, the first tokens attend to the later ones.
 def attend(q, k, v, padding):
     T, S = q.shape[-2], k.shape[-2]
     allowed = torch.ones(T, S, dtype=torch.bool)
@@ -896,7 +917,7 @@ def attend(q, k, v, padding):
 
 # %% mutant="llama_repair_pieces"
 # Drops the padding
-# Causal it is now, but rows with padding look at it.
+# The mask is causal now, but rows with padding attend to it.
 def attend(q, k, v, padding):
     T, S = q.shape[-2], k.shape[-2]
     return F.scaled_dot_product_attention(q, k, v, attn_mask=torch.ones(T, S, dtype=torch.bool).tril(S - T))
@@ -904,7 +925,7 @@ def attend(q, k, v, padding):
 
 # %% mutant="llama_repair_pieces"
 # Hides a token from itself
-# Query i is token S − T + i, and sees its own key: the diagonal is S − T, not one below it.
+# Query i is token S − T + i, which attends to its own key, so the diagonal is S − T, not one below it.
 def attend(q, k, v, padding):
     T, S = q.shape[-2], k.shape[-2]
     allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T - 1)
@@ -913,23 +934,24 @@ def attend(q, k, v, padding):
 
 # %% mutant="llama_repair_pieces"
 # `is_causal` instead
-# PyTorch's `is_causal` lines up the first query with the first key, as the wrong mask did.
+# PyTorch's `is_causal` aligns the first query with the first key, as the faulty mask did.
 def attend(q, k, v, padding):
     return F.scaled_dot_product_attention(q, k, v.masked_fill(padding[:, None, :, None], 0.0), is_causal=True)
 
 
 # %% [markdown] exercise="llama_measure_width" kind="measure" points=2
 # ### Exercise 7 · Widths at equal FLOPs
-# To compare models fairly, they have to cost the same. `flops(kv_heads, width)` runs a block of a Llama on a prompt, and
-# counts the FLOPs of its products, those of attention included; `width` is the hidden size of its SwiGLU. Find, for each number of KV heads in `choices`, the largest
-# width whose FLOPs are at most `budget`. You may call `flops` 24 times in all.
+# A fair comparison of models requires equal costs. `flops(kv_heads, width)` runs a block of a Llama on a prompt, and
+# counts the FLOPs of its matrix multiplications, those of attention included; `width` is the hidden size of its
+# SwiGLU. For each number of KV heads in `choices`, find the largest width whose FLOPs are at most `budget`. You may
+# call `flops` 24 times in all.
 #
-# Look at the results: how much width do fewer KV heads buy, and where does it end?
+# Then look at the results: how much width do you gain from fewer KV heads, and where does the gain end?
 
 
 # %% setup=true
 def block_flops(hidden, heads, length):
-    """A function flops(kv_heads, width): it runs a Llama's block, and counts what its products cost."""
+    """A function flops(kv_heads, width) that runs a Llama's block, and counts what its matrix multiplications cost."""
 
     def flops(kv_heads, width):
         sizes = {"hidden_size": hidden, "intermediate_size": width, "num_attention_heads": heads}
@@ -945,14 +967,14 @@ def block_flops(hidden, heads, length):
                 each.register_forward_hook(count)
         with torch.no_grad():
             block(torch.zeros(1, length, hidden))
-        return total + 2 * 2 * length * length * hidden  # scores, and weights times values
+        return total + 2 * 2 * length * length * hidden  # attention scores, and weights times values
 
     return flops
 
 
 # %% solution="llama_measure_width"
 def widths(flops, budget: int, choices: list[int]) -> list[int]:
-    """For each number of KV heads, the largest width with at most `budget` FLOPs."""
+    """For each number of KV heads, the largest width that costs at most `budget` FLOPs."""
     ### BEGIN SOLUTION
     found = []
     for kv_heads in choices:
@@ -978,21 +1000,22 @@ for length in (8, 64):
     shown[f"length {length}: hidden size"] = hidden
     shown[f"length {length}: widths"] = [each if each % 1 else int(each) for each in found]
     shown[f"length {length}: at most 24 calls"] = len(calls) <= 24
-check.show(shown, secret=True, text="Widths for 8, 4, 2 and 1 KV heads.")
+check.show(shown, secret=True, text="The widths for 8, 4, 2 and 1 KV heads.")
 
 # %% [markdown] hint="llama_measure_width"
-# What does one more unit of width cost? Does that depend on the width?
+# What does one more unit of width cost, and does that depend on the width?
 
 # %% [markdown] hint="llama_measure_width"
-# The FLOPs are a straight line in the width. Two calls for each number of KV heads give its start and its slope.
+# The FLOPs are a linear function of the width. Two calls for each number of KV heads give its intercept and its
+# slope.
 
 # %% [markdown] hint="llama_measure_width"
-# `slope = flops(h, 2) - flops(h, 1)`, and the answer is `1 + (budget - flops(h, 1)) // slope`.
+# With `slope = flops(h, 2) - flops(h, 1)`, the result is `1 + (budget - flops(h, 1)) // slope`.
 
 
 # %% mutant="llama_measure_width"
 # 8/3 whatever the number of heads
-# Fewer KV heads make `k_proj` and `v_proj` narrower. What that saves may go into the MLP.
+# Fewer KV heads make `k_proj` and `v_proj` narrower, and the FLOPs that this saves may go into the MLP.
 def widths(flops, budget, choices):
     one, two = flops(choices[0], 1), flops(choices[0], 2)
     return [1 + (budget - one) // (two - one)] * len(choices)
@@ -1000,7 +1023,7 @@ def widths(flops, budget, choices):
 
 # %% mutant="llama_measure_width"
 # One above the budget
-# This is the first width that costs more than the budget.
+# This is the smallest width that costs more than the budget.
 def widths(flops, budget, choices):
     found = []
     for kv_heads in choices:
@@ -1010,7 +1033,7 @@ def widths(flops, budget, choices):
 
 
 # %% mutant="llama_measure_width"
-# Forgets what doesn't depend on the width
-# Attention's own products and its linear layers cost something even at width 0.
+# Forgets the costs that don't depend on the width
+# Attention's own matrix multiplications and its linear layers have a cost even at width 0.
 def widths(flops, budget, choices):
     return [budget // (flops(kv_heads, 2) - flops(kv_heads, 1)) for kv_heads in choices]
