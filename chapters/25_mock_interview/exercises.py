@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Exercises · Mock interview
-# Six exercises, 18 points, about 90 minutes: one for each round of an interview. Take the time for each as you would there.
+# There are six exercises with 18 points, which take about 90 minutes, one for each round of an interview. Give
+# yourself as much time for each as you would have there.
 
 # %% setup=true
 from __future__ import annotations
@@ -15,17 +16,17 @@ from minitorch import nn
 from minitorch.nn import functional as F
 
 # %% [markdown] exercise="interview_calibration" kind="build" points=3
-# ### Exercise 1 · Rapid fire: is your confidence worth anything?
-# After a round you have two lists of the same length: how sure you were, in percent, and whether you were right. Write the
-# three numbers that sum it up. `curve` gives for each percentage that was said a pair: how many answers, and the share of
-# right ones, from 0 to 1. `brier` is the mean squared distance between the probability that was said and 1 or 0. And
-# `overconfidence` is how much surer you were than you should have been, on average, in percentage points; it is negative
-# if you know more than you think.
+# ### Exercise 1 · Rapid fire: how well calibrated are you?
+# After a round you have two lists of the same length: how confident you were of each answer, in percent, and whether
+# it was correct. Write the three functions that summarize them. `curve` returns a pair for each percentage that
+# occurs: the number of answers, and the fraction of correct ones, from 0 to 1. `brier` is the mean squared distance
+# between the stated probability and 1 or 0. `overconfidence` is the number of percentage points by which your mean
+# confidence exceeds your accuracy, and it is negative if you know more than you think.
 
 
 # %% solution="interview_calibration"
 def curve(sure: list[int], right: list[bool]) -> dict[int, tuple[int, float]]:
-    """For each percentage that was said, from low to high: the number of answers and the share of right ones."""
+    """For each percentage that occurs, in ascending order: the number of answers and the fraction of correct ones."""
     ### BEGIN SOLUTION
     found = {}
     for level in sorted(set(sure)):
@@ -43,7 +44,7 @@ def brier(sure: list[int], right: list[bool]) -> float:
 
 
 def overconfidence(sure: list[int], right: list[bool]) -> float:
-    """Mean percentage that was said, minus the percentage that was right."""
+    """The mean stated percentage, minus the percentage of correct answers."""
     ### BEGIN SOLUTION
     return sum(sure) / len(sure) - 100 * sum(right) / len(right)
     ### END SOLUTION
@@ -60,28 +61,29 @@ check.show(
         "right": right,
         "levels": [int(each) for each in found],
         "answers at each level": [int(count) for count, _ in found.values()],
-        "share of right ones": [float(share) for _, share in found.values()],
+        "fraction of correct ones": [float(share) for _, share in found.values()],
         "Brier score": float(brier(sure, right)),
-        "surer by": float(overconfidence(sure, right)),
-        "surer by, for who is always 10 % sure and right": float(overconfidence([10, 10], [True, True])),
+        "overconfidence": float(overconfidence(sure, right)),
+        "overconfidence at 10 % confidence, all correct": float(overconfidence([10, 10], [True, True])),
     },
-    text="The answers of a reader, and what your functions make of them.",
+    text="The answers of a reader, and the results of your functions.",
 )
 
 # %% [markdown] hint="interview_calibration"
-# For `curve` collect, for each value in `set(sure)`, the results that belong to it.
+# In `curve`, collect the results that belong to each value in `set(sure)`.
 
 # %% [markdown] hint="interview_calibration"
-# The Brier score wants probabilities: 70 % is 0.7, and a right answer is 1. How far are they apart?
+# The Brier score uses probabilities, so 70 % is 0.7 and a correct answer is 1, and you need the squared distance
+# between the two.
 
 # %% [markdown] hint="interview_calibration"
-# `zip(sure, right)` gives the pairs. `brier` averages `(said / 100 - was) ** 2` over all of them, `overconfidence` is a
-# difference of two means and keeps its sign.
+# `zip(sure, right)` gives the pairs. `brier` averages `(said / 100 - was) ** 2` over all of them, and
+# `overconfidence` is a difference of two means, which keeps its sign.
 
 
 # %% mutant="interview_calibration"
 # Compares percentages with outcomes
-# A right answer counts as 1, and 70 % is 0.7. With 70 in place of 0.7 the score is in the thousands.
+# A correct answer counts as 1, and 70 % is 0.7. With 70 instead of 0.7 the score is in the thousands.
 def curve(sure, right):
     return {
         level: (sure.count(level), sum(r for s, r in zip(sure, right, strict=True) if s == level) / sure.count(level))
@@ -99,7 +101,7 @@ def overconfidence(sure, right):
 
 # %% mutant="interview_calibration"
 # A mean of means
-# Each answer counts the same. Here each level does, however few answers it has.
+# Each answer counts the same, whereas here each percentage counts the same, however few answers it has.
 def curve(sure, right):
     return {
         level: (sure.count(level), sum(r for s, r in zip(sure, right, strict=True) if s == level) / sure.count(level))
@@ -118,7 +120,7 @@ def overconfidence(sure, right):
 
 # %% mutant="interview_calibration"
 # Loses the sign
-# Who knows more than they think has a negative overconfidence. `abs` hides which of the two it is.
+# If you know more than you think, your overconfidence is negative. `abs` hides which of the two it is.
 def curve(sure, right):
     return {
         level: (sure.count(level), sum(r for s, r in zip(sure, right, strict=True) if s == level) / sure.count(level))
@@ -135,8 +137,8 @@ def overconfidence(sure, right):
 
 
 # %% mutant="interview_calibration"
-# The share of all answers
-# At each level the share is of the answers at that level, not of all answers.
+# A fraction of all answers
+# The fraction at each percentage is of the answers with that percentage, not of all answers.
 def curve(sure, right):
     return {
         level: (sure.count(level), sum(r for s, r in zip(sure, right, strict=True) if s == level) / len(sure))
@@ -153,8 +155,9 @@ def overconfidence(sure, right):
 
 
 # %% mutant="interview_calibration"
-# A share in place of points
-# 0.23 surer is 23 percentage points. What was said is in percent, so the answer is, too.
+# A fraction instead of percentage points
+# An overconfidence of 0.23 as a fraction is 23 percentage points. The confidence is given in percent, so the result
+# is too.
 def curve(sure, right):
     return {
         level: (sure.count(level), sum(r for s, r in zip(sure, right, strict=True) if s == level) / sure.count(level))
@@ -172,8 +175,9 @@ def overconfidence(sure, right):
 
 # %% [markdown] exercise="interview_counterexamples" kind="build" points=3
 # ### Exercise 2 · Explain: "Is that always so?"
-# The question that follows a good explanation asks for the exception. Six sentences, all of them heard in interviews, and
-# all of them too broad. Give a counterexample to each. The docstrings say what form it has.
+# The question that follows a good explanation asks for the exception. The following six sentences have all been heard
+# in interviews, and all of them are too broad. Give a counterexample to each, in the form that its docstring
+# describes.
 
 
 # %% solution="interview_counterexamples"
@@ -185,7 +189,7 @@ def is_copied(x: torch.Tensor) -> torch.Tensor:
 
 
 def is_not_recorded() -> str:
-    """ "If the input requires grad, so does the result." The name of a method of a floating-point matrix that needs no
+    """ "If the input requires grad, so does the result." The name of a method of a floating-point matrix that takes no
     arguments and returns a tensor that doesn't require grad. Methods whose purpose this is (`detach`) don't count."""
     ### BEGIN SOLUTION
     return "argmax"
@@ -193,7 +197,7 @@ def is_not_recorded() -> str:
 
 
 def is_not_moved(x: torch.Tensor) -> tuple:
-    """ "`to` makes a copy." Arguments for `x.to(...)`, at least one, with which the result is `x` itself."""
+    """ "`to` makes a copy." Arguments for `x.to(...)`, at least one, for which the result is `x` itself."""
     ### BEGIN SOLUTION
     return (x.dtype,)
     ### END SOLUTION
@@ -219,8 +223,8 @@ def is_no_mean(losses: list[float]) -> list[list[float]]:
 
 
 def is_not_n_numbers(n: int) -> tuple[int, ...]:
-    """ "n predictions and n targets make n squared errors." The shape of n targets that make n² with n predictions of
-    shape (n,)."""
+    """ "n predictions and n targets make n squared errors." The shape of n targets that give n² errors with n
+    predictions of shape (n,)."""
     ### BEGIN SOLUTION
     return (n, 1)
     ### END SOLUTION
@@ -259,24 +263,25 @@ check.show(
         "squares": int(squares.numel()),
         "targets": int(np.prod(is_not_n_numbers(n))),
     },
-    text="What your counterexamples do.",
+    text="The results of your counterexamples.",
 )
 
 # %% [markdown] hint="interview_counterexamples"
-# `reshape` copies where no strides describe the result (chapter 03). A result is recorded if it can be differentiated
-# (chapter 06): which results are integers?
+# `reshape` copies where no strides describe the result (chapter 03). A result is recorded only if it can be
+# differentiated (chapter 06), so which methods return integers?
 
 # %% [markdown] hint="interview_counterexamples"
-# `to` returns the tensor itself if it has the dtype and the device already. The mode decides what dropout and batch norm
-# do, and nothing else. Means of batches of the same size are fine.
+# `to` returns the tensor itself if it already has the dtype and the device. The mode determines what dropout and
+# batch norm do, and nothing else. For batches of the same size, the mean of their means is correct.
 
 # %% [markdown] hint="interview_counterexamples"
-# `x.t()`, `"argmax"`, `(x.dtype,)`, `model.eval()` and then `backward`, one loss and three, and a column.
+# Think of `x.t()`, `"argmax"`, `(x.dtype,)`, `model.eval()` followed by `backward`, one loss and three, and a column.
 
 
 # %% mutant="interview_counterexamples"
 # A view that can be flattened
-# Here one stride visits all elements in order, so `reshape(-1)` is a view. It copies only where no such stride exists.
+# Here a single stride visits all elements in order, so `reshape(-1)` is a view. It copies only where no such stride
+# exists.
 def is_copied(x):
     return x.view(4, 3)
 
@@ -305,7 +310,8 @@ def is_not_n_numbers(n):
 
 # %% mutant="interview_counterexamples"
 # A gradient in train mode
-# The gradient has to be taken in eval mode: dropout lets everything through, and batch norm uses its running statistics.
+# The gradient has to be computed in eval mode, in which dropout does nothing and batch norm uses its running
+# statistics.
 def is_copied(x):
     return x.t()
 
@@ -334,7 +340,7 @@ def is_not_n_numbers(n):
 
 # %% mutant="interview_counterexamples"
 # Batches of the same size
-# Two and two: then the mean of the means is the mean.
+# With two losses in each batch, the mean of the means is the mean.
 def is_copied(x):
     return x.t()
 
@@ -363,7 +369,7 @@ def is_not_n_numbers(n):
 
 # %% mutant="interview_counterexamples"
 # A row of targets
-# (n,) and (1, n) broadcast to (1, n): n numbers. A column makes n².
+# (n,) and (1, n) broadcast to (1, n), which has n elements. A column gives n².
 def is_copied(x):
     return x.t()
 
@@ -392,7 +398,7 @@ def is_not_n_numbers(n):
 
 # %% [markdown] exercise="interview_predict_loop" kind="predict" points=3
 # ### Exercise 3 · Predict: five traps in ten lines
-# Two minutes, on paper, without running it:
+# Take two minutes, on paper, without running the program:
 #
 # ```python
 # w = torch.tensor(16.0, requires_grad=True)
@@ -408,8 +414,8 @@ def is_not_n_numbers(n):
 #     best = {"w": w} if best is None else best
 # ```
 #
-# What are `w`, `w.grad` and `best["w"]` at the end, as whole numbers? Which fraction is the last rate: what is `1 / lr`? And
-# does `total` require grad? Set `prediction` to `[w, w.grad, best["w"], 1 / lr, True or False]`.
+# What are `w`, `w.grad` and `best["w"]` at the end, as integers? What is `1 / lr` for the learning rate at the end?
+# And does `total` require grad? Set `prediction` to `[w, w.grad, best["w"], 1 / lr, True or False]`.
 
 # %% solution="interview_predict_loop"
 ### BEGIN SOLUTION
@@ -423,41 +429,42 @@ values = [*(int(each) for each in numbers), bool(recorded)]
 check.show(dict(zip(names, values, strict=True)), secret=True)
 
 # %% [markdown] hint="interview_predict_loop"
-# What is missing between the two steps? And which rate does the first step have, if the scheduler comes before it?
+# What is missing between the two steps, and which rate does the first step use if the scheduler comes before it?
 
 # %% [markdown] hint="interview_predict_loop"
-# The first step: gradient 32, rate 0.25, so `w` is 8. In the second one 16 is *added* to the 32.
+# In the first step the gradient is 32 and the rate is 0.25, so `w` becomes 8. In the second step 16 is *added* to
+# the 32.
 
 # %% [markdown] hint="interview_predict_loop"
-# The second rate is 0.125, and 8 − 0.125 · 48 = 2. `best` refers to the tensor that the optimizer moves, and a sum of tensors
-# that require grad requires grad.
+# The second rate is 0.125, and 8 − 0.125 · 48 = 2. `best` refers to the tensor that the optimizer updates, and a sum
+# of tensors that require grad requires grad as well.
 
 # %% mutant="interview_predict_loop"
-# The gradient starts anew
-# Nothing clears `.grad`: the second `backward` adds 16 to the 32 that are there.
+# The gradient is cleared
+# Nothing clears `.grad`, so the second `backward` adds 16 to the 32 that are already there.
 prediction = [6, 16, 6, 8, True]
 
 # %% mutant="interview_predict_loop"
 # The scheduler comes last
-# `scheduler.step()` stands before `optimizer.step()`, so the first step has half of the rate already.
+# `scheduler.step()` comes before `optimizer.step()`, so the first step already uses half of the rate.
 prediction = [0, 32, 0, 4, True]
 
 # %% mutant="interview_predict_loop"
 # The best weight is a copy
-# The dict refers to the tensor itself. What the optimizer writes into it is seen through both names.
+# The dict refers to the tensor itself, so whatever the optimizer writes into it shows under both names.
 prediction = [2, 48, 8, 8, True]
 
 # %% mutant="interview_predict_loop"
 # The sum is a number
-# `total` was a number, but number plus tensor is a tensor, and it keeps the graphs of both steps alive.
+# `total` starts as a number, but a number plus a tensor is a tensor, which keeps the graphs of both steps alive.
 prediction = [2, 48, 2, 8, False]
 
 # %% [markdown] exercise="interview_linear" kind="build" points=3 replaces="minitorch.nn.modules.linear:Linear"
 # ### Exercise 4 · Whiteboard: a linear layer
-# Fifteen minutes. Write `Linear`, with its initialization, and no layer or function of the library that does it for you.
-# Say the shapes first: (…, in_features) comes in, and (…, out_features) goes out. The weight has shape (out_features,
-# in_features), as in PyTorch, so that a state dict of the one loads into the other. Weight and bias are uniform
-# between $-1/\sqrt{\text{in\_features}}$ and $1/\sqrt{\text{in\_features}}$.
+# You have fifteen minutes to write `Linear` and its initialization, without any layer or function of the library that
+# would do it for you. Begin by stating the shapes: (…, in_features) comes in, and (…, out_features) goes out. The
+# weight has shape (out_features, in_features), as in PyTorch, so that a state dict of one loads into the other.
+# Weight and bias are uniform between $-1/\sqrt{\text{in\_features}}$ and $1/\sqrt{\text{in\_features}}$.
 
 
 # %% solution="interview_linear"
@@ -502,7 +509,7 @@ check.show(
         "gradient of x": x.grad,
         "gradient of the weight": layer.weight.grad,
         "gradient of the bias": layer.bias.grad,
-        "in a stack": stack,
+        "in a Sequential": stack,
         "without bias, of zeros": plain(torch.zeros(3, features)),
         "largest initial weight of 100 inputs": round(wide.weight.abs().max().item(), 3),
         "smallest initial weight of 100 inputs": round(wide.weight.min().item(), 3),
@@ -517,18 +524,21 @@ check.show(
 )
 
 # %% [markdown] hint="interview_linear"
-# `nn.Parameter` makes a tensor that `parameters()` finds, and `empty(...).uniform_(low, high)` fills one.
+# `nn.Parameter` makes a tensor that `parameters()` finds, and `empty(...).uniform_(low, high)` creates and fills a
+# tensor.
 
 # %% [markdown] hint="interview_linear"
-# With the weight as (out, in), the product that gives (…, out) is `x @ weight.t()`. Assign None to `self.bias` for a layer without one.
+# With the weight as (out, in), the product that gives (…, out) is `x @ weight.t()`. For a layer without a bias,
+# assign None to `self.bias`.
 
 # %% [markdown] hint="interview_linear"
-# `bound = in_features ** -0.5`; two `nn.Parameter(torch.empty(shape).uniform_(-bound, bound))`; then `x @ self.weight.t() + self.bias`.
+# With `bound = in_features ** -0.5`, make two `nn.Parameter(torch.empty(shape).uniform_(-bound, bound))`, and return
+# `x @ self.weight.t() + self.bias`.
 
 
 # %% mutant="interview_linear"
 # Delegates
-# This is the library's own layer, and it is locked while yours is in its place.
+# This is the library's own layer, which is locked while yours takes its place.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -541,7 +551,7 @@ class Linear(nn.Module):
 
 # %% mutant="interview_linear"
 # The weight is transposed
-# (in, out) saves a transpose, but then no state dict of PyTorch's fits.
+# The shape (in, out) saves a transpose, but then PyTorch's state dicts don't fit.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -561,7 +571,8 @@ class Linear(nn.Module):
 
 # %% mutant="interview_linear"
 # Normal initial weights
-# The largest of 40,000 normal weights is four times the bound. Here they should be uniform.
+# Weight and bias should both be uniform between the two bounds. Normal weights reach about four times the bound, and
+# a bias of zeros isn't uniform.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -575,7 +586,7 @@ class Linear(nn.Module):
 
 # %% mutant="interview_linear"
 # Positive initial weights
-# `rand` gives numbers from 0 to 1. The bounds are on both sides of 0, so that the outputs have mean 0.
+# `rand` returns numbers from 0 to 1. The bounds are on both sides of 0, so that the outputs have mean 0.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -590,7 +601,7 @@ class Linear(nn.Module):
 
 # %% mutant="interview_linear"
 # The other width in the bound
-# The bound comes from the number of inputs, since that many products are added up for each output.
+# The bound depends on the number of inputs, because each output sums that many products.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -604,8 +615,8 @@ class Linear(nn.Module):
 
 
 # %% mutant="interview_linear"
-# A bias for everybody
-# With `bias=False` there is no bias: none in the parameters, and zeros in give zeros out.
+# Always has a bias
+# With `bias=False` there is no bias: it isn't among the parameters, and an input of zeros gives an output of zeros.
 class Linear(nn.Module):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__()
@@ -619,20 +630,21 @@ class Linear(nn.Module):
 
 # %% [markdown] exercise="interview_repair_training" kind="repair" points=3
 # ### Exercise 5 · Debug: four reports about one program
-# `fit` trains a model and keeps its best weights. It raises nothing, and the loss goes down. Four people reported:
+# `fit` trains a model and keeps its best weights. It raises no error, and the loss decreases, but four people
+# reported:
 #
-# 1. "I evaluated the same model with batches of 32 and of 33, and got two losses."
-# 2. "`evaluate` changed my model: its running statistics are others afterwards."
-# 3. "I loaded the best weights. They have the loss of the last epoch."
+# 1. "I evaluated the same model with batches of 32 and of 33, and got two different losses."
+# 2. "`evaluate` changed my model: its running statistics are different afterwards."
+# 3. "I loaded the best weights, but they have the loss of the last epoch."
 # 4. "The rate should halve after each epoch. With 3 batches it is an eighth after the first one."
 #
-# Repair it. Think aloud: what could cause the report, and which line would you look at first?
+# Fix the program while thinking aloud: what could cause each report, and which line would you look at first?
 
 
 # %% solution="interview_repair_training"
 ### BEGIN SOLUTION
 def evaluate(model: nn.Module, batches: list) -> float:
-    """The mean squared error over all rows; the model is as it was, but for its mode."""
+    """The mean squared error over all rows; the model is unchanged except for its mode."""
     model.eval()
     total, count = 0.0, 0
     with torch.no_grad():
@@ -661,7 +673,7 @@ def fit(model: nn.Module, optimizer, scheduler, batches: list, held_out: list, e
 ### END SOLUTION
 ### BEGIN STUB
 # def evaluate(model: nn.Module, batches: list) -> float:
-#     """The mean squared error over all rows; the model is as it was, but for its mode."""
+# #     """The mean squared error over all rows; the model is unchanged except for its mode."""
 #     total = 0.0
 #     with torch.no_grad():
 #         for x, y in batches:
@@ -731,7 +743,7 @@ with torch.no_grad():
 check.show(
     {
         "loss of a new model, batches of 16 and 1": loss,
-        "its running mean has moved by": (fresh[1].running_mean - before).abs().max().item(),
+        "its running mean has changed by": (fresh[1].running_mean - before).abs().max().item(),
         "held-out losses": history,
         "rate after three epochs": rate,
         "best weights": best,
@@ -740,23 +752,24 @@ check.show(
     },
     rtol=1e-3,
     atol=1e-4,
-    text="A new model evaluated, and one trained for three epochs.",
+    text="The evaluation of a new model, and a model that was trained for three epochs.",
 )
 
 # %% [markdown] hint="interview_repair_training"
-# One report, one line. Reports 1 and 2 are about `evaluate`: what does a small last batch count there, and which mode is the model in?
+# Each report points to one line, and reports 1 and 2 are about `evaluate`: how much does a small last batch count
+# there, and which mode is the model in?
 
 # %% [markdown] hint="interview_repair_training"
-# Report 3: does `state_dict()` copy anything? Report 4: in which loop is `scheduler.step()`?
+# For report 3, does `state_dict()` copy anything? For report 4, in which loop is `scheduler.step()`?
 
 # %% [markdown] hint="interview_repair_training"
-# Weight each batch's mean by its rows; `model.eval()` in `evaluate` and `model.train()` at the start of an epoch;
-# `copy.deepcopy(model.state_dict())`; the scheduler one loop further out.
+# Weight each batch's mean by its rows, call `model.eval()` in `evaluate` and `model.train()` at the start of an
+# epoch, store `copy.deepcopy(model.state_dict())`, and move the scheduler one loop further out.
 
 
 # %% mutant="interview_repair_training"
 # Each batch counts the same
-# A batch of one row counts as much as one of sixteen. Weight each mean by its rows.
+# A batch with one row counts as much as one with sixteen. Weight each mean by its rows.
 def evaluate(model, batches):
     model.eval()
     with torch.no_grad():
@@ -780,7 +793,7 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 # %% mutant="interview_repair_training"
 # Evaluates in train mode
-# Batch norm uses the batch's statistics and updates the running ones, until somebody calls `model.eval()`.
+# Batch norm uses the batch's statistics, and updates the running ones, until `model.eval()` is called.
 def evaluate(model, batches):
     total, count = 0.0, 0
     with torch.no_grad():
@@ -806,7 +819,7 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 # %% mutant="interview_repair_training"
 # Stays in eval mode
-# `evaluate` leaves the model in eval mode, and the next epoch trains in it unless it calls `model.train()`.
+# `evaluate` leaves the model in eval mode, so the next epoch trains in eval mode unless it calls `model.train()`.
 def evaluate(model, batches):
     model.eval()
     total, count = 0.0, 0
@@ -832,7 +845,7 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 
 # %% mutant="interview_repair_training"
-# A copy of the dict alone
+# Copies only the dict
 # `dict(state)` is a new dict with the same tensors in it, and training writes into those.
 def evaluate(model, batches):
     model.eval()
@@ -860,8 +873,8 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 
 # %% mutant="interview_repair_training"
-# The rate falls before the epoch
-# The first epoch trains at half of its rate already. The scheduler's step comes after the optimizer's steps.
+# Halves the rate before the epoch
+# The first epoch already trains at half of its rate. The scheduler's step comes after the optimizer's steps.
 def evaluate(model, batches):
     model.eval()
     total, count = 0.0, 0
@@ -889,7 +902,7 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 # %% mutant="interview_repair_training"
 # A rate for each batch
-# `StepLR(step_size=1)` halves the rate at each call, and here it is called for each batch.
+# `StepLR(step_size=1)` halves the rate at each call, and here it is called once for each batch.
 def evaluate(model, batches):
     model.eval()
     total, count = 0.0, 0
@@ -917,9 +930,9 @@ def fit(model, optimizer, scheduler, batches, held_out, epochs):
 
 # %% [markdown] exercise="interview_estimates" kind="build" points=3
 # ### Exercise 6 · Estimate: four numbers, no calculator
-# Write the formulas that you'd use on the back of an envelope. Memory is in bytes. In training, weights and gradients have 16 bits;
-# master weights and Adam's two moments have 32. `longest` asks for the most tokens that one sequence may have, so that its
-# key-value cache fits beside the model's 16-bit weights.
+# Write the formulas that you'd use on the back of an envelope. Memory is in bytes. In training, weights and gradients
+# have 16 bits, while master weights and Adam's two moments have 32. `longest` is the largest number of tokens that a
+# sequence may have if its key-value cache has to fit into memory together with the model's 16-bit weights.
 
 
 # %% solution="interview_estimates"
@@ -931,21 +944,21 @@ def training_memory(parameters: int) -> int:
 
 
 def training_seconds(parameters: int, tokens: int, gpus: int, speed: float) -> float:
-    """How long training takes if each GPU makes `speed` operations a second; forward and backward pass together."""
+    """How long training takes, forward and backward pass together, if each GPU does `speed` operations per second."""
     ### BEGIN SOLUTION
     return 6 * parameters * tokens / (gpus * speed)
     ### END SOLUTION
 
 
 def ring_bytes(parameters: int, gpus: int) -> float:
-    """What each GPU sends when gradients in 16 bits are averaged in a ring: a reduce-scatter, then an all-gather."""
+    """Bytes that each GPU sends when 16-bit gradients are averaged in a ring: a reduce-scatter, then an all-gather."""
     ### BEGIN SOLUTION
     return 2 * (gpus - 1) / gpus * 2 * parameters
     ### END SOLUTION
 
 
 def longest(memory: int, parameters: int, layers: int, heads: int, width: int) -> int:
-    """The most tokens of one sequence; `heads` are key-value heads of `width` numbers, and the cache has 16 bits."""
+    """The largest number of tokens in a sequence; each layer has `heads` key-value heads of size `width`, in 16 bits."""
     ### BEGIN SOLUTION
     return (memory - 2 * parameters) // (2 * layers * heads * width * 2)
     ### END SOLUTION
@@ -969,25 +982,26 @@ check.show(
         "bytes through the ring": float(ring_bytes(parameters, gpus)),
         "bytes through the ring of one GPU": float(ring_bytes(parameters, 1)),
         "longest sequence in 25 · 10⁹ + 1 bytes": int(tokens_in_cache),
-        "and it is a whole number": tokens_in_cache == int(tokens_in_cache),
+        "and it is an integer": tokens_in_cache == int(tokens_in_cache),
     },
-    text="Numbers that were drawn, and your estimates.",
+    text="The numbers that were drawn, and your estimates.",
 )
 
 # %% [markdown] hint="interview_estimates"
-# Count the numbers that exist for each parameter, and the bytes of each. For each token, a parameter is multiplied and
-# added once in the forward pass, and twice as often in the backward pass.
+# Count the values that exist for each parameter, and the bytes of each. For each token, a parameter takes part in one
+# multiplication and one addition in the forward pass, and in twice as many in the backward pass.
 
 # %% [markdown] hint="interview_estimates"
-# A ring of n GPUs sends n − 1 pieces of one n-th, twice. A token leaves a key and a value in each layer and head.
+# A ring of n GPUs sends n − 1 of n pieces, twice. Each token adds a key and a value in each layer and head.
 
 # %% [markdown] hint="interview_estimates"
-# 16 bytes; 6 · parameters · tokens; 2 · (n − 1)/n of 2 bytes a parameter; and 2 · layers · heads · width numbers of 2 bytes for each token.
+# The results are 16 bytes for each parameter; 6 · parameters · tokens operations; 2 · (n − 1)/n of 2 bytes for each
+# parameter; and 2 · layers · heads · width values of 2 bytes for each token.
 
 
 # %% mutant="interview_estimates"
 # No master weights
-# Twelve bytes are weights, gradients and moments. Mixed precision keeps a float32 copy of the weights, too.
+# Twelve bytes are weights, gradients and moments. Mixed precision also keeps a float32 copy of the weights.
 def training_memory(parameters):
     return parameters * 12
 
@@ -1005,8 +1019,8 @@ def longest(memory, parameters, layers, heads, width):
 
 
 # %% mutant="interview_estimates"
-# The forward pass alone
-# Two operations for each parameter and token are the forward pass. The backward pass takes four more.
+# Counts the forward pass only
+# Two operations for each parameter and token are the forward pass, and the backward pass takes four more.
 def training_memory(parameters):
     return parameters * 16
 
@@ -1024,8 +1038,8 @@ def longest(memory, parameters, layers, heads, width):
 
 
 # %% mutant="interview_estimates"
-# Everything to everybody
-# In a ring each GPU sends nearly twice its gradients, however many GPUs there are; one alone sends nothing.
+# Each GPU sends to all others
+# In a ring each GPU sends nearly twice its gradients, however many GPUs there are, while a single GPU sends nothing.
 def training_memory(parameters):
     return parameters * 16
 
@@ -1044,7 +1058,7 @@ def longest(memory, parameters, layers, heads, width):
 
 # %% mutant="interview_estimates"
 # Keys without values
-# The cache keeps both, so it is twice as large and the sequence half as long.
+# The cache keeps keys and values, so it is twice as large, and the sequence is half as long.
 def training_memory(parameters):
     return parameters * 16
 
@@ -1063,7 +1077,7 @@ def longest(memory, parameters, layers, heads, width):
 
 # %% mutant="interview_estimates"
 # The whole gradient, twice
-# A GPU keeps one piece of each vector: it sends n − 1 of n pieces in each half, and nothing if it is alone.
+# A GPU keeps one piece of each vector, so it sends n − 1 of n pieces in each half, and nothing if it is alone.
 def training_memory(parameters):
     return parameters * 16
 
@@ -1081,8 +1095,8 @@ def longest(memory, parameters, layers, heads, width):
 
 
 # %% mutant="interview_estimates"
-# A GPU without a model
-# The weights are in the same memory, two bytes each, and the cache gets what they leave.
+# Forgets the model's weights
+# The weights are in the same memory, two bytes each, and the cache gets the memory that remains.
 def training_memory(parameters):
     return parameters * 16
 
