@@ -194,7 +194,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size the export would have been refused, because the masks of two
-# traces differ.) What PyTorch does depends on the exporter, while minitorch refuses dropout in training mode with both:
+# traces differ.) What PyTorch does depends on the exporter. With the first one, minitorch refuses dropout in training mode:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
