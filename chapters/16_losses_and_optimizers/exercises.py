@@ -1517,6 +1517,16 @@ def zeroed():
     return kept, a.grad
 
 
+def undone():
+    """How many parameters have a state after a step, once the state of before is loaded."""
+    a, *_ = leaves()
+    optimizer = optim.SGD([a], lr=0.1, momentum=momentum)
+    before = optimizer.state_dict()
+    steps(optimizer, [a], 1)
+    optimizer.load_state_dict(before)
+    return sum(map(bool, optimizer.state.values()))
+
+
 def loaded(*shapes):
     """What happens when the state of three parameters in one group is loaded into groups of other sizes."""
     source = optim.SGD(leaves(), lr=0.1).state_dict()
@@ -1539,6 +1549,7 @@ check.show(
         "resumed, SGD": told(lambda: resumed("SGD", lr=0.1, momentum=momentum)),
         "resumed, Adam": told(lambda: resumed("Adam", lr=0.1)),
         "resumed in float64": told(lambda: resumed("Adam", mytorch.float64, lr=0.1)),
+        "a step undone": told(undone),
         "another number of groups": told(lambda: loaded(2, 1)),
         "a group of another size": told(lambda: loaded(2)),
     },
@@ -1656,6 +1667,25 @@ def load_state_dict(self, state_dict):
                 self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value
         new["params"] = own["params"]
     self.param_groups = saved
+
+
+# %% mutant="optim_groups_and_state"
+# Adds to the earlier state
+# What the optimizer remembered before stays where the loaded dict has nothing, so a momentum of later steps remains.
+def load_state_dict(self, state_dict):
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups, strict=True)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    for new, own in zip(saved, self.param_groups, strict=True):
+        own.update({name: value for name, value in new.items() if name != "params"})
+        for number, x in zip(new["params"], own["params"], strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                moves = isinstance(value, Tensor) and name != "step"
+                self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value
 
 
 # %% mutant="optim_groups_and_state"
