@@ -28,6 +28,8 @@ WORDS = {
     r"\bhands? (it|them|its) on\b|\bhands on\b": "passes on",
     r"\b(turn|turned|goes|go|turns) round\b": "reverse, turn around",
     r"\bwhose is\b": "whose",
+    r"\bsurer\b": "more confident",
+    r"\bmend(s|ed|ing)?\b": "fix",
 }
 """A pattern of words that must not come back, and what the field says."""
 
