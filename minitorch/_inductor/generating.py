@@ -7,11 +7,13 @@ element is computed by the kernels of eager mode, in the same order, so the bits
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from minitorch._inductor.steps import Step, Value
 from minitorch.arrays.blocks import CACHE, LIVE
+from minitorch.arrays.quiet import quietly
 from minitorch.devices import cpu
 
 BLOCK = CACHE // (4 * LIVE)
@@ -33,7 +35,7 @@ class Source:
 
     def constant(self, value: Any) -> str:
         """A constant's name, or its literal."""
-        if type(value) in (int, float, str, bool, type(None)) and value == value and abs_is_finite(value):
+        if type(value) in (int, float, str, bool, type(None)) and value == value and _is_finite(value):
             return repr(value)
         name = f"c{len(self.scope)}"
         self.scope[name] = value
@@ -52,11 +54,10 @@ class Source:
     def compiled(self) -> Callable[..., Any]:
         """The function."""
         exec(compile("\n".join(self.lines), "<output code>", "exec"), self.scope)
-        run: Callable[..., Any] = self.scope["run"]
-        return run
+        return partial(quietly, self.scope["run"])
 
 
-def abs_is_finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     """Whether a number can be written as a literal."""
     return not isinstance(value, float) or abs(value) != float("inf")
 
