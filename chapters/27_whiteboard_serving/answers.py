@@ -549,8 +549,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], np.exp(total) / (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -563,8 +561,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / len(tokens) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -577,8 +573,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / (len(tokens) - 1) ** alpha) for tokens, total in finished]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -591,8 +585,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -605,8 +597,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer = [max(longer[at:at + len(rows[0])], key=lambda each: each[1]) for at in range(0, len(longer), len(rows[0]))]
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -619,8 +609,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total * (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 
@@ -633,8 +621,6 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
 

@@ -99,7 +99,7 @@ check.show(
         "letters, and their merges": [bytes([low, mid, high, top]).decode(), crafted],
         "ids of the letters": encode(bytes([low, mid, high, top, low, mid, low]), crafted),
         "ids of another text": encode(b" ".join(words[::-1]), merges),
-        "ids of an empty text": encode(b"", merges),
+        "ids of an empty text, and without merges": [encode(b"", merges), encode(bytes([low, mid]), [])],
         "bytes of all learned ids": decode(list(range(250, 256 + len(merges))), merges).hex(),
         "random bytes come back": decode(encode(noise, merges), merges) == noise,
         "the text comes back, in fewer ids": [decode(encode(text, merges), merges) == text, len(encode(text, merges))],
@@ -615,8 +615,6 @@ def beam(logprobs, start: int, eos: int, width: int, length: int, alpha: float =
         longer.sort(key=lambda each: -each[1])
         finished += [each for each in longer[:width] if each[0][-1] == eos]
         live = [each for each in longer if each[0][-1] != eos][:width]
-        if not live:
-            break
     scored = [(tokens[1:], total / (len(tokens) - 1) ** alpha) for tokens, total in finished + live]
     return sorted(scored, key=lambda each: -each[1])[:width]
     ### END SOLUTION
@@ -930,6 +928,7 @@ shown = {
     "tokens of several letters": ab(["end", a + b, c, d, a + d, b + c, a + a, c + d, a + b + c + d, a, b], 0),
     "no token spells the way out": ab([a, b, "end", c + c, d + d, a + d], 2),
     "the end token's text is a letter": shown_masks(number, {1, 2}, [a, b, a + b, b + a, b], 4),
+    "only the end token's text leads on": shown_masks({0: {a: 1}, 1: {b: 2}, 2: {}}, {2}, [a, b], 1),
     "dtype, shape": [str(masks(number, {2}, [a, b, "end"], 2)[0].dtype), masks(number, {2}, [a, b, "end"], 2)[0].shape],
 }
 for states, density in ((5, 0.5), (7, 0.35), (9, 0.4)):
@@ -1216,7 +1215,7 @@ class Blocks:
         ### END SOLUTION
 
 
-# %% check="serve_blocks"
+# %% check="serve_blocks" raises="MemoryError"
 generator = check.rng()
 size = int(generator.integers(3, 6))
 
@@ -1329,6 +1328,7 @@ check.show(
             ("start", "a", size + 1), ("fork", "a", "b"), ("free", "a"), ("append", "b")
         ),
         "everybody is freed": story(("start", "a", size + 1), ("fork", "a", "b"), ("free", "b"), ("free", "a")),
+        "a sequence that starts empty": story(("start", "a", 0), ("append", "a"), ("append", "a")),
         "too long for what is free": story(("start", "a", size), ("start", "b", 3 * size), count=3),
         "no block for the next token": story(("start", "a", 2 * size), ("append", "a"), count=2),
         "no block for a copy": story(("start", "a", size + 1), ("fork", "a", "b"), ("append", "b"), count=2),
@@ -2157,6 +2157,10 @@ shown["what the others found"] = [second, index.match([*system, 97])]
 index = fresh((system, [8, 7]), (tail, [6, 2]))
 index.release(system, len(index.match([*system, 99])))
 shown["the least recently used leaf goes first"] = [index.evict(1), index.evict(2), index.evict(5)]
+shown["of two that nobody has used since"] = fresh((system, [8, 7]), (tail, [6, 2])).evict(1)
+index = fresh((system, [1, 0]), (tail, [6, 2]))
+index.release(system, len(index.match([*system, 99])))
+shown["a match is newer than an insert"] = index.evict(1)
 
 index, texts, free, held = Prefixes(size), [], list(range(40)), []
 shown["blocks that were found, and evicted, in a random trace"] = log = []
@@ -2183,6 +2187,7 @@ for _ in range(60):
     held.append((prompt, len(found), salt))
     if len(held) > 3:
         check.error(index.release, *held.pop(0))
+shown["entries, times, users at its end"] = [len(index.entries), len(index.used), len(index.users)]
 check.show(shown, text="Blocks that were found and evicted.")
 
 # %% [markdown] hint="serve_prefix"
@@ -2870,6 +2875,8 @@ check.show(
         "a preempted request comes back": one([("c", 3, 9, 3)], [("a", 4, 9, 2, 5)], 16, 3),
         "two prompts that are half done": one([], [("a", long, 9, 0, 8), ("b", long, 9, 0, 4)], 16, 0),
         "a prompt preempts a decode": one([("d", 2, 3)], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3)], 5, 0),
+        "and takes its share of the budget": one([("d", 2, 3)], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3)], 2, 0),
+        "and the block that it had just got": one([], [("a", long, 9, 0, 8), ("b", 4, 9, 1, 4)], 16, 1),
         "a small trace": serve([(0, Request("a", 5, 3)), (0, Request("b", 9, 2)), (2, Request("c", 1, 6))], 6, 8, 2),
         "many requests": serve(drawn(14, 12), 16, 40, 4),
         "many requests, few blocks": serve(drawn(14, 10), 12, 7, 3),
@@ -3580,7 +3587,7 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 def speculate(target: Cached, draft: Cached, text: list[int], count: int, temperature: float, draw, coin) -> list[int]:
     """The text with 1 to `count` + 1 further tokens, for one pass of the large model `target`.
 
-    Before and after, the cache of each model holds the text without its last token.
+    Before and after, the cache of each model holds the text without its last token. The list `text` stays as it is.
     `draw(shares)` draws a token from probabilities that sum to 1; `coin(chance)` is True with probability `chance`.
     """
     ### BEGIN SOLUTION
@@ -3676,7 +3683,9 @@ def written(logits, drafts, start, count, temperature, passes):
         target.run(start[:-1]), draft.run(start[:-1])
         clean = True
         for _ in range(passes):
-            text = [int(each) for each in speculate(target, draft, text, count, temperature, draw, coin)]
+            longer = speculate(target, draft, text, count, temperature, draw, coin)
+            clean &= text == list(start) or passes > 1
+            text = [int(each) for each in longer]
             clean &= target.cache == text[:-1] == draft.cache
         return (*text[len(start) :], clean)
 
@@ -3685,7 +3694,7 @@ def written(logits, drafts, start, count, temperature, passes):
         "the model alone": alone(logits, start, passes, temperature),
         "speculation": first_tokens(found, passes),
         "tokens a pass": sum(chance * (len(text) - 1) for text, chance in found.items()) / passes,
-        "the caches are right": all(text[-1] for text in found),
+        "caches and arguments are right": all(text[-1] for text in found),
     }
 
 
@@ -4334,6 +4343,9 @@ check.show(
         "8-bit weights, larger caches": float(balanced_batch(flops, bandwidth, parameters, 1, 0.8 * even)),
         "caches that are too large": [
             float(balanced_batch(flops, bandwidth, parameters, 2, each * even)) for each in (1.1, 1.5)
+        ],
+        "caches that just fit, and that just don't": [
+            float(balanced_batch(4.0, 2.0, 8.0, 2, each)) for each in (7.5, 8.0)
         ],
         "acceptance rate, cost of a draft, ridge": [rate, cost, limit],
         "speedup with 4 drafts, by batch": [float(speedup(rate, 4, cost, each, limit)) for each in batches],
