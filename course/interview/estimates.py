@@ -48,8 +48,11 @@ class Estimate:
 
     def says(self, numbers: Numbers) -> str:
         """The answer, and how to find it."""
-        unit = "million" if self.unit == "millions" else self.unit
-        return f"{self.formula.format(**numbers)} = {shown(self.answer(numbers))} {unit}"
+        return f"{self.formula.format(**numbers)} = {self.amount(self.answer(numbers))}"
+
+    def amount(self, value: float) -> str:
+        """A value with its unit, as a sentence says it."""
+        return f"{shown(value)} {'million' if self.unit == 'millions' else self.unit}"
 
 
 ESTIMATES = (
@@ -187,7 +190,8 @@ ESTIMATES = (
     ),
 )
 
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9, "trillion": 1e12}
+_SECONDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "h": 3600, "day": 86400, "week": 604800}
 _BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _NUMBER = re.compile(r"(?:about |~|≈)?\s*([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)\s*([a-z]*)([^\d*^×·+]*)", re.IGNORECASE)
 
@@ -195,7 +199,8 @@ _NUMBER = re.compile(r"(?:about |~|≈)?\s*([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)\s*
 def number(text: str, unit: str = "") -> float:
     """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `2 million`, `0.5 TB`.
 
-    Another word behind it is passed over. A calculation isn't carried out: it's the learner's part.
+    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, and `2 hours` is a twelfth of a day.
+    Another word behind the number is passed over. A calculation isn't carried out: it's the learner's part.
 
     Raises:
         ValueError: it isn't one number.
@@ -204,6 +209,11 @@ def number(text: str, unit: str = "") -> float:
     if not found:
         raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
     value, word, first = float(found[1].replace(",", "").replace("_", "")), found[2].lower(), unit.partition(" ")[0]
+    whole = {"millions": 1e6, **_BYTES}.get(first.lower(), 1.0)
+    if "e" in found[1].lower() and not word and value >= 1e5:
+        return value / whole
+    if (span := _SECONDS.get(first.removesuffix("s"))) is not None:
+        return value * _SECONDS.get(word.removesuffix("s"), span) / span
     if first.lower() in _BYTES:
         return value * _BYTES.get(word, _BYTES[first.lower()]) / _BYTES[first.lower()]
     scale = _SCALES.get(word.removesuffix("s"), 0.0)

@@ -261,7 +261,8 @@ class Estimates(Round):
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)
-        yield Say(f"**{'Close enough' if correct else 'No'}.** {estimate.says(numbers)}. {timed(asking)}")
+        said = f"You said {estimate.amount(given)}."
+        yield Say(f"**{'Close enough' if correct else 'No'}.** {said} {estimate.says(numbers)}. {timed(asking)}")
         return [asking.answer(float(correct), sure)]
 
 

@@ -114,7 +114,21 @@ def _chosen(text: str, options: Sequence[str], console: Console) -> int:
     line = "  ".join(keys)
     fits = Text.from_markup(line).cell_len <= console.width
     console.print(line if fits else "\n".join(keys), soft_wrap=True, highlight=False)
-    return int(click.prompt("number", type=click.IntRange(1, len(options)))) - 1
+    return int(click.prompt("number", value_proc=lambda given: picked(given, options)))
+
+
+def picked(given: str, options: Sequence[str]) -> int:
+    """The place of the option that a number or its first letters name: `1`, `y` or `yes` for the first of yes and no.
+
+    Raises:
+        click.BadParameter: it names none of them, or several.
+    """
+    word = given.strip().lower()
+    begins = [at for at, each in enumerate(options) if word and each.lower().startswith(word)]
+    fitting = [at for at in range(len(options)) if str(at + 1) == word] or ([] if word.isdigit() else begins)
+    if len(fitting) != 1:
+        raise click.BadParameter(f"a number from 1 to {len(options)}, or how one of them begins")
+    return fitting[0]
 
 
 def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:

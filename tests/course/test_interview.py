@@ -777,10 +777,36 @@ def test_how_a_number_may_be_written(text: str, value: float) -> None:
         ("112", "GB (10⁹ bytes)", 112),
         ("2 million", "parameters", 2e6),
         ("5.5 nats", "nats", 5.5),
+        ("1.5e8", "millions", 150),
+        ("151e6", "millions", 151),
+        ("0.15B", "millions", 150),
+        ("1.5e2", "millions", 150),
+        ("1.12e11", "GB (10⁹ bytes)", 112),
+        ("2 hours", "days", 1 / 12),
+        ("2 weeks", "days", 14),
+        ("3", "days", 3),
     ],
 )
 def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: float) -> None:
     assert math.isclose(estimates.number(text, unit), value)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [("1", 0), ("2", 1), ("y", 0), ("yes", 0), ("No", 1), (" n ", 1), ("", None), ("3", None), ("x", None)],
+)
+def test_an_option_may_be_named_by_its_number_or_its_first_letters(given: str, place: int | None) -> None:
+    if place is None:
+        with pytest.raises(click.BadParameter, match="a number from 1 to 2"):
+            terminal.picked(given, ("yes", "no"))
+    else:
+        assert terminal.picked(given, ("yes", "no")) == place
+
+
+def test_letters_that_fit_several_options_name_none() -> None:
+    with pytest.raises(click.BadParameter):
+        terminal.picked("s", ("sure", "so so"))
+    assert terminal.picked("3", ("10 %", "30 %", "50 %")) == 2  # the third, not the one that begins with it
 
 
 @pytest.mark.parametrize("text", ["900/26", "2 * 7", "2×7", "10^9", "3 + 4", "", "many"])
@@ -1061,7 +1087,10 @@ def test_an_estimate_that_is_no_number_is_asked_once_more_in_short(bank: Bank, c
     item = Item("estimate", ["n-work-of-a-convolution"], 3)
     shown, (answer,) = talked(bank, course, item, lambda each: next(replies) if isinstance(each, Write) else 4)
     assert "Conv2d" in shown[0].text and "`3 * 4` isn't one number" in shown[1].text and "Conv2d" not in shown[1].text
-    assert shown[-1].text.startswith("**Close enough.** 32 × 64 × 9 × 28² = 14.5 million.") and answer.score == 1.0
+    assert (
+        shown[-1].text.startswith("**Close enough.** You said 14.5 million. 32 × 64 × 9 × 28² = 14.5 million.")
+        and answer.score == 1.0
+    )
 
 
 def at(course: Course, *items: Item) -> notebook.Room:
