@@ -122,10 +122,10 @@ OTHERS: dict[str, tuple[Callable[[Any], bytes], str]] = {
     "loud": (edited(loud), ALL),
     "endless": (answers("while True: pass"), FEWER),
     "no_python": (answers("def f(:\n    pass"), FEWER),
-    "metadata": (edited(forced("storage_walk")), FEWER),  # A: nobody had a grade
+    "metadata": (edited(forced("storage_walk")), ALL),  # A: nobody had a grade
     "segment": (in_each_part("return taken('PART', 'NAME')(*a, **k)", LEAVES), NONE),  # B: all points of the parts
     "long": (edited(long), ALL),  # D: 2.7 GB of the grader's own memory
-    "fault": (edited(forced("rnn_walk")), FEWER),  # K: "a fault of the machine"
+    "fault": (edited(forced("rnn_walk")), ALL),  # K: "a fault of the machine"
     "processor": (
         answers(f"import resource\nresource.prlimit({os.getpid()}, resource.RLIMIT_CPU, (1, 1))"),
         FEWER,
