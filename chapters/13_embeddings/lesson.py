@@ -485,7 +485,7 @@ source = inspect.getsource(combine_rows)
 print(source[source.index("    size = int") :])
 
 # %% [markdown]
-# Here `combine` is addition and `target` is the gradient, while `fresh` says that it contains nothing yet. `held` and `given` pick rows of
+# Here `xp` is NumPy or CuPy, `combine` is addition and `target` is the gradient, while `fresh` says that it contains nothing yet. `held` and `given` pick rows of
 # `target` and `values`. `left` holds the runs that still have values, and the last loop finishes a few long runs one by one.
 #
 # ## Myths
