@@ -85,7 +85,9 @@ class Reach:
             else:
                 return
             if (unit := self.unit(name)) and unit not in needed:
-                raise ModuleNotFoundError(f"{_told(name)}; import it below if you only compare with it", name=name)
+                raise ModuleNotFoundError(
+                    f"{_told(name)}; import it below your answer if you only compare with it", name=name
+                )
 
         sys.addaudithook(audit)  # unlike a finder of modules it cannot be removed
 

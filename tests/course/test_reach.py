@@ -15,6 +15,7 @@ from course.files import CODE, Course
 from course.grading.grade import grade
 
 OUT = "is out of reach in this exercise: write it yourself"
+BELOW = f"{OUT}; import it below your answer if you only compare with it"
 LEAF = "torch.ones(2, requires_grad=True)"
 FUSED = "torch.nn.utils.fusion.fuse_linear_bn_eval(torch.nn.Linear(2, 2).eval(), torch.nn.BatchNorm1d(2).eval())"
 DELEGATIONS = {
@@ -25,11 +26,11 @@ DELEGATIONS = {
     "saved(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2))": "RuntimeError: "
     f"minitorch.autograd.functional.vhp {OUT}",
     f"torch.optim.SGD([{LEAF}], lr=0.1)": f"RuntimeError: minitorch.optim.sgd.SGD.__init__ {OUT}",
-    "import minitorch.onnx": f"ModuleNotFoundError: minitorch.onnx {OUT}",
-    "import yaml": f"ModuleNotFoundError: yaml {OUT}",
-    "from sklearn.decomposition import PCA": f"ModuleNotFoundError: sklearn.decomposition {OUT}",
+    "import minitorch.onnx": f"ModuleNotFoundError: minitorch.onnx {BELOW}",
+    "import yaml": f"ModuleNotFoundError: yaml {BELOW}",
+    "from sklearn.decomposition import PCA": f"ModuleNotFoundError: sklearn.decomposition {BELOW}",
     "__import__('importlib').import_module('sklearn.decomposition')": "ModuleNotFoundError: "
-    f"sklearn.decomposition {OUT}",
+    f"sklearn.decomposition {BELOW}",
     "mytorch.ones(2)": f"RuntimeError: mytorch.ones {OUT}",
     "normalize([[3.0, 4.0]])": f"RuntimeError: sklearn.utils._param_validation.normalize {OUT}",
 }
