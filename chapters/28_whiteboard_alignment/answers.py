@@ -751,6 +751,29 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
     gain = torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * ((lpr - lp).exp() - 1 - (lpr - lp))
     if average == "answer":
         return -(gain / lengths[row]).sum() / len(mask)
+    return -gain.sum() / (max(len(row), 1) if average == "batch" else mask.numel())
+
+
+# %% answer="align_grpo" wrong="0 / 0 for a batch without a token"
+def group_advantages(rewards, scale=True):
+    centred = (rewards.T - rewards.mean(1)).T
+    if scale and rewards.shape[1] > 1:
+        centred = (centred.T / (rewards.std(1) + 1e-4)).T
+    return centred
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    row = mask.nonzero()[:, 0]
+    lengths = mask.sum(1)
+    lp, lp0, lpr = new[mask], old[mask].detach(), ref[mask].detach()
+    log_ratio = lp - lp0
+    if ratio == "sequence":
+        per_answer = torch.zeros(len(mask)).index_add(0, row, log_ratio)
+        log_ratio = (per_answer / lengths.clamp(min=1))[row]
+    A, r = advantages.detach()[row], log_ratio.exp()
+    gain = torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * ((lpr - lp).exp() - 1 - (lpr - lp))
+    if average == "answer":
+        return -(gain / lengths[row]).sum() / len(mask)
     return -gain.sum() / (len(row) if average == "batch" else mask.numel())
 
 

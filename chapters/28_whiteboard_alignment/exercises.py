@@ -1492,9 +1492,9 @@ def grpo_loss(
 
     `new`, `old`, `ref` and `mask` are (N, T), `advantages` (N,); log-probabilities outside the mask may be -inf.
     The ratio is kept within 1 − low and 1 + high. `average`: "answer" is the mean over answers of each one's mean
-    over its tokens (an answer without tokens counts as 0), "batch" the mean over all tokens, "constant" the sum
-    over all tokens divided by N·T. `ratio` is "token" or "sequence". k3 of a token is exp(d) − 1 − d with d = ref −
-    new.
+    over its tokens (an answer without tokens counts as 0), "batch" the mean over all tokens (0 if there is none),
+    "constant" the sum over all tokens divided by N·T. `ratio` is "token" or "sequence". k3 of a token is exp(d) − 1
+    − d with d = ref − new.
     """
     ### BEGIN SOLUTION
     change = torch.where(mask, new - old.detach(), 0.0)
