@@ -4,6 +4,9 @@
 # Some recorded mistakes can't be told apart by the values of one function, so no answer stands for them. Two forward passes with different dropout (reward
 # model) and a teacher in training mode (distillation) concern how the inputs were made. Averages by length, or a prompt masked in the chosen half alone
 # (DPO), are mistakes of the log-probabilities, which exercise 2 is about.
+# A chat template in the mask, attention across a seam (SFT), a gradient through the reward (REINFORCE), samples that are a few updates old (KL), Q, K and V
+# orthogonalized as one matrix (Muon), and runs that were not decayed (scaling) are made outside of what an exercise asks for. Muon's iteration without the
+# transpose of a tall matrix gives the same values and only costs more.
 
 
 # %% answer="align_sft" right="cross_entropy with ignored targets"
@@ -1164,7 +1167,7 @@ def muon_step(parameters, buffers, lr, momentum=0.95):
     return sorted(others)
 
 
-# %% answer="align_muon" wrong="no transpose for a tall matrix, and so its last singular values stay 0"
+# %% answer="align_muon" wrong="transposes a tall result, but not the matrix before the iteration"
 def newton_schulz(g, steps=5):
     x = g / (g.norm() + 1e-7)
     for _ in range(steps):

@@ -1170,6 +1170,21 @@ def gae(rewards, values, steps, ended, last_value, gamma, lam):
     return advantages.masked_fill(~steps, 0.0), (advantages + values).masked_fill(~steps, 0.0)
 
 
+# %% mutant="align_gae"
+# The last position is left out
+# The sweep starts one position too early, so the last step gets no TD error, and `last_value` never enters.
+def gae(rewards, values, steps, ended, last_value, gamma, lam):
+    values = values.detach()
+    advantage, following = torch.zeros_like(last_value), values[:, -1]
+    advantages = torch.zeros_like(values)
+    for t in reversed(range(values.shape[1] - 1)):
+        error = rewards[:, t] + gamma * following - values[:, t]
+        advantage = torch.where(steps[:, t], error + gamma * lam * advantage, advantage)
+        following = torch.where(steps[:, t], values[:, t], following)
+        advantages[:, t] = advantage
+    return advantages.masked_fill(~steps, 0.0), (advantages + values).masked_fill(~steps, 0.0)
+
+
 # %% [markdown] exercise="align_predict_clip" kind="predict" points=1
 # ### Exercise 7 · Where is PPO's gradient 0?
 # A token's loss is −min(r·A, clip(r, 0.8, 1.2)·A). For which of these eight tokens is the gradient with respect to its new
