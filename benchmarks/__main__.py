@@ -3,6 +3,7 @@
 `python -m benchmarks ops [--backward] [NAME …]`: every op, or those named, on about a million elements.
 `python -m benchmarks layers [NAME …]`: layers, losses and activations, forward and backward.
 `python -m benchmarks mytorch`: the learner's library beside minitorch.
+`python -m benchmarks frames`: the Python functions called before a composite function's first op.
 `python -m benchmarks routes`: the routes of convolutions around the sizes at which one overtakes another.
 """
 
@@ -22,7 +23,7 @@ import numpy
 import threadpoolctl
 import torch
 
-from benchmarks import layers, mytorch, routes, sweep
+from benchmarks import frames, layers, mytorch, routes, sweep
 from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
@@ -86,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     parser.add_argument(
-        "what", nargs="?", choices=["workloads", "ops", "layers", "mytorch", "routes"], default="workloads"
+        "what", nargs="?", choices=["workloads", "ops", "layers", "mytorch", "frames", "routes"], default="workloads"
     )
     parser.add_argument("names", nargs="*", help="of ops or layers; all of them by default")
     parser.add_argument("--backward", action="store_true", help="ops with their gradient")
@@ -97,6 +98,8 @@ def main() -> None:
         text = layers.report(arguments.names or list(layers.LAYERS))
     elif arguments.what == "mytorch":
         text = mytorch.report()
+    elif arguments.what == "frames":
+        text = frames.report()
     elif arguments.what == "routes":
         text = routes.report()
     else:

@@ -153,7 +153,8 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return cast(int, self._array.ndim)
+        ndim: int = self._array.ndim
+        return ndim
 
     @property
     def ndim(self) -> int:
@@ -163,7 +164,8 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def numel(self) -> int:
         """The number of elements."""
-        return cast(int, self._array.size)
+        size: int = self._array.size
+        return size
 
     nelement = numel
 

@@ -117,24 +117,21 @@ Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/autocast_mode
 """
 
 
-def applied(
-    function: Callable[..., Any], policy_name: str, on_gpu: str | None = None, parameters: Sequence[str] = ()
-) -> Callable[..., Any]:
-    """The public form of an op, with casts around it if it takes part in autocast.
+Casts = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""Calls a function with arguments that are cast as autocast wants them, where it is on for their device."""
 
-    `on_gpu` is the policy there, where it is another one; `parameters` names those of a function that doesn't say.
+
+def casts_of(policy_name: str, on_gpu: str | None, parameters: Sequence[str]) -> Casts | None:
+    """How a function with these parameters takes part in autocast; None if it doesn't.
+
+    `on_gpu` is the policy there, where it is another one.
     """
     if not policy_name and not on_gpu:
-        return function
+        return None
     policy = POLICIES[policy_name]
     policies = {"cuda": policy if on_gpu is None else POLICIES[on_gpu]}
-    if on_gpu and not parameters:
-        parameters = tuple(inspect.signature(function).parameters)
 
-    @functools.wraps(function)
-    def autocast(*args: Any, **kwargs: Any) -> Any:
-        if not state.enabled or kwargs.get("out") is not None:
-            return function(*args, **kwargs)
+    def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         device = next((each._device.type for each in _tensors((args, *kwargs.values())) if _is_floating(each)), "")
         chosen = policies.get(device, policy)
         if chosen is _nothing:
@@ -142,6 +139,23 @@ def applied(
         if chosen is _float32_results:
             args, kwargs = _with_float32_results(parameters, args, kwargs)
         return _run(function, chosen, args, kwargs)
+
+    return call
+
+
+def applied(
+    function: Callable[..., Any], policy_name: str, on_gpu: str | None = None, parameters: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """A function with casts around it if it takes part in autocast. `parameters` names those that it doesn't say."""
+    casts = casts_of(policy_name, on_gpu, parameters or tuple(inspect.signature(function).parameters))
+    if casts is None:
+        return function
+
+    @functools.wraps(function)
+    def autocast(*args: Any, **kwargs: Any) -> Any:
+        if not state.enabled or kwargs.get("out") is not None:
+            return function(*args, **kwargs)
+        return casts(function, args, kwargs)
 
     if policy_name:
         autocast.autocast = policy_name  # type: ignore[attr-defined]

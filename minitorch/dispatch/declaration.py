@@ -38,7 +38,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from minitorch.dispatch import apply, iteration, signatures
-from minitorch.dispatch.autocast import applied
+from minitorch.dispatch.autocast import Casts, applied, casts_of
+from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
 from minitorch.dispatch.op import KEEP, Op
 from minitorch.tensor import Tensor
@@ -219,10 +220,12 @@ def composite(
         if "<locals>" in source.__code__.co_qualname:
             signatures.describe(source, source)
         method = applied(function, autocast, autocast_on_gpu)
-        public = method
+        public: Any = method
         if "function" in variants:
-            with_out = _with_out(function, out_type) if "out" in variants else function
-            public = applied(_asking_for_tensors(with_out, named or function.__name__), autocast, autocast_on_gpu)
+            casts = casts_of(autocast, autocast_on_gpu, tuple(inspect.signature(function).parameters))
+            public = _function_of(function, named or function.__name__, "out" in variants, out_type, casts)
+            if autocast:
+                public.autocast = autocast
         public.__module__ = _module(namespace)
         public.__doc__ = method.__doc__ = _with_page(function.__doc__, function.__name__, variants, namespace)
         for name in (function.__name__, *aliases.split()):
@@ -237,38 +240,54 @@ def composite(
     return generate
 
 
-def _asking_for_tensors(function: Callable[..., Any], called: str) -> Callable[..., Any]:
-    """The same function, but when it fails on an argument that should have been a tensor, it says so."""
-    expected = [name for name, kind in function.__annotations__.items() if kind == "Tensor" and name != "return"]
-    if not expected:
+def _function_of(
+    function: Callable[..., Any], called: str, takes_out: bool, out_type: str, casts: Casts | None
+) -> Callable[..., Any]:
+    """The public function of a composite: it casts for autocast, writes into `out=`, and refuses what is no tensor.
+
+    All that is one call more, however much of it a function needs, so that tracebacks are short.
+    """
+    if casts is None and not takes_out and "Tensor" not in _kinds(function).values():
         return function
+    uncast = None if casts is None else _function_of(function, called, takes_out, out_type, None)
 
     @functools.wraps(function)
-    def asking(*args: Any, **kwargs: Any) -> Any:
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if casts is not None and autocast_state.enabled and kwargs.get("out") is None:
+            return casts(uncast, args, kwargs)  # type: ignore[arg-type]  # is there if casts is
+        out = kwargs.pop("out", None) if takes_out else None
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         except (AttributeError, TypeError) as error:
-            inner, says_which, _ = str(error).partition("(): argument")
-            if says_which and not {inner, f"_{inner}"} & OPS.keys():
+            if (better := _no_tensor(function, called, args, kwargs, error)) is None:
                 raise
-            names = list(inspect.signature(function).parameters)
-            given = {**dict(zip(names, args, strict=False)), **kwargs}
-            for name in expected:
-                if name in given and not isinstance(given[name], Tensor):
-                    raise TypeError(
-                        f"{called}(): argument '{name}' (position {names.index(name) + 1}) must be Tensor, "
-                        f"not {type(given[name]).__name__}"
-                    ) from None
-            raise
-
-    return asking
-
-
-def _with_out(function: Callable[..., Any], out_type: str) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
+            raise better from None
         return result if out is None else apply.write_out(function.__name__, out, result, out_type)
 
-    signatures.describe(with_out, function, keywords={"out": None})
-    return with_out
+    if takes_out:
+        signatures.describe(public, function, keywords={"out": None})
+    return public
+
+
+def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function's parameters."""
+    return {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+
+
+def _no_tensor(
+    function: Callable[..., Any], called: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+) -> TypeError | None:
+    """PyTorch's error for the argument that should have been a tensor, if one of those given isn't.
+
+    None where the error speaks of an argument already.
+    """
+    inner, says_which, _ = str(error).partition("(): argument")
+    if says_which and not {inner, f"_{inner}"} & OPS.keys():
+        return None
+    names = list(inspect.signature(function).parameters)
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    for name, kind in _kinds(function).items():
+        if kind == "Tensor" and name in given and not isinstance(given[name], Tensor):
+            place, wrong = names.index(name) + 1, type(given[name]).__name__
+            return TypeError(f"{called}(): argument '{name}' (position {place}) must be Tensor, not {wrong}")
+    return None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from benchmarks.frames import TARGETS, calls_before_first_op, programs
 
 
 def calls_of(run: Callable[[], Any]) -> int:
@@ -41,3 +42,14 @@ def test_an_op_and_its_backward_pass_are_a_handful_of_calls(shape: tuple[int, ..
 
 def test_random_numbers_are_a_handful_of_calls() -> None:
     assert calls_of(lambda: minitorch.randn(2, 3)) <= 15
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_composite_function_reaches_its_first_op_in_a_few_calls(name: str) -> None:
+    assert len(calls_before_first_op(programs()[name])) <= TARGETS[name]
+
+
+def test_a_wrong_dim_has_a_short_traceback() -> None:
+    with pytest.raises(IndexError) as caught:
+        minitorch.nn.functional.softmax(minitorch.ones(2, 3), 5)
+    assert len(caught.traceback) <= 8  # the test, and seven of the library

@@ -78,10 +78,8 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
-def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
     """The dimension that old programs mean when they name none."""
-    if dim is not None:
-        return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel + 1,
@@ -89,23 +87,25 @@ def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) ->
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
-def _functional(name: str, function: Any, sign: int = 1) -> Any:
+def _functional(name: str, op: Any, function: Any, sign: int = 1) -> Any:
     """`softmax`, `log_softmax` and `softmin` in `nn.functional`, which guess the dimension if none is named."""
 
     def implicit(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-        chosen = _implicit_dim(name, input, dim, _stacklevel)
-        if not hasattr(chosen, "__index__"):
-            kind = type(chosen).__name__
+        if dim is None:
+            dim = _implicit_dim(name, input, _stacklevel)
+        if not hasattr(dim, "__index__"):
+            kind = type(dim).__name__
             raise TypeError(f"{function.__name__}(): argument 'dim' (position 1) must be int, not {kind}")
-        return function(input if sign == 1 else -input, chosen, dtype)
+        input = input if sign == 1 else -input
+        return op(input if dtype is None else input.to(dtype), dim)
 
     implicit.__name__, implicit.__doc__ = name, function.__doc__
-    return composite(variants="function", namespace="nn.functional")(implicit)
+    return composite(variants="function", namespace="nn.functional", autocast_on_gpu="float32 results")(implicit)
 
 
-functional_softmax = _functional("softmax", softmax)
-functional_log_softmax = _functional("log_softmax", log_softmax)
-softmin = _functional("softmin", softmax, sign=-1)
+functional_softmax = _functional("softmax", _softmax, softmax)
+functional_log_softmax = _functional("log_softmax", _log_softmax, log_softmax)
+softmin = _functional("softmin", _softmax, softmax, sign=-1)
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -9,6 +9,7 @@ import math
 import warnings
 from typing import Any
 
+from minitorch.arrays import Array
 from minitorch.dispatch import autocast
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import C_NAMES, bool_, float32
@@ -35,12 +36,13 @@ def scaled_dot_product_attention(
     A boolean mask (L, S) is True where a query may look; a float mask is added. A query that may look nowhere gets
     zeros. `enable_gqa` lets several heads of queries share one of keys.
     """
-    if min(query.dim(), key.dim(), value.dim()) < 2:
+    arrays = query._array, key._array, value._array
+    if min(len(arrays[0].shape), len(arrays[1].shape), len(arrays[2].shape)) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
             f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
-    if not query.dtype is key.dtype is value.dtype:
+    if not query._dtype is key._dtype is value._dtype:
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {C_NAMES[query.dtype.name]} "
             f"key.dtype: {C_NAMES[key.dtype.name]} and value.dtype: {C_NAMES[value.dtype.name]} instead."
@@ -52,27 +54,25 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    rows, columns = query.shape[-2], key.shape[-2]
     if enable_gqa:
         if query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    fused = dropout_p == 0 and _is_fused(query, key, value, attn_mask)
+    fused = dropout_p == 0 and _is_fused(*arrays, attn_mask)
     if is_causal:
-        attn_mask = query.new_ones((rows, columns), dtype=bool_).tril()
+        attn_mask = query.new_ones((query.shape[-2], key.shape[-2]), dtype=bool_).tril()
     return (_fused if fused else _attention)(query, key, value, attn_mask, dropout_p, scale)
 
 
-def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+def _is_fused(query: Array, key: Array, value: Array, mask: Tensor | None) -> bool:
     """Whether PyTorch has one kernel for it, on the CPU its flash attention, rather than a row of ops."""
-    each = (query, key, value)
     return (
-        query.dim() == key.dim() == value.dim() == 4
+        query.ndim == key.ndim == value.ndim == 4
         and query.shape[:2] == key.shape[:2] == value.shape[:2]
         and query.shape[-1] == value.shape[-1]
         and 0 not in (query.shape[-2], key.shape[-2])
-        and all(x.stride(-1) == 1 for x in each)
+        and query.strides[-1] == key.strides[-1] == value.strides[-1] == query.itemsize
         and (mask is None or (mask.dim() in (2, 4) and not mask.requires_grad))
     )
 
@@ -80,10 +80,10 @@ def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, scale: float | None
 ) -> Tensor:
-    kind = query.dtype
+    kind = query._dtype
     if kind.is_low_precision:
         query, key, value = query.float(), key.float(), value.float()
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
     # Half of the scale on either side keeps the products small.
     root = math.sqrt(abs(scale))
     scores = (query * math.copysign(root, scale)) @ (key * root).transpose(-2, -1)

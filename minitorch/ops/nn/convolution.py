@@ -163,15 +163,23 @@ def _convolve(
         batched, padding = padded_by_name(batched, weight, padding, stride, dilation)
     geometry = _geometry(n, weight, stride, padding, dilation, groups)
     check(batched, weight, bias, geometry)
-    whole = [s + 2 * p for s, p in zip(batched.shape[2:], geometry.padding, strict=True)]
-    needed = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], geometry.dilation, strict=True)]
-    if any(have < want for have, want in zip(whole, needed, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, whole))}). Kernel size: "
-            f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
-        )
+    _, paddings, dilations, _ = geometry
+    sizes = batched._array.shape[2:], paddings, weight._array.shape[2:], dilations
+    for size, p, k, d in zip(*sizes, strict=True):
+        if size + 2 * p < d * (k - 1) + 1:
+            raise _too_small(*sizes)
     result = convolution(batched, weight, bias, geometry)
-    return result if batched.dim() == input.dim() else result.squeeze(0)
+    return result if batched is input or batched._array.ndim == input._array.ndim else result.squeeze(0)
+
+
+def _too_small(size: Ints, padding: Ints, kernel: Ints, dilation: Ints) -> RuntimeError:
+    """The error for a kernel that is larger than what it is to see."""
+    whole = [s + 2 * p for s, p in zip(size, padding, strict=True)]
+    needed = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    return RuntimeError(
+        f"Calculated padded input size per channel: ({' x '.join(map(str, whole))}). Kernel size: "
+        f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
+    )
 
 
 def _convolve_transposed(

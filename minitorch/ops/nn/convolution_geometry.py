@@ -24,17 +24,18 @@ class Geometry(NamedTuple):
 
 def as_batch(name: str, input: Tensor, n: int) -> Tensor:
     """The input with a batch dimension. Raises RuntimeError unless it is one image, or several."""
-    if input.dim() not in (n + 1, n + 2):
+    dims = input._array.ndim
+    if dims not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-    return input if input.dim() == n + 2 else input.unsqueeze(0)
+    return input if dims == n + 2 else input.unsqueeze(0)
 
 
 def check_weight(weight: Tensor, groups: int) -> None:
     """Raises RuntimeError for a weight without spatial dimensions, or no groups."""
-    if weight.dim() < 3:
+    if weight._array.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
@@ -44,9 +45,10 @@ def expanded(value: Any, n: int, name: str, weight: Tensor) -> Ints:
     """An int for each of the n dimensions, or a sequence of one or n ints. The weight must have as many dimensions."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     values = values * n if len(values) == 1 else values
-    if len(values) != weight.dim() - 2:
+    dims = weight._array.ndim - 2
+    if len(values) != dims:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {weight.dim() - 2} values to match the "
+            f"expected {name} to be a single integer value or a list of {dims} values to match the "
             f"convolution dimensions, but got {name}={list(values)}"
         )
     return values
@@ -66,7 +68,7 @@ def check(
     ):
         if min(values, default=least) < least:
             raise RuntimeError(fault)
-    shape, sizes = list(weight.shape), list(input.shape)
+    shape, sizes = list(weight._array.shape), list(input._array.shape)
     if shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
@@ -85,18 +87,18 @@ def check(
             f"Given {kind}, weight of size {shape}, expected input{sizes} to have {channels} channels, but got "
             f"{sizes[1]} channels instead"
         )
-    if bias is not None and list(bias.shape) != [outputs]:
+    if bias is not None and bias._array.shape != (outputs,):
         kind = "transposed=1, weight of size" if transposed else "weight of size"
         raise RuntimeError(
             f"Given {kind} {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
             f"{list(bias.shape)} instead"
         )
     _check_devices(input, weight, bias)
-    if bias is not None and bias.dtype is not input.dtype:
+    if bias is not None and bias._dtype is not input._dtype:
         raise RuntimeError(
             f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
         )
-    if weight.dtype is not input.dtype:
+    if weight._dtype is not input._dtype:
         raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
 
 
