@@ -930,13 +930,13 @@ class Blocks:
 
     def append(self, name):
         full = self.lengths[name] % self.size == 0
-        shared = self.references[self.tables[name][-1]] > 1
+        shared = not full and self.references[self.tables[name][-1]] > 1
         if not full and not shared:
             self.lengths[name] += 1
             return None
         if len(self.free_list) == 0:
             raise MemoryError("no room")
-        new, old = self.free_list.pop(), self.tables[name][-1]
+        new, old = self.free_list.pop(), self.tables[name][-1] if self.tables[name] else None
         self.references[new] = 1
         self.lengths[name] += 1
         if full:

@@ -92,6 +92,7 @@ check.show(
         "text": text.decode(),
         "merges": merges,
         "merge of two equally frequent pairs": train(bytes([high, top, high, top, low, mid, low, mid]), 1),
+        "merge of a row of four and a pair that is there twice": train(bytes([high] * 4 + [low, mid] * 2), 1),
         "merges of a text of three equal bytes": train(bytes([mid] * 3), 5),
         "merges of one byte": train(b"a", 3),
         "a pair in a row of five": replaced([low] * 5, (low, low), 300),
@@ -1160,7 +1161,7 @@ class Blocks:
         return block
 
     def allocate(self, name: str, length: int) -> None:
-        """Give a new sequence the blocks for its `length` tokens.
+        """Give a new sequence the blocks for its `length` tokens, which may be none.
 
         Raises:
             MemoryError: there are too few free blocks; nothing has changed then.
@@ -4018,7 +4019,8 @@ def fewest_replicas(case):
 
 matters = {
     "memory": lambda case, cost: 1.2 * weights_alone(case) < cost,
-    "the number of heads": lambda case, cost: least({**case, "kv_heads": case["heads"]}) > 1.2 * cost,
+    "the reserve of a tenth": lambda case, cost: 1.2 * least({**case, "memory": case["memory"] / 0.9}) < cost,
+    "the size of a cache": lambda case, cost: least({**case, "kv_heads": 1.5 * case["kv_heads"]}) > 1.2 * cost,
     "time to first token": lambda case, cost: 1.2 * least(case, "time to first token") < cost,
     "time per output token": lambda case, cost: 1.2 * least(case, "time per output token") < cost,
     "concurrency": lambda case, cost: 1.2 * least(case, "concurrency") < cost,
