@@ -39,6 +39,10 @@ def one(t: Any) -> Any:
     return lambda x: x + 1, [(_full(t, n),) for n in (1, 2, 3, 4, 1)]
 
 
+def one_later(t: Any) -> Any:
+    return lambda x: x + 1, [(_full(t, n),) for n in (2, 3, 1, 0, 4)]
+
+
 def length(t: Any) -> Any:
     return lambda x: x / len(x), [(_full(t, n),) for n in (2, 3, 4)]
 
@@ -200,7 +204,20 @@ def _filled(t: Any, model: Any) -> Any:
 
 
 CASES: list[Case] = [
-    *(sizes, dtypes, strides, gradients, ranks, one, length, length_compared, unrolled, integers, integer_as_size),
+    *(
+        sizes,
+        dtypes,
+        strides,
+        gradients,
+        ranks,
+        one,
+        one_later,
+        length,
+        length_compared,
+        unrolled,
+        integers,
+        integer_as_size,
+    ),
     *(flags, strings, none, a_list, a_dict, the_same_twice, product, no_operation, no_grad, nested, mutated, linear),
     *(training, normalized, attribute, closure),
 ]

@@ -143,6 +143,10 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
         lambda: torch.set_default_dtype(torch.float64 if torch.get_default_dtype() is torch.float32 else torch.float32),
     ),
     "the grad mode": (lambda x: x * weight, lambda: torch.set_grad_enabled(not torch.is_grad_enabled())),
+    "a read of the grad mode": (
+        lambda x: x * 2 if torch.is_grad_enabled() else x,
+        lambda: torch.set_grad_enabled(not torch.is_grad_enabled()),
+    ),
     "an outer tensor": (lambda x: x * weight, lambda: weight.data.add_(1)),
     "the requires_grad of an outer tensor": (
         lambda x: x * 2 if weight.requires_grad else x,

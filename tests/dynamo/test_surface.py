@@ -87,6 +87,7 @@ def test_a_module_compiled_in_place_keeps_its_keys_and_a_copy_is_not_compiled() 
     assert list(model.state_dict()) == ["0.weight", "0.bias"]
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.equal(twin(x), expected)
+        assert twin._compiled_call_impl is None
     assert counter.frame_count == 1
     model.register_forward_hook(lambda module, args, result: result + 1)
     assert torch.equal(model(x), expected + 1)
@@ -114,9 +115,8 @@ def test_reset_forgets_graphs() -> None:
     compiled = torch.compile(lambda x: x + 1, backend=counter)
     compiled(torch.ones(2))
     torch._dynamo.reset()
-    compiled(torch.ones(3))
-    compiled(torch.ones(4))
-    assert counter.frame_count == 3
+    compiled(torch.ones(2))
+    assert counter.frame_count == 2
 
 
 def test_sizes_are_symbols_where_asked_for() -> None:
