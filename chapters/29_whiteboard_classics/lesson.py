@@ -292,7 +292,6 @@ for index in range(len(values) - 1):
 # - *What happens to logistic regression on separable data?* Without a penalty the weights grow forever.
 # - *What does an AUC of 0.3 mean?* The ranking is backwards; the negated scores have 0.7.
 # - *Which k does k-means choose?* None: you choose k, for example by a validation criterion or a plot of the inertia.
-# - *Is the IoU of disjoint boxes a useful loss?* No, it is 0 with no gradient; GIoU adds the smallest box around both.
 # - *What does the KL term of a VAE do?* It keeps the latents close to the prior, from which you draw when you generate.
 #
 # ## On one card
