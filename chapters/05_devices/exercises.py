@@ -167,6 +167,7 @@ calls = {
     "gather from a GPU number": lambda: tiny.gather(0, mytorch.tensor(0)),
     "GPU indices of a cpu vector": lambda: cpu[places.to(second)],
     "GPU indices of cpu integers": lambda: places[places.to(second)],
+    "a cpu number, written to at a GPU mask": lambda: scalar.index_put((tiny > 0,), tiny),
     "matmul": lambda: one @ cpu,
     "sum": lambda: one.sum(),
     "add_ a cpu number": lambda: one.clone().add_(scalar),
@@ -1127,6 +1128,7 @@ calls = {
     "a tensor": lambda: mytorch.ones(size, device="cuda").device,
     "set by a text": lambda: cuda.set_device(f"cuda:{second}"),
     "memory of the current one": lambda: cuda.memory_allocated(),
+    "set to 0": lambda: cuda.set_device(0),
 }
 kept = mytorch.ones(int(generator.integers(1000, 9000)), device=first)
 cuda.State.initialized = False
