@@ -34,8 +34,8 @@ def test_a_design_that_costs_more_shows_its_own_cost() -> None:
 
 
 def test_a_design_that_breaks_a_limit_shows_which_and_its_own_cost() -> None:
-    found = shown(cars=20, size="small")
-    assert (found["limits"], found["cost"]) == ({"seats": True, "comfort": False}, 200)
+    found = shown(cars=23, size="small")
+    assert (found["limits"], found["cost"]) == ({"seats": True, "comfort": False}, 230)
     assert shown(cars=3, size="large")["limits"] == {"seats": False, "comfort": True}
 
 
