@@ -83,7 +83,7 @@ def _attention(
     kind = query._dtype
     if kind.is_low_precision:
         query, key, value = query.float(), key.float(), value.float()
-    scale = 1 / math.sqrt(query._array.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     # Half of the scale on either side keeps the products small.
     root = math.sqrt(abs(scale))
     scores = (query * math.copysign(root, scale)) @ (key * root).transpose(-2, -1)
