@@ -282,9 +282,10 @@ def generalize():
     A view has the arguments (x, size). The graph that is returned has new steps and the inputs of the first; both
     given graphs stay unchanged.
 
-    Raises: ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the operation's name, "div
-    depends on the batch size", if two steps differ in anything other than the size of a view; or "the result depends
-    on the batch size", if the graphs return different steps.
+    Raises:
+        ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the operation's name, "div
+            depends on the batch size", if two steps differ in anything other than the size of a view; or "the result
+            depends on the batch size", if the graphs return different steps.
     """
 
 
@@ -770,7 +771,8 @@ def fields():
     Wire type 0 is a varint, an unsigned integer. Wire type 2 is bytes, also for a string or for a nested message. Wire
     type 5 is a 4-byte float, `struct.unpack("<f", …)`.
 
-    Raises: ValueError: "fields of kind 1 are not known", with the number of any other wire type.
+    Raises:
+        ValueError: "fields of kind 1 are not known", with the number of any other wire type.
     """
 
 
