@@ -1021,8 +1021,9 @@ def first_states():
 
     Zeros have the dtype and device of `data`. There is one tensor for each of `self.names`.
 
-    Raises: RuntimeError: a state has another shape: "Expected hidden size (2, 4, 3), got [1, 4, 3]"; if there
-    are two states, "Expected hidden[1] size …".
+    Raises:
+        RuntimeError: a state has another shape: "Expected hidden size (2, 4, 3), got [1, 4, 3]"; if there are two
+            states, "Expected hidden[1] size …".
     """
 
 
