@@ -1091,7 +1091,6 @@ def snapshot(model, example) -> bytes:
 
 
 # %% check="export_repair_snapshot" raises="NotImplementedError"
-mytorch = check.mytorch(chapter="20b")  # again: a check before it has put an answer into it
 generator = check.rng()
 mytorch.manual_seed(check.seed() % 1000)
 layers = mytorch.nn
@@ -1266,7 +1265,6 @@ def per_block(kind: str) -> list[int]:
 
 
 # %% check="export_measure_block"
-mytorch = check.mytorch(chapter="20b")
 check.show(
     {kind: per_block(kind) for kind in KINDS},
     secret=True,

@@ -13,7 +13,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from course.authoring.notebook import checks, tasks, v4
+from course.authoring.notebook import checks, role, tasks, v4
 from course.check import REVEAL_VARIABLE
 from course.grading import bundle
 from course.grading.mistakes import Mistake
@@ -88,20 +88,27 @@ async def execute_reference(
         WeakCheckError: a mutant got the reference's values, a check of the reference did not show one bundle, or a
             check showed values with no mutant.
     """
-    length, check_cells = len(notebook.cells), checks(notebook)
-    runs = [(exercise, mutant) for exercise, about in tasks(notebook).items() for mutant in about["mutants"]]
-    for exercise, mutant in runs:
-        for text in (mutant["source"], check_cells[exercise].source):
-            notebook.cells.append(v4.new_code_cell(text, metadata={"tags": ["raises-exception"]}))
+    reference, check_cells = list(notebook.cells), checks(notebook)
+    trials = []
+    for exercise, about in tasks(notebook).items():
+        before = reference[: reference.index(check_cells[exercise])]
+        # Another exercise's check may have made a package anew, with an answer in it.
+        notebook.cells += [v4.new_code_cell(cell.source) for cell in before if role(cell) == "setup"]
+        for mutant in about["mutants"]:
+            cells = [
+                v4.new_code_cell(text, metadata={"tags": ["raises-exception"]})
+                for text in (mutant["source"], check_cells[exercise].source)
+            ]
+            notebook.cells += cells
+            trials.append((exercise, mutant, *cells))
     await execute(notebook, working_folder, path, seed, package, reveal=True)
-    tail = notebook.cells[length:]
-    del notebook.cells[length:]
+    notebook.cells = reference
     expected = {exercise: _bundles(cell) for exercise, cell in check_cells.items()}
     for exercise, bundles in expected.items():
         if len(bundles) != 1:
             raise WeakCheckError(exercise, f"the check shows {len(bundles)} bundles of values; it should show one")
     known: dict[str, list[tuple[str, bundle.Bundle]]] = {exercise: [] for exercise in check_cells}
-    for (exercise, mutant), defining, checking in zip(runs, tail[::2], tail[1::2], strict=True):
+    for exercise, mutant, defining, checking in trials:
         for output in (*defining.outputs, *checking.outputs):
             if output.output_type == "error" and output.ename in ("NameError", "SyntaxError", "IndentationError"):
                 raise WeakCheckError(
