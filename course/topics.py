@@ -1,6 +1,6 @@
-"""What chapter 00 shows of the whole course: the chapters with their questions, and an index by the notes' terms.
+"""What chapter 00 shows of the whole course: the chapters with their questions, and indexes of topics and problems.
 
-Both are made from `topics.yml` and `chapters.yml` beside the lessons (docs/authoring.md, *Topics*).
+They are made from `topics.yml`, `chapters.yml` and `whiteboard.yml` beside the lessons (docs/authoring.md, *Topics*).
 """
 
 import re
@@ -36,6 +36,18 @@ def notes_index(folder: Path = Path()) -> Markdown:
     return Markdown(table)  # type: ignore[no-untyped-call]
 
 
-def _read(folder: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((folder / f"{name}.yml").read_text(encoding="utf-8"))
+def whiteboard_index(folder: Path = Path()) -> Markdown:
+    """The whiteboard problems by their usual names, most asked first, each with the exercises that ask for it."""
+    table = "| problem | 中文 | exercises |\n|---|---|---|"
+    for problem in _read(folder, "whiteboard"):
+        links = ", ".join(
+            f"[{chapter.partition('_')[0]}](../exercises/{chapter}.ipynb) {', '.join(f'`{name}`' for name in names)}"
+            for chapter, names in problem["exercises"].items()
+        )
+        table += f"\n| {problem['name']} | {problem['chinese']} | {links} |"
+    return Markdown(table)  # type: ignore[no-untyped-call]
+
+
+def _read(folder: Path, name: str) -> Any:
+    found: Any = yaml.safe_load((folder / f"{name}.yml").read_text(encoding="utf-8"))
     return found

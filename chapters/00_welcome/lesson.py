@@ -521,6 +521,13 @@ topics.chapter_map()
 # %% hidden=true
 topics.notes_index()
 
+# %% [markdown]
+# ### Whiteboard problems
+# These are the problems that public collections ask for, the most frequent ones first, and the exercises in which you write them.
+
+# %% hidden=true
+topics.whiteboard_index()
+
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *What are the two pillars?* They are tensors on any device and autograd.

@@ -8,8 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minitorch as torch
-
-
 from minitorch.nn import functional as F
 
 
@@ -47,9 +45,8 @@ def ranked(scores, labels):
 
 auc, recall, precision = ranked(scores, labels)
 for goal in (0.5, 0.9, 0.99):
-    print(
-        f"to find {goal:.0%} of the objects: {precision[np.searchsorted(recall, goal)]:.0%} of what it accepts is one"
-    )
+    share = precision[np.searchsorted(recall, goal)]
+    print(f"to find {goal:.0%} of the objects: {share:.0%} of what it accepts is one")
 print(f"AUC {auc:.2f}")
 
 # %% [markdown] tags=["short"]
@@ -271,9 +268,8 @@ for index in range(len(values) - 1):
     if values[index + 1] > values[index]:
         right, share = total - left, (index + 1) / len(values)
         gain = gini(total) - share * gini(left) - (1 - share) * gini(right)
-        print(
-            f"at most {(values[index] + values[index + 1]) / 2}: left {left.astype(int)}, right {right.astype(int)}, gain {gain:.3f}"
-        )
+        middle = (values[index] + values[index + 1]) / 2
+        print(f"at most {middle}: left {left.astype(int)}, right {right.astype(int)}, gain {gain:.3f}")
 
 # %% [markdown]
 # Seven boundaries between eight rows give four thresholds, because equal values can't be separated.

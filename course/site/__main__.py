@@ -36,6 +36,7 @@ def main(folder: Path) -> None:
         "exercises/index.md": indexes.exercise_list(unsolved),
         "questions.md": indexes.questions(taught, found),
         "topics.md": indexes.topics(taught, unsolved),
+        "whiteboard.md": indexes.whiteboard(unsolved),
         "licences.md": licences.page(),
     }
     for chapter in taught:

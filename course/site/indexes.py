@@ -52,6 +52,28 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
     )
 
 
+def whiteboard(unsolved: Notebooks) -> str:
+    """The whiteboard problems by their usual names, most asked first, from `notebooks/whiteboard.yml`."""
+    rows = []
+    for problem in yaml.safe_load((CODE / "notebooks" / "whiteboard.yml").read_text(encoding="utf-8")):
+        named = ((chapter, name) for chapter, names in problem["exercises"].items() for name in names)
+        asked = [(*each, tasks(unsolved[each[0]])[each[1]]) for each in named if each[0] in unsolved]
+        links = ", ".join(
+            f"[{exercises.title(unsolved[chapter], name)}](/exercises/{chapter}/{name}.md)"
+            for chapter, name, _ in asked
+        )
+        kinds = ", ".join(dict.fromkeys(about["kind"] for *_, about in asked))
+        points = sum(about["points"] for *_, about in asked)
+        row = (problem["name"], problem["chinese"], str(problem["collections"]), links, kinds, str(points))
+        rows.append(" | ".join(row))
+    return page(
+        "# Whiteboard",
+        "The problems that public collections ask for, under the names that people search for, with the number of "
+        "collections, out of 23, that contain them. Each exercise is graded on inputs that nobody has seen before.",
+        table("problem | 中文 | collections | exercises | kind | points", rows),
+    )
+
+
 def questions(lessons: Notebooks, found: list[Question]) -> str:
     """All questions, chapter by chapter, with their answers folded."""
     parts = [f"# Interview questions\n\n{len(found)} questions. Answer aloud first, then open the answer."]

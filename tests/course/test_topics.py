@@ -180,3 +180,17 @@ def test_the_welcome_maps_every_chapter() -> None:
     linked = {name for row in rows for name in re.findall(r"\]\((\w+)\.ipynb\)", row)}
     assert linked == {path.parent.name for path in COURSE.chapters.glob("*/lesson.py")}
     assert all(question in shown for _, place in places() for question in place["questions"])
+
+
+def test_whiteboard_problems_are_exercises_and_none_is_missing() -> None:
+    problems = yaml.safe_load((COURSE.notebooks / "whiteboard.yml").read_text(encoding="utf-8"))
+    named = {(chapter, name) for each in problems for chapter, names in each["exercises"].items() for name in names}
+    there = {
+        (path.stem, name)
+        for path in COURSE.pristine.glob("*.ipynb")
+        for name in tasks(nbformat.read(path, as_version=4))
+    }
+    assert named - there == set()
+    assert {each for each in there - named if "whiteboard" in each[0]} == set()
+    counts = [each["collections"] for each in problems]
+    assert counts == sorted(counts, reverse=True)
