@@ -159,7 +159,7 @@ def tables_of(lesson: Any) -> list[str]:
 
 def test_headings_are_english_and_the_index_has_the_notes_terms() -> None:
     """Who comes from the Chinese notes finds a topic by its number and term, and the section that teaches it."""
-    _, index = tables_of(read(COURSE.notebooks, "00_welcome"))
+    _, index, _ = tables_of(read(COURSE.notebooks, "00_welcome"))
     for topic, place in places():
         if not MYTH.fullmatch(topic) and not topic.startswith("A."):  # those topics are not in the notes
             anchor = place["heading"].replace("`", "").replace(" ", "-")
@@ -172,7 +172,7 @@ def test_headings_are_english_and_the_index_has_the_notes_terms() -> None:
 
 def test_the_welcome_maps_every_chapter() -> None:
     welcome = read(COURSE.notebooks, "00_welcome")
-    shown, _ = tables_of(welcome)
+    shown, _, _ = tables_of(welcome)
     rows = shown.splitlines()[2:]
     subjects = yaml.safe_load((COURSE.notebooks / "chapters.yml").read_text(encoding="utf-8"))
     assert list(subjects) == list(TOPICS)
@@ -194,3 +194,5 @@ def test_whiteboard_problems_are_exercises_and_none_is_missing() -> None:
     assert {each for each in there - named if "whiteboard" in each[0]} == set()
     counts = [each["collections"] for each in problems]
     assert counts == sorted(counts, reverse=True)
+    *_, shown = tables_of(read(COURSE.notebooks, "00_welcome"))
+    assert [each["name"] for each in problems if f"| {each['name']} | {each['chinese']} |" not in shown] == []
