@@ -478,6 +478,13 @@ def holds_somewhere(mask: Tensor) -> bool:
     return not mask.is_meta and bool(mask.any())
 
 
+_NOT_WRITABLE = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+    "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+)
+
+
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array; of a matrix or a masked array, its elements as they are.
 
@@ -487,12 +494,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if not ndarray.flags.writeable:
-        warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
-            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
-            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
-            "the rest of this program."
-        )
+        warn_once(_NOT_WRITABLE)
     kind = from_numpy_dtype(ndarray.dtype)
     if any(step < 0 for step in ndarray.strides):
         raise ValueError(

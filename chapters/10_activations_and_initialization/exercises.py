@@ -613,7 +613,7 @@ def calculate_gain(nonlinearity, param=None):
 
 # %% [markdown] exercise="init_clip_norm" kind="core" points=3 part="mytorch.nn.utils:clip_grad_norm_"
 # ### Exercise 4 · Clipping by norm
-# Shrink the gradients of a model, all by one factor. `parameters` may also be a single tensor, or an iterator that
+# Scale down all gradients of a model by a common factor. `parameters` may also be a single tensor, or an iterator that
 # can be consumed only once. `stack([...])` makes one tensor of several 0-d tensors, and `zeros(())` is a 0. The
 # function runs under `no_grad` already, and its file doesn't import `math`.
 #
@@ -623,7 +623,7 @@ def calculate_gain(nonlinearity, param=None):
 
 # %% docstrings="init_clip_norm"
 def clip_grad_norm_():
-    """Shrink all gradients by the same factor, in place, if their total norm is larger than `max_norm`.
+    """Scale all gradients by the same factor, in place, if their total norm exceeds `max_norm`.
 
     The total norm is that of all their elements, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
     largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.

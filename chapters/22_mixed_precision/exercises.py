@@ -1211,8 +1211,8 @@ check.show(
 )
 
 # %% [markdown] hint="sixteen_repair_clip"
-# 327,680 is 5 times a number that you know. Which call multiplied the gradients by it, and which call divides them
-# again?
+# Divide 327,680 by 5, and you get a number that you know. Which call multiplied the gradients by it, and which call
+# divides them again?
 
 # %% [markdown] hint="sixteen_repair_clip"
 # `scaler.step` divides the gradients by the scale unless that has already been done. Does the clipping come before or

@@ -219,7 +219,7 @@ for name, baseline in (("none", 0.0), ("1", 1.0), ("expected reward", expected(t
 # ### GAE: between one step and the whole episode
 # PPO has a value function V for every token, and it needs an advantage for each of them. The **TD error** δ = r + γV(next) − V
 # is one that looks a single step ahead, while the return minus V looks ahead to the end. GAE sums the TD errors with weights
-# (γλ)^k, which lies between the two. If an episode was only cut off by a limit, V of what follows still counts, but if it
+# (γλ)^k, which lies between the two. If an episode was only truncated by a limit, V of what follows still counts, but if it
 # ended, V there is 0.
 
 # %% tags=["proof-GAE"]

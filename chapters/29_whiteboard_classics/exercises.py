@@ -922,7 +922,8 @@ labels[:4] = [0, 1, 0, 1]
 scores[:4] = 0.7
 order = np.concatenate([np.flatnonzero(labels), np.flatnonzero(1 - labels)])
 N = 200_000
-many, classes = np.round(generator.normal(size=N), 3), (generator.random(N) < 0.02).astype(int)
+classes = (np.arange(N) * 7919 % 101 < 2).astype(int)
+many = np.round(np.arange(N) * (0.6 + generator.random() / 10) % 1 + 0.3 * classes, 3)
 cases = {
     "ties": (scores, labels),
     "positives first": (scores[order], labels[order]),
@@ -1989,8 +1990,9 @@ generator = check.rng()
 N = 60
 x = np.round(generator.normal(size=(N, 3)), 1)
 labels = (x[:, 1] > 0.25).astype(int) + (generator.random(N) < 0.2)
-large = np.round(generator.random((50_000, 2)), 4)
-noisy = ((large[:, 1] > 0.37) ^ (generator.random(50_000) < 0.1)).astype(int)
+rows = np.arange(50_000)
+large = np.round(rows[:, None] * (np.array([0.6, 0.4]) + generator.random(2) / 10) % 1, 4)
+noisy = ((large[:, 1] > 0.37) ^ (rows % 11 == 0)).astype(int)
 stairs = np.array([[0.0, 1], [0, 2], [1, 3], [1, 4], [2, 5], [2, 6]])
 check.show(
     {

@@ -88,7 +88,7 @@ for exponent in (2, 4, 6):
 #
 # - *Thirty seconds:* "Because its condition number is the square of x's, so twice as many digits are lost. I take QR or the SVD, or I add a ridge penalty, which raises the small eigenvalues."
 # - *They ask next:* When would you use gradient descent instead? When N or D is so large that a decomposition doesn't fit, or when the model isn't linear anyway.
-# - *The trap:* Penalizing the intercept. Then adding a constant to every target changes the slopes.
+# - *The trap:* Penalizing the intercept. Then adding a constant to every target changes the weights.
 # - *Proof:* `proof-digits`.
 
 # %% [markdown] tags=["short"]

@@ -50,10 +50,7 @@ def compile(
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
         )
-    if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if mode is not None and mode not in MODES:
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    _check(mode, options)
     if disable:
         return model
     chosen = found(backend)
@@ -69,10 +66,26 @@ def compile(
     return wrapped(inner, made(inner, chosen, fullgraph, dynamic))
 
 
-def in_place(module: Module, *, fullgraph: bool = False, dynamic: bool | None = None, **options: Any) -> Compiled:
-    """What a module calls once its `compile` was called. `options` are those of `compile`."""
-    backend = found(options.get("backend", "inductor"))
-    return made(module, backend, fullgraph, dynamic, module._call_with_hooks)
+def in_place(
+    module: Module,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Compiled | None:
+    """What a module calls once its `compile` was called; None for its own call. For the arguments see `compile`."""
+    _check(mode, options)
+    return None if disable else made(module, found(backend), fullgraph, dynamic, module._call_with_hooks)
+
+
+def _check(mode: str | None, options: dict[str, Any] | None) -> None:
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
 
 
 def made(model: Any, backend: Any, fullgraph: bool, dynamic: bool | None, eager: Any = None) -> Compiled:

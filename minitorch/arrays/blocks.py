@@ -32,13 +32,13 @@ def are_many(xp: Any, array: Array, live: int = LIVE) -> bool:
 def in_blocks(compute: Callable[..., Array]) -> Callable[..., Array]:
     """Evaluates `compute(xp, *arguments)`, an elementwise function, on one block after the other.
 
-    The arguments are arrays of one shape, and numbers, strings and 0-d arrays, which every block gets. Where an array
-    is not contiguous, or broadcast, all is computed at once.
+    The arguments are arrays of one shape, and numbers, strings, functions and 0-d arrays, which every block gets; one
+    at least is an array. Where an array is not contiguous, or broadcast, all is computed at once.
     """
 
     @functools.wraps(compute)
     def by_block(xp: Any, *arguments: Any) -> Array:
-        largest = max(arguments, key=_dimensions)
+        largest = max((each for each in arguments if hasattr(each, "ndim")), key=_dimensions)
         shape = largest.shape
         if not are_many(xp, largest) or not all(_fits(each, shape) for each in arguments):
             return compute(xp, *arguments)

@@ -182,3 +182,13 @@ def test_autocast_and_layers_run_eagerly() -> None:
         compiled(torch.ones(2, 2))
     assert "aten::mm" in str(profile.key_averages()) or "matmul" in str(profile.key_averages())
     assert counter.frame_count == 0
+
+
+def test_a_module_compiled_in_place_takes_the_arguments_of_compile() -> None:
+    model = minitorch.nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="Unrecognized mode=fast"):
+        model.compile(mode="fast")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bakend'"):
+        model.compile(bakend="eager")
+    model.compile(disable=True)
+    assert model._compiled_call_impl is None
