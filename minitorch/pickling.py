@@ -121,7 +121,7 @@ def reduced(tensor: Tensor, protocol: Any = None) -> Any:
     args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
     if tensor._bits:
         args = (*args, {name: True for name, bit in _BITS.items() if tensor._bits & bit})
-    attributes = tensor._attributes()
+    attributes = tensor.__dict__
     if type(tensor) is Tensor and not attributes:
         return rebuild_tensor, args
     return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
@@ -187,7 +187,7 @@ class Pickler(pickle._Pickler):
     def _reduced(self, tensor: Tensor) -> Any:
         from minitorch.nn.parameter import Parameter  # loads the layers
 
-        attributes = tensor._attributes()
+        attributes = tensor.__dict__
         if type(tensor) is Parameter:
             rest: Any = (tensor.detach(), tensor.requires_grad, OrderedDict())
             return (rebuild_parameter_with_state, (*rest, attributes)) if attributes else (rebuild_parameter, rest)

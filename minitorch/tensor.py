@@ -19,6 +19,7 @@ from minitorch.arrays import Array, gpus
 from minitorch.autograd.differentiable import UNTRACKED, Differentiable, VersionCounter
 from minitorch.autograd.grad_mode import INFERRING
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.views import INFERENCE, NO_GRAD
 from minitorch.bits import CONJUGATE, NEGATIVE, resolved
 from minitorch.devices import cpu
 from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
@@ -252,12 +253,8 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     def __copy__(self) -> Tensor:
         copy = _as_subclass(self._alias(), type(self))
         copy._requires_grad = self._requires_grad
-        copy.__dict__.update(self._attributes())
+        copy.__dict__.update(self.__dict__)
         return copy
-
-    def _attributes(self) -> dict[str, Any]:
-        """What a user has set on this tensor, as opposed to what autograd keeps there."""
-        return {name: value for name, value in self.__dict__.items() if not hasattr(Tensor, name)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
@@ -274,7 +271,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         memo[id(self)] = copy
         if self._grad is not None:
             copy._grad = self._grad.__deepcopy__(memo)
-        copy.__dict__.update(deepcopy(self._attributes(), memo))
+        copy.__dict__.update(deepcopy(self.__dict__, memo))
         return copy
 
     # Python's numbers, NumPy's arrays, and text
@@ -435,7 +432,9 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._counter = UNTRACKED if INFERRING and grad_mode.inference else None
     tensor._base = None
     tensor._grad_fn = None
+    tensor._output_nr = 0
     tensor._requires_grad = False
+    tensor._extras = None
     return tensor
 
 
@@ -458,18 +457,18 @@ def make_view(source: Tensor, array: Array, detached: bool = False) -> Tensor:
     view._counter = counter
     view._base = None
     view._grad_fn = None
+    view._output_nr = 0
     view._requires_grad = False
+    view._extras = None
     storage._tensors.add(Reference(view, storage._forget))
     if detached or counter is UNTRACKED:
         return view
     view._base = source if source._base is None else source._base
-    if counter.value:
-        view._view_version = counter.value
+    view._view_version = counter.value
+    made = None if source._base is None else source._view_made
     if not grad_mode.enabled:
-        inherited = source._view_made == "in inference mode"
-        view._view_made = "in inference mode" if grad_mode.inference or inherited else "in no_grad mode"
-    elif source._view_made is not None:
-        view._view_made = source._view_made
+        made = INFERENCE if grad_mode.inference or made == INFERENCE else NO_GRAD
+    view._view_made = made
     return view
 
 
@@ -505,13 +504,17 @@ def from_numpy(ndarray: Any) -> Tensor:
     return make_tensor(ndarray if ndarray.__class__ is np.ndarray else ndarray.view(np.ndarray), kind, cpu)
 
 
+_STATE = (*Tensor.__slots__, "_base", "_counter", "_grad_fn", "_output_nr", "_requires_grad")
+
+
 def _as_subclass(tensor: Tensor, cls: type) -> Tensor:
     """The same tensor as an object of a subclass of Tensor."""
     if cls is Tensor:
         return tensor
     instance: Tensor = _new(cls)
-    for name in ("_array", "_bits", "_dtype", "_device", "_storage", "_counter", "_base", "_grad_fn", "_requires_grad"):
+    for name in _STATE if tensor._base is None else (*_STATE, "_view_made", "_view_version"):
         setattr(instance, name, getattr(tensor, name))
+    instance._extras = None
     if instance._storage is not None:
         instance._storage._take_in(instance)
     return instance

@@ -198,3 +198,24 @@ def test_saving_through_links(torch: Any, tmp_path: Path) -> Any:
     os.link(file, hard)
     torch.save(3, hard)
     return symbolic.is_symlink(), torch.load(file), torch.load(symbolic), torch.load(hard)
+
+
+@same
+def test_the_dict_of_a_tensor_is_the_users(torch: Any) -> Any:
+    x = torch.nn.Parameter(torch.ones(3))
+    x.tag = "a"
+    x.register_hook(lambda grad: grad * 2)
+    x.register_post_accumulate_grad_hook(lambda leaf: None)
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(lambda grad: None)
+    first, second = y.view(3).split([1, 2])
+    (first.sum() + second.prod()).backward()
+    with torch.no_grad():
+        view = x[1:]
+    largest, _ = y.max(0)
+    values, indices = torch.ones(2, 2, requires_grad=True).max(0)
+    grown = torch.nn.Parameter(x.detach(), **torch.ones(1).__dict__)
+    tensors = [x, x.grad, y, y.grad, first, second, view, largest, values, indices, grown, x.data, x.detach()]
+    x.__dict__["note"] = "b"
+    return [each.__dict__ for each in tensors], vars(copy.copy(x)), copy.deepcopy(y.detach()).__dict__, x.note

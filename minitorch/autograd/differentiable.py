@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import Hooks, RemovableHandle, register_tensor_hook, retain_grad
@@ -32,16 +32,34 @@ UNTRACKED = VersionCounter()
 """The counter of all inference tensors, which don't track their version: that is what makes them inference tensors."""
 
 
+def _extra(name: str, default: Any = None) -> Any:
+    """An attribute that few tensors have: until it is set it reads as the default, and takes no memory."""
+
+    def read(self: Differentiable) -> Any:
+        return default if self._extras is None else self._extras.get(name, default)
+
+    def write(self: Differentiable, value: Any) -> None:
+        if self._extras is None:
+            self._extras = {}
+        self._extras[name] = value
+
+    return property(read, write)
+
+
 class Differentiable:
     """The part of Tensor that autograd deals with."""
 
     __slots__ = (
-        "__dict__",  # the user's own attributes, and the rare ones that have a default below
+        "__dict__",  # what the user has set, and nothing else
         "__weakref__",
         "_base",
         "_counter",
+        "_extras",
         "_grad_fn",
+        "_output_nr",
         "_requires_grad",
+        "_view_made",
+        "_view_version",
     )
 
     if TYPE_CHECKING:  # what Tensor adds
@@ -53,17 +71,19 @@ class Differentiable:
     _counter: VersionCounter | None
     _grad_fn: Node | None
     _requires_grad: bool
+    _output_nr: int
+    _view_version: int
+    _view_made: str | None
+    """Of a view that may not be written to while gradients are recorded, how it was made. Only views have these two."""
+    _extras: dict[str, Any] | None
+    """What few tensors have: the attributes below, once they are set. So that other tensors are made faster."""
 
-    _output_nr: int = 0
-    _grad: Tensor | None = None
-    _accumulator: Callable[[], AccumulateGrad | None] | None = None
+    _grad: Tensor | None = _extra("grad")
+    _accumulator: Callable[[], AccumulateGrad | None] | None = _extra("accumulator")
     """What gives a leaf's AccumulateGrad, if there is one: a weak reference."""
-    _hooks: Hooks | None = None
-    _post_accumulate_hooks: Hooks | None = None
-    _view_version: int = 0
-    _view_made: str | None = None
-    """For a view that may not be written to while gradients are recorded: how it was made."""
-    _retains_grad: bool = False
+    _hooks: Hooks | None = _extra("hooks")
+    _post_accumulate_hooks: Hooks | None = _extra("post_accumulate_hooks")
+    _retains_grad: bool = _extra("retains_grad", False)
 
     @property
     def requires_grad(self) -> bool:

@@ -141,15 +141,16 @@ def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
     ones are added in place, so that whoever holds `.grad` sees the sum; under `create_graph` they make a new tensor.
     Source: https://pytorch.org/docs/stable/autograd.html#default-gradient-layouts
     """
-    if variable._grad is None:
+    total = variable._grad
+    if total is None:
         if not may_keep or grad_mode.enabled or not _fits(variable, grad):
             variable._grad = _copy_for(variable, grad)
         else:
             variable._grad = grad if grad._base is None else grad._alias()
     elif grad_mode.enabled:
-        variable._grad = variable._grad + grad
+        variable._grad = total + grad
     else:
-        _add_to(variable._grad, grad)
+        _add_to(total, grad)
 
 
 def _add_to(total: Tensor, grad: Tensor) -> None:
@@ -344,8 +345,8 @@ def _finish(
     accumulate_leaves: bool,
 ) -> None:
     """What happens at a leaf: its hooks, then its `.grad`."""
-    if node.variable._hooks:
-        run_hooks(node.variable._hooks, grads, 0)
+    if hooks := node.variable._hooks:
+        run_hooks(hooks, grads, 0)
     if targets is not None:
         _capture(node, grads, targets, captured)
     if accumulate_leaves and (OBSERVERS or node.hooks is not None):

@@ -298,7 +298,8 @@ def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]
     outputs = tuple(_output(node, number, each, args, returned) for number, each in enumerate(returned))
     recorded = [each for each in outputs if isinstance(each, Tensor) and each._grad_fn is node]
     for each in recorded if len(recorded) > 1 else ():
-        each._view_made = MULTIPLE if each._base is not None else None
+        if each._base is not None:
+            each._view_made = MULTIPLE
     node.save(outputs)
     return outputs
 

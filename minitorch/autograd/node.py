@@ -162,7 +162,8 @@ _new = object.__new__
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The one AccumulateGrad of a leaf. The leaf holds it weakly, so that the two don't keep each other alive."""
-    node = None if leaf._accumulator is None else leaf._accumulator()
+    known = leaf._accumulator
+    node = None if known is None else known()
     if node is None:
         node = _new(AccumulateGrad)
         node.outputs = ((leaf._array.shape, leaf._dtype, leaf._device),)

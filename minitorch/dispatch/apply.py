@@ -102,7 +102,7 @@ def _several(op: Op, args: Sequence[Any], results: Sequence[Any], where: device,
     for array in results:
         if op.is_view:
             view = make_view(args[0], array)
-            if grad_mode.enabled and view._view_made != INFERENCE:
+            if grad_mode.enabled and view._base is not None and view._view_made != INFERENCE:
                 view._view_made = MULTIPLE
             outputs.append(view)
         else:

@@ -37,7 +37,7 @@ def test_an_op_and_its_backward_pass_are_a_handful_of_calls(shape: tuple[int, ..
     losses = iter([(x * x).sum(), (x * x).sum()])
     assert calls_of(lambda: x * x) <= 10
     assert calls_of(lambda: square.sum()) <= 12
-    assert calls_of(lambda: next(losses).backward()) <= 60  # the second of them adds to a gradient that is there
+    assert calls_of(lambda: next(losses).backward()) <= 63  # the second of them adds to a gradient that is there
 
 
 def test_random_numbers_are_a_handful_of_calls() -> None:
