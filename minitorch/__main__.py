@@ -2,12 +2,12 @@
 
 python -m minitorch script.py [arguments]
 python -m minitorch -m module [arguments]
+python -m minitorch --install       every program of this environment finds minitorch as torch
+python -m minitorch --uninstall     undoes that
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
@@ -16,37 +16,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+
+from minitorch import installing
+from minitorch.torch_finder import redirect_imports
 
 SCRIPT = "MINITORCH_SCRIPT"
 PACKAGE = "MINITORCH_PACKAGE"
 """The environment variables that tell spawned processes which script is run, and the package it belongs to, if any."""
-
-
-class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `torch` and `torch.x.y` as the modules `minitorch` and `minitorch.x.y` themselves."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name != "torch" and not name.startswith("torch."):
-            return None
-        return importlib.util.spec_from_loader(name, self)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        try:
-            return importlib.import_module("mini" + spec.name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not ("mini" + spec.name).startswith(error.name):
-                raise
-            raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name) from error
-
-    def exec_module(self, module: ModuleType) -> None:
-        """The module has run already, under its own name."""
-
-
-def redirect_imports() -> None:
-    """Has `import torch` mean minitorch from now on."""
-    if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, TorchFinder())
 
 
 def find_module(name: str) -> tuple[str, str]:
@@ -74,11 +50,23 @@ def run(path: str, name: str, package: str | None = None) -> ModuleType:
     return script
 
 
+def change_environment(option: str) -> None:
+    """Installs minitorch under the name torch, or uninstalls it, and says where."""
+    try:
+        files = installing.install() if option == "--install" else installing.uninstall()
+    except OSError as error:
+        sys.exit(f"python -m minitorch {option}: {error}")
+    print(f"{'Wrote' if option == '--install' else 'Removed'} {files[0]}")
+
+
 def main(arguments: Sequence[str]) -> None:
     """Runs the script or module that the arguments name, with the rest as its own arguments."""
     if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
         print(__doc__)
         sys.exit(0 if "-m" not in arguments and arguments else 2)
+    if arguments[0] in ("--install", "--uninstall"):
+        change_environment(arguments[0])
+        return
     package = None
     if arguments[0] == "-m":
         redirect_imports()

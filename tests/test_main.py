@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from minitorch import installing, torch_finder
+from minitorch.version import __version__
 
 
 def ran(folder: Path, script: str | None, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -106,3 +110,47 @@ if __name__ == "__main__":
         "python -m minitorch: no such module: package.nothing"
     )
     assert ran(tmp_path, None, "-m").returncode == 2
+
+
+VERSIONS = """
+import importlib.metadata, torch, torch.nn as nn, minitorch
+print(importlib.metadata.version("torch"), torch is minitorch, nn is minitorch.nn)
+"""
+
+
+def test_a_script_finds_the_distribution_torch(tmp_path: Path) -> None:
+    assert ran(tmp_path, VERSIONS, "script.py").stdout == f"{__version__} True True\n"
+
+
+def test_a_program_asks_for_it_by_an_import(tmp_path: Path) -> None:
+    program = "import minitorch.as_torch" + VERSIONS
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == f"{__version__} True True\n"
+
+
+def test_it_is_installed_and_uninstalled(tmp_path: Path) -> None:
+    written = installing.install(tmp_path)
+    found = subprocess.check_output(
+        [sys.executable, "-c", VERSIONS], text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    assert found == f"{__version__} True True\n"
+    with pytest.raises(FileExistsError, match=r"torch 2\.13\.0 is installed"):
+        installing.install(tmp_path)
+    assert sorted(installing.uninstall(tmp_path)) == sorted(written)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_torch_is_neither_shadowed_nor_removed(tmp_path: Path) -> None:
+    info = tmp_path / "torch-2.13.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: torch\nVersion: 2.13.0\n")
+    with pytest.raises(FileExistsError):
+        installing.install(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        installing.uninstall(tmp_path)
+    assert list(tmp_path.iterdir()) == [info]
+
+
+def test_torch_itself_was_imported_first() -> None:
+    pytest.importorskip("torch", reason="torch is what was imported: pip install torch==2.13.0")
+    with pytest.raises(ImportError, match="has been imported already"):
+        torch_finder.redirect_imports()
