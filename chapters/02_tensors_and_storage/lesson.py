@@ -4,7 +4,8 @@
 # produce PyTorch's random numbers for the same seed, and all that it needs is NumPy.
 #
 # ## Four tensors from one array
-# Here are four ways to make a tensor from an array, which is changed afterwards. Which of the tensors change with it?
+# Here are four ways to make a tensor from an array, whose first element is changed afterwards. Which of the four tensors show the
+# change?
 
 # %% tags=["proof-one-array"]
 import numpy as np
@@ -24,12 +25,12 @@ for call, t in made.items():
     print(f"{call:30}", t)
 
 # %% [markdown] tags=["short"]
-# Two of them changed, although nobody wrote to a tensor. A tensor therefore isn't simply its elements, but a way of *finding* elements
-# in a piece of memory, and other objects may use the same memory.
+# Two of them changed, although nobody wrote to a tensor. A tensor therefore isn't simply its elements, but a way of *finding*
+# elements in a piece of memory, and other objects may use the same memory.
 #
 # ## The smallest model
-# Memory is one flat row of numbers. Suppose a tensor consists of such a row and a shape: to find element `[i, j]`, you skip `i` whole rows
-# and then `j` elements.
+# Memory is one flat row of numbers, so suppose that a tensor consists of such a row and a shape. To find element `[i, j]`, you
+# skip `i` whole rows and then `j` elements.
 
 
 # %%
@@ -52,8 +53,8 @@ memory[4] = 40
 print("toy[0, 2] =", toy[0, 2], "  toy[1, 1] =", toy[1, 1])
 
 # %% [markdown]
-# The write to `memory` is visible through the toy, as it was through the tensor of `from_numpy`. Now break the model. NumPy's `.T` swaps rows
-# and columns without moving an element, so give the toy the same memory and the swapped shape.
+# The write to `memory` is visible through the toy, as it was through the tensor of `from_numpy`. To break the model, use NumPy's
+# `.T`, which swaps rows and columns without moving an element, and give the toy the same memory with the swapped shape.
 
 # %%
 swapped = memory.reshape(2, 3).T
@@ -63,14 +64,15 @@ print("same memory:", np.shares_memory(swapped, memory), "  array:", swapped.tol
 pictures.grids(("the array", swapped), "≠", ("the toy", read))
 
 # %% [markdown]
-# The memory is correct and the shape is correct, yet the result is wrong, because the toy doesn't know *how far to step*. It derives the
-# steps from the shape, while `.T` needs different ones, so a tensor has to store them:
+# The memory is correct and the shape is correct, yet the result is wrong, because the toy doesn't know *how far to step*. It
+# derives the steps from the shape, while `.T` needs different ones, so a tensor has to store them:
 #
 # - the **stride** of a dimension is how far to move in memory, in elements, for one step along that dimension;
 # - the **offset** is the position at which the view starts.
 #
-# Element $(i, j)$ is at $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the sliders: the strides `(3, 1)` visit
-# neighbours, `(1, 3)` go down the columns of a table that is three wide, and `(0, 1)` read one row twice.
+# Element $(i, j)$ is therefore found at position $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the
+# sliders to see how the strides `(3, 1)` visit neighbours, `(1, 3)` go down the columns of a table that is three wide, and
+# `(0, 1)` read one row twice.
 
 
 # %%
@@ -82,9 +84,9 @@ pictures.slider(two_by_three, stride=[(3, 1), (1, 3), (6, 1), (2, 2), (0, 1)], o
 
 # %% [markdown] tags=["short"] given="mytorch.tensor:Storage mytorch.tensor:Tensor.__init__ mytorch.tensor:Tensor.array"
 # ## What a tensor is made of
-# `mytorch` is the library that you are about to write. Its tensor is little more than a storage and a strided view of it. The code below is
-# provided; the last two pieces are methods of `Tensor`, and `version` counts writes for chapter 03. You will write `strided`, which takes
-# a flat array, sizes, strides and an offset, and returns an array on the same memory.
+# `mytorch` is the library that you are about to write, and its tensor is little more than a storage and a strided view of it. The
+# code below is provided; the last two pieces are methods of `Tensor`, and `version` counts writes for chapter 03. You will write
+# `strided`, which takes a flat array, sizes, strides and an offset, and returns an array on the same memory.
 
 # %%
 from course import lesson
@@ -102,9 +104,10 @@ print(table, swapped, corner, sep="\n")
 
 # %% [markdown]
 # ### An image in somebody else's memory
-# A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that begin at aligned
-# addresses. The padded length is called the *pitch* or the *row stride*. The buffer is one flat row of numbers, and you want to see the
-# image without copying it. Its shape is (8, 8), so which strides do you need? Try the slider before you read on.
+# A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that begin
+# at aligned addresses. The padded length is called the *pitch* or the *row stride*. Since the buffer is one flat row of numbers,
+# you can view it as an image of shape (8, 8) without copying it, provided that you choose the right strides. Try the slider
+# before you read on, and decide which ones you need.
 
 # %%
 LETTER = ["..####..", ".##..##.", ".##.....", "..####..", ".....##.", ".##..##.", "..####..", "........"]
@@ -124,9 +127,9 @@ def picture(row_stride):
 pictures.slider(picture, row_stride=[8, 9, 10])
 
 # %% [markdown]
-# With (8, 1) each row begins two elements too early, and because the error adds up, the letter leans and breaks. With (10, 1) the view steps
-# over the padding. An image that leans is the classic sign of a wrong row stride. Transposing is also a matter of strides alone, and so
-# is reversing in NumPy, but not in PyTorch:
+# With (8, 1) each row begins two elements too early, and because the error adds up, the letter leans and breaks. With (10, 1) the
+# view steps over the padding, which is why an image that leans is the classic sign of a wrong row stride. Transposing is also a
+# matter of strides alone, and so is reversing in NumPy, but not in PyTorch:
 
 # %% tags=["proof-padded"]
 image = Tensor(Storage(buffer), (8, 8), (10, 1))
@@ -137,21 +140,24 @@ print("reversed by NumPy:", image.numpy()[::-1].strides, "bytes")
 print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:63], "...")
 
 # %% [markdown]
-# NumPy reverses an array with a negative stride. PyTorch doesn't allow negative strides, so `from_numpy` raises an error, and `flip` copies.
+# NumPy reverses an array with a negative stride. Because PyTorch doesn't allow negative strides, `from_numpy` raises an error,
+# and `flip` makes a copy.
 #
 # **Interview · Why does `x[::-1]` work in NumPy and not in PyTorch?**
 #
-# - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's strides can't
-#   be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
-# - *They ask next:* How do you get a reversed array into PyTorch? You copy it first, for example with `torch.tensor(array[::-1].copy())`.
-# - *The trap:* Image code that converts BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses it.
+# - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's
+#   strides can't be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
+# - *They ask next:* How do you get a reversed array into PyTorch? You copy it first, for example with
+#   `torch.tensor(array[::-1].copy())`, because the copy has positive strides.
+# - *The trap:* Image code that converts BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses
+#   it.
 # - *Proof:* `proof-padded`.
 #
 # ### Attributes
-# Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they are.
-# Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions keep the order
-# of a dense argument, such as a transposed one. If the argument has gaps or overlaps, as an expanded or sliced tensor does, the result is
-# dense. You will write the rule for a new tensor as `contiguous_strides`.
+# Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they
+# are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions
+# keep the order of a dense argument, such as a transposed one, but if the argument has gaps or overlaps, as an expanded or sliced
+# tensor does, the result is dense. You will write the rule for a new tensor as `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -164,8 +170,8 @@ print("zeros_like:", [(each.stride(), "→", torch.zeros_like(each).stride()) fo
 
 # %% [markdown]
 # ### The storage has no type
-# The dtype belongs to the tensor, while the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, because a NumPy array can't do
-# without one.) `view` reads the same bytes as another dtype:
+# The dtype belongs to the tensor, while the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, because a NumPy
+# array can't do without one.) You can therefore read the same bytes as another dtype with `view`:
 
 # %% tags=["proof-untyped"]
 numbers = torch.tensor([1.0, -2.0])
@@ -176,21 +182,22 @@ print(numbers, "  bytes in the storage:", numbers.untyped_storage().nbytes())
 print("converted instead:", numbers.to(torch.int32).tolist())
 
 # %% [markdown]
-# `view(dtype)` converts nothing. It read the bytes of 1.0 as an integer, and adding 1 to the bits of the exponent doubled the value.
-# `to(dtype)`, in contrast, preserves the values as far as the new type allows, and writes new bytes.
-# [Chapter 02b](02b_dtypes_and_dispatch.ipynb) explains what the bits of a float mean.
+# `view(dtype)` converts nothing: here it read the bytes of 1.0 as an integer, and adding 1 to the bits of the exponent doubled
+# the value. `to(dtype)`, in contrast, preserves the values as far as the new type allows, and writes new bytes. [Chapter
+# 02b](02b_dtypes_and_dispatch.ipynb) explains what the bits of a float mean.
 #
 # **Interview · What is a tensor made of?**
 #
-# - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read it: dtype,
-#   shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
-# - *Longer:* Several tensors can share one storage, because a view has its own shape, strides and offset but copies nothing. Sparse tensors are
-#   built differently.
-# - *They ask next:* Are strides counted in bytes? PyTorch counts elements, whereas NumPy counts bytes.
+# - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read
+#   it: dtype, shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
+# - *Longer:* Several tensors can share one storage, because a view has its own shape, strides and offset but copies nothing. This
+#   describes strided tensors; a sparse tensor stores indices and values instead.
+# - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements, whereas NumPy counts bytes, so the same
+#   view has different numbers in the two.
 # - *The trap:* `x.nbytes` counts only the elements of the shape, and the storage may be much larger.
 # - *Proof:* `proof-made-of`.
 #
-# That difference can be expensive. The next cell keeps one element out of a million:
+# The difference between a tensor's size and its storage's can be expensive, as when you keep one element out of a million:
 
 # %% tags=["proof-one-number"]
 import io
@@ -214,15 +221,16 @@ pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes
 # %% [markdown]
 # **Interview · You keep one element of a large tensor. How much memory do you keep?**
 #
-# - *Thirty seconds:* You keep all of it. `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()` copies the element into
-#   memory of its own, so that the rest can be freed.
-# - *They ask next:* What does `torch.save` write? It writes the whole storage ([chapter 20](20_saving_and_loading.ipynb)).
+# - *Thirty seconds:* You keep all of it, because `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()`
+#   copies the element into memory of its own, so that the rest can be freed.
+# - *They ask next:* What does `torch.save` write for such a view? It writes the whole storage, as [chapter
+#   20](20_saving_and_loading.ipynb) shows.
 # - *The trap:* Expecting `del big` to free the memory while the view is alive.
 # - *Proof:* `proof-one-number`.
 #
 # ### A shape without memory
-# A tensor can also be separated from its memory on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor and all
-# references to it remain. A *meta* tensor never has any memory, whatever its shape says.
+# A tensor can also be separated from its memory on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor
+# and all references to it remain. A *meta* tensor never has any memory, whatever its shape says.
 
 # %% tags=["proof-freed-storage"]
 weight = torch.ones(1000, 1000)
@@ -262,17 +270,17 @@ pictures.storage(six, {"even": even, "odd": odd})
 # **Interview · Do `x[::2]` and `x[1::2]` share memory?**
 #
 # - *Thirty seconds:* They share storage, but no elements, so a write to one is never visible in the other.
-# - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same. Comparing the ranges from first to last
-#   element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
-# - *They ask next:* When does it matter? It matters when you save several tensors in one file, because shared weights should be
-#   written only once.
-# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different ones.
-#   Tensors without elements may all report the address 0, even if their storages differ.
+# - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same, and comparing the ranges from
+#   first to last element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
+# - *They ask next:* When does the difference matter in practice? It matters when you save several tensors in one file, because
+#   shared weights should be written only once.
+# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different
+#   ones. Tensors without elements may all report the address 0, even if their storages differ.
 # - *Proof:* `proof-apart`.
 #
 # ## Creating tensors
-# You can make a tensor from data, from a NumPy array, like another tensor, from constants, or from random numbers. Before you run the cell,
-# decide which of these tensors aren't float32.
+# You can make a tensor from data, from a NumPy array, like another tensor, from constants, or from random numbers. Before you run
+# the cell, decide which of these tensors aren't float32.
 
 # %% tags=["proof-created"]
 whole = torch.tensor([[1, 2], [3, 4]])
@@ -292,13 +300,13 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# The data decides the dtype. Python integers become int64 and Python floats become the *default dtype* (chapter 01), an array keeps its
-# dtype, and the `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data to look at, they take the default
-# dtype.
+# It is the data that decides the dtype. Python integers become int64 and Python floats become the *default dtype* (chapter 01),
+# while an array keeps its dtype and the `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data
+# to look at, they take the default dtype.
 #
 # ### `empty` or `zeros`?
-# `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads them, switch on
-# deterministic algorithms, which fill new memory with nan:
+# `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads
+# them, switch on deterministic algorithms, which fill new memory with nan:
 
 
 # %% tags=["proof-empty"]
@@ -316,19 +324,19 @@ torch.use_deterministic_algorithms(False)
 # %% [markdown]
 # **Interview · When do you use `empty` instead of `zeros`?**
 #
-# - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example as the target of `out=` or of a
-#   collective. That saves one pass over the memory.
-# - *They ask next:* What happens if you read it first? You get whatever the memory contained. Often it contains zeros, so the bug stays
-#   hidden until the allocator reuses a block.
-# - *The trap:* `torch.Tensor(2, 3)` is uninitialized as well.
+# - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example as the target of `out=` or
+#   of a collective, because that saves one pass over the memory.
+# - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained, and since that is
+#   often zeros, the bug stays hidden until the allocator reuses a block.
+# - *The trap:* Using `torch.Tensor(2, 3)` as if it were zeros, although its memory is uninitialized as well.
 # - *Proof:* `proof-empty`.
 #
 # ### Tensor or tensor
-# `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an array *or
-# sizes*, and its result has the default dtype. Given sizes, it doesn't initialize the memory.
+# `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an
+# array *or sizes*, and its result has the default dtype. If it is given sizes, it doesn't initialize the memory.
 #
 # ### Myth · "torch.Tensor is an alias of FloatTensor"
-# An alias would always create float32. Change the default dtype and look.
+# If it were an alias, it would always create float32, so change the default dtype and look at what you get.
 
 # %% tags=["proof-constructor"]
 print("tensor(3):", torch.tensor(3), "  Tensor(3) has shape", torch.Tensor(3).shape)
@@ -353,15 +361,17 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 # %% [markdown]
 # **Interview · `torch.Tensor` or `torch.tensor`?**
 #
-# - *Thirty seconds:* Use `tensor` for data, because it infers the dtype and always copies. `Tensor` is the class of all tensors; its
-#   constructor turns a list of integers into floats and takes a single integer for a size.
-# - *They ask next:* Does `tensor` copy a NumPy array, too? Yes, as the first cell shows.
+# - *Thirty seconds:* Use `tensor` for data, because it infers the dtype and always copies. `Tensor` is the class of all tensors;
+#   its constructor turns a list of integers into floats and takes a single integer for a size.
+# - *They ask next:* Does `tensor` copy a NumPy array, too? Yes, and the lesson's first cell shows it, because the write to the
+#   array didn't change that tensor.
 # - *The trap:* `Tensor(t)` of another tensor copies nothing: it shares the memory and keeps the dtype, even int64.
 # - *Proof:* `proof-constructor`.
 #
 # ## NumPy and back
-# Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are refused, and
-# a fourth error that you are likely to meet first in training code: a float64 array stays float64, while a layer's weights are float32.
+# Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are refused,
+# and a fourth error that you are likely to meet first in training code: a float64 array stays float64, while a layer's weights
+# are float32.
 
 # %% tags=["proof-NumPy"]
 array = np.zeros(3)
@@ -406,14 +416,16 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # %% [markdown]
 # **Interview · What is DLPack for?**
 #
-# - *Thirty seconds:* It passes a tensor from one library to another without a copy, even on a GPU, so that both libraries use the same memory.
-# - *They ask next:* How is that different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so PyTorch, CuPy
-#   and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is finished first.
+# - *Thirty seconds:* DLPack passes a tensor from one library to another without a copy, even on a GPU, so that both libraries use
+#   the same memory.
+# - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so
+#   PyTorch, CuPy and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is
+#   finished first.
 # - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor.
 # - *Proof:* `proof-DLPack`.
 #
 # ## The real one
-# You will write `from_numpy` in exercise 2. Here is how `minitorch` does it:
+# You will write `from_numpy` in exercise 2, so compare the version that `minitorch` has, and with it the method `stride`:
 
 # %%
 import inspect
@@ -422,14 +434,14 @@ print(inspect.getsource(torch.from_numpy))
 print(inspect.getsource(torch.Tensor.stride))
 
 # %% [markdown] tags=["short"]
-# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive one, and
-# `strides_of` returns an array's strides in bytes. No strided view has to be built here, because a NumPy array already *is* storage, shape
-# and strides. So `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it, which is why it stores storage,
-# strides and offset itself, and so will you.
+# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive
+# one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here, because a NumPy array already
+# *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it,
+# which is why it stores storage, strides and offset itself, and so will you.
 #
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
-# 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1]. PyTorch counts elements, NumPy bytes.
+# 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1], where PyTorch counts elements and NumPy counts bytes.
 # 3. `zeros`, `empty` and `rand` store row by row, and `zeros_like` keeps the order of a dense argument.
 # 4. A storage consists of bytes: `view(dtype)` reinterprets them, while `to(dtype)` converts the values.
 # 5. A view keeps the whole storage alive, whereas a `clone()` doesn't.
@@ -441,11 +453,11 @@ print(inspect.getsource(torch.Tensor.stride))
 #
 # **Rapid fire.** The cell below proves each answer.
 #
-# - *What is the stride of `zeros(4, 5)`?* It is (5, 1).
-# - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64.
-# - *What is the offset of `arange(12).reshape(3, 4)[1]`?* It is 4.
-# - *How many bytes does `zeros(10, dtype=float16)` take?* It takes 20.
-# - *Does `torch.tensor(array)` copy?* Yes, always.
+# - *What is the stride of `zeros(4, 5)`?* It is (5, 1), since one row down is five elements away.
+# - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64, because the tensor keeps the array's dtype.
+# - *What is the offset of `arange(12).reshape(3, 4)[1]`?* It is 4, because the view starts after the first row.
+# - *How many bytes does `zeros(10, dtype=float16)` take?* It takes 20, which is two bytes for each element.
+# - *Does `torch.tensor(array)` copy the array's memory?* Yes, it always does.
 
 # %% tags=["proof-rapid-fire"]
 print(torch.zeros(4, 5).stride(), torch.from_numpy(np.zeros(2)).dtype)
@@ -454,17 +466,17 @@ print("shared:", np.shares_memory(array, torch.tensor(array).numpy()))
 
 # %% [markdown]
 # ## You try
-# The [six exercises](../exercises/02_tensors_and_storage.ipynb) are worth 15 points. In exercise 2 you write strided views for `mytorch`. In
-# others you predict, count the memory that a list of tensors keeps alive, find out whether two views overlap, and repair a camera. Exercise 6,
-# random numbers, belongs to the optional section below. [Chapter 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens
-# between a call and its kernel.
+# There are [six exercises](../exercises/02_tensors_and_storage.ipynb), which are worth 15 points. In exercise 2 you write strided
+# views for `mytorch`, while in others you predict, count the memory that a list of tensors keeps alive, find out whether two
+# views overlap, and repair a camera. Exercise 6, random numbers, belongs to the optional section below. [Chapter
+# 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens between a call and its kernel.
 
 # %% [markdown]
 # ## If you have time
 # ### PyTorch's random numbers
-# After `manual_seed(0)`, `rand(3)` returns 0.4963, 0.7682, 0.0885. On the CPU they come from the **Mersenne Twister** (Matsumoto and
-# Nishimura, 1998), whose state is 624 words of 32 bits. A seed fills the words, a *twist* renews all of them, and each word is *tempered*
-# before it is used, which means that a few shifts mix its bits.
+# Whenever you call `manual_seed(0)`, the next `rand(3)` returns 0.4963, 0.7682, 0.0885. On the CPU these numbers come from the
+# **Mersenne Twister** (Matsumoto and Nishimura, 1998), whose state is 624 words of 32 bits. A seed fills the words, a *twist*
+# renews all of them, and each word is *tempered* before it is used, which means that a few shifts mix its bits.
 
 
 # %%
@@ -505,8 +517,8 @@ for library in (mytorch, torch):
 # The first line comes from `mytorch`, which uses NumPy alone, and the second line is what PyTorch prints.
 #
 # Normally distributed numbers come in pairs, by the method of Box and Muller. Two uniform numbers $u$ and $v$ give a radius
-# $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. From 16 numbers on, PyTorch makes them in
-# groups of 16, as the next cell shows:
+# $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. When you ask for 16 numbers or
+# more, PyTorch makes them in groups of 16, as the next cell shows:
 
 
 # %% tags=["proof-stream"]
@@ -525,8 +537,8 @@ for name, one, other in (
 # %% [markdown]
 # **Interview · Same seed, and `randn` gives other numbers. How?**
 #
-# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word. Calls with other sizes, or in another
-#   order, get other words.
+# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word, so calls with other sizes, or
+#   in another order, get other words.
 # - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is, but for `randn` it isn't.
 # - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above.
 # - *Proof:* `proof-stream`.
