@@ -26,8 +26,8 @@ def logprobs(table):  # of all 781 answers
 
 # %% [markdown] tags=["short"]
 # ## The loss falls, and so does the chosen answer
-# The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six: the
-# end token and the digits 1 to 5; the folded cell above lists all of them. The policy is a table of logits that sees only the
+# The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
+# end token and the digits 1 to 5, and the folded cell above lists all of them. The policy is a table of logits that sees only the
 # previous token. Somebody prefers "3 3 end" to "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the
 # probability of the chosen answer?
 
@@ -46,22 +46,22 @@ for step in range(11):
     table = (table - gradient).detach().requires_grad_()
 
 # %% [markdown] tags=["short"]
-# Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after 3"
-# hurts the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss doesn't notice, because it
-# only sees the difference of the two log-ratios.
+# Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after 3" hurts
+# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss doesn't show that, because it
+# depends only on the difference of the two log-ratios.
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
 # - *Thirty seconds:* "No, because DPO trains only the lead of the chosen answer over the rejected one, so both may fall as long
 #   as the rejected one falls faster. This happens most when the two answers share many tokens."
-# - *They ask next:* What would you do? I would add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
+# - *They ask next:* What would you do? Add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
 # - *The trap:* Reading a falling loss as better answers, when the lost probability went to answers that are in no pair.
 # - *Proof:* `proof-both-fall`.
 
 # %% [markdown]
 # ## A policy whose answers can be listed
 # There are 781 answers, so an expectation is a sum over 781 terms. The reward is 1 for an answer whose digits add up to 6 and
-# which stops:
+# which then stops:
 
 # %% tags=["proof-list"]
 reward = ((ids.sum(1) == 6) & (ids == END).any(1)).float()
@@ -78,17 +78,17 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 
 # %% [markdown]
 # ## Supervised fine-tuning
-# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. The mask that
-# selects the assistant's tokens is shifted along with the labels. If several conversations share a row, the last token of one
-# must not predict the first of the next. The sum is divided by the number of trained tokens in the batch, because in a mean of
-# the rows' means the tokens of short answers count more.
+# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. The mask that selects
+# the assistant's tokens is shifted along with the labels. If several conversations share a row, the last token of one must not
+# predict the first of the next. The sum is divided by the number of trained tokens in the batch, because in a mean of means the
+# tokens of short answers would count more.
 #
 # **Interview · Which tokens count in the SFT loss?**
 #
-# - *Thirty seconds:* "Only the assistant's tokens, its end token included. The logits at t predict the token at t + 1, so
+# - *Thirty seconds:* "Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
 #   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch."
-# - *They ask next:* And packed rows? No prediction and no attention across the seam.
-# - *The trap:* Masking every token with the padding's id. If that is the end token, the model never learns to stop.
+# - *They ask next:* What if rows are packed? Neither predictions nor attention may cross the seam.
+# - *The trap:* Masking every token with the padding's id. If that is also the end token, the model never learns to stop.
 # - *Proof:* `proof-SFT`.
 #
 # Nine demonstrations teach our policy the format and some of the task. All losses below start from an answer's log-probability,
@@ -121,18 +121,18 @@ print([f"{each:.0f}" for each in (-F.logsigmoid(torch.tensor(-1000.0)), -torch.t
 
 # %% [markdown] tags=["short"]
 # ## Derive DPO from KL-regularized RL
-# RLHF maximizes J(π) = E[r] − β·KL(π ‖ ref). For one prompt this is a sum over answers y:
+# RLHF maximizes J(π) = E[r] − β·KL(π ‖ ref), which for one prompt is a sum over answers y:
 #
 # J(π) = Σ π(y) [r(y) − β log(π(y) / ref(y))] = −β Σ π(y) log(π(y) / (ref(y) · exp(r(y)/β)))
 #
-# Let Z = Σ ref(y) · exp(r(y)/β) and π\*(y) = ref(y) · exp(r(y)/β) / Z. Then J(π) = β log Z − β KL(π ‖ π\*), which is largest
-# when π = π\*. Solve the definition of π\* for the reward:
+# Let Z = Σ ref(y) · exp(r(y)/β) and π\*(y) = ref(y) · exp(r(y)/β) / Z. Then J(π) = β log Z − β KL(π ‖ π\*), which is largest when
+# π = π\*. Solving the definition of π\* for the reward gives
 #
 # r(y) = β log(π\*(y) / ref(y)) + β log Z
 #
-# Put this into Bradley-Terry. Z depends on the prompt alone, so it cancels in r(chosen) − r(rejected), and a policy can be
-# trained on comparisons as if it were the reward model. Its **implicit reward** is β log(π / ref). The next cell checks the
-# optimum by enumeration:
+# When you put this into Bradley-Terry, Z cancels in r(chosen) − r(rejected), because it depends on the prompt alone. A policy can
+# therefore be trained on comparisons as if it were the reward model, and its **implicit reward** is β log(π / ref). The next cell
+# checks the optimum by enumeration:
 
 # %% tags=["proof-optimum"]
 beta, ref = 0.5, logprobs(tuned)
@@ -158,10 +158,10 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 #
 # - *Thirty seconds:* "The best policy for reward minus β times the KL is the reference times exp(r/β), normalized by Z. I solve
 #   that for r, which gives β times the log-ratio plus β log Z. In the Bradley-Terry difference log Z cancels, so −log σ of the
-#   difference of log-ratios trains the policy directly."
-# - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with
-#   a small change of the policy.
-# - *The trap:* Saying that DPO needs no reference. It needs no reward *model*; the frozen reference is in every term.
+#   difference of β times the log-ratios trains the policy directly."
+# - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
+#   small change of the policy.
+# - *The trap:* Saying that DPO needs no reference. It needs no reward *model*, but the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
 #
 # ### Reward hacking, exactly
@@ -189,8 +189,8 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 #
 # - *Thirty seconds:* "The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
 #   rise with it. So I always track a judge that isn't optimized against."
-# - *They ask next:* What helps? A stronger KL penalty, stopping early, ensembles, fresh comparisons on the policy's own
-#   answers, and rewards that can be verified.
+# - *They ask next:* What helps? A stronger KL penalty, early stopping, ensembles, fresh comparisons on the policy's own answers,
+#   and verifiable rewards.
 # - *The trap:* Trusting the training reward, which is the one number that hacking improves.
 # - *Proof:* `proof-hacking`.
 #
@@ -198,7 +198,7 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from samples. The
 # **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be subtracted from r: the mean
 # stays as it is, while the variance changes, for better or worse. RLOO subtracts the mean reward of the *other* samples. The
-# folded cell computes the score of each answer, and the next one the variance of one sample's gradient over all of them:
+# folded cell computes each answer's score, and the next one the variance of one sample's gradient over all of them:
 
 # %% hidden=true
 score = torch.zeros(781, 6, 6)
@@ -232,17 +232,17 @@ for lam in (0.0, 0.95, 1.0):
 # %% [markdown]
 # **Interview · What are λ = 0 and λ = 1 in GAE?**
 #
-# - *Thirty seconds:* "λ = 0 is the one-step TD error, which has little variance and all the bias of the value function. λ = 1
-#   is the Monte Carlo return minus the value, which has no bias and the variance of the whole episode."
-# - *They ask next:* Which is used for language models? Often γ = 1 and λ near 1, because one reward at the end has to reach the
+# - *Thirty seconds:* "λ = 0 is the one-step TD error, which has little variance and all the bias of the value function. λ = 1 is
+#   the Monte Carlo return minus the value, which has no bias and the variance of the whole episode."
+# - *They ask next:* What is used for language models? Often γ = 1 and λ near 1, because one reward at the end has to reach the
 #   first token.
 # - *The trap:* Treating a truncated episode as ended, so that long answers look worthless.
 # - *Proof:* `proof-GAE`.
 #
 # ## PPO: several steps on one batch
 # Answers are expensive to sample, so PPO takes several gradient steps on one batch. After the first step, the policy isn't the
-# one that sampled any more, and the **ratio** r = π / π_old of each token corrects for that. The loss is −min(r·A, clip(r, 1 −
-# ε, 1 + ε)·A). Where does it have no gradient?
+# one that sampled any more, and the **ratio** r = π / π_old of each token corrects for that. The loss is −min(r·A, clip(r, 1 − ε,
+# 1 + ε)·A), and the next cell shows at which ratios it has no gradient:
 
 # %% tags=["proof-clip"]
 ratios = torch.linspace(0.5, 1.5, 11)
@@ -259,10 +259,10 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # %% [markdown]
 # **Interview · Why min(r·A, clip(r)·A), and where is the gradient 0?**
 #
-# - *Thirty seconds:* "The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in
-#   the wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the
-#   gradient stays and brings it back."
-# - *They ask next:* What is the ratio in the first step? Exactly 1 if sampler and trainer agree, and then the gradient is
+# - *Thirty seconds:* "The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
+#   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
+#   stays and brings it back."
+# - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and then the gradient is
 #   REINFORCE's.
 # - *The trap:* Clipping without the minimum, which also removes the gradient of tokens that moved the wrong way.
 # - *Proof:* `proof-clip`.
@@ -272,8 +272,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # - *Thirty seconds:* "There are four: the policy and the value function, which are trained, and the frozen reference and reward
 #   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward the reward
 #   model goes, too."
-# - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share
-#   one advantage.
+# - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
+#   advantage.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes a parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
@@ -284,12 +284,13 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 
 # %% [markdown]
 # ## GRPO and what was wrong with it
-# GRPO samples K answers to each prompt. All tokens of an answer get the advantage (r − mean of the group) / std of the group,
-# and the loss is PPO's, averaged first over each answer's tokens and then over the answers. So one token of an answer of length
-# L has the weight A / L. For a correct answer this favours short ones, which is harmless. A wrong answer has A < 0, and the
-# longer it is, the less each of its tokens is punished. The division by the std is a weight for each *prompt*: with success
-# rate p it is about 1/√(p(1 − p)), which is largest for very easy and very hard prompts. The next cell follows the first effect
-# with exact gradients, starting from a uniform policy:
+# GRPO samples K answers to each prompt. All tokens of an answer get the advantage (r − mean of the group) / std of the group, and
+# the loss is PPO's, averaged first over each answer's tokens and then over the answers, so one token of an answer of length L has
+# the weight A / L. For a correct answer this favours short ones, which is harmless. A wrong answer, however, has A < 0, and the
+# longer it is, the less each of its tokens is punished.
+#
+# The division by the std is a weight for each *prompt*: with success rate p it is about 1/√(p(1 − p)), which is largest for very
+# easy and very hard prompts. The next cell follows the length's effect with exact gradients from a uniform policy:
 
 # %% tags=["proof-length-bias"]
 wrong, drift = 1 - reward, {}
@@ -309,20 +310,19 @@ pictures.curves(drift, range(200), xlabel="step", ylabel="length of wrong answer
 # %% [markdown]
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
-# - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers get
-#   longer. Dividing by the std gives more weight to very easy and very hard prompts. Dr. GRPO drops both divisions."
-# - *They ask next:* What does DAPO do? It averages over all tokens of the batch, raises the upper clip, and resamples groups
-#   without a signal.
+# - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers get longer.
+#   Dividing by the std gives more weight to very easy and very hard prompts. Dr. GRPO drops both divisions."
+# - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch, raises the upper clip, and resamples
+#   groups without a signal.
 # - *The trap:* Taking longer answers for better reasoning, when part of the growth comes from the normalization.
 # - *Proof:* `proof-length-bias`.
 #
 # **Interview · A GRPO group has equal rewards. What is learned?**
 #
-# - *Thirty seconds:* "Nothing is learned, because every advantage is 0. The std is 0 as well, so a small constant is added to
-#   it; otherwise 0/0 makes the loss nan."
-# - *They ask next:* What do you do about such prompts? DAPO filters them out and samples others, so that the batch keeps its
-#   size.
-# - *The trap:* With a constant that is too small, rounding errors in equal rewards turn into large advantages.
+# - *Thirty seconds:* "Nothing is learned, because every advantage is 0. The std is 0 as well, so a small constant is added to it;
+#   otherwise 0/0 makes the loss nan."
+# - *They ask next:* What about such prompts? DAPO replaces them by others, so that the batch keeps its size.
+# - *The trap:* Choosing so small a constant that rounding errors in equal rewards become large advantages.
 # - *Proof:* `proof-equal`.
 #
 # **Interview · Token or sequence ratio (GSPO)?**
@@ -386,15 +386,15 @@ for beta in (1, 0.12):
 #   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
 #   other direction."
 # - *They ask next:* What if the samples are old? Then all three need importance weights.
-# - *The trap:* "k3 is unbiased, so its gradient is, too." And far from the reference, k3 has a heavy tail.
+# - *The trap:* Taking k3's gradient for unbiased because its value is, and forgetting its heavy tail far from the reference.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
 #
 # **Interview · Sampler and trainer disagree on log-probabilities. What then?**
 #
 # - *Thirty seconds:* "Then the data is off-policy, because of different kernels, precision or stale weights. I recompute the
 #   log-probabilities and log the gap, and I correct with truncated importance weights or make both engines bitwise equal."
-# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own do, and the gap to the sampler gets a weight
-#   of its own.
+# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
+#   its own.
 # - *The trap:* "The difference is only 1 %." That is for one token, and an answer has thousands.
 # - *Proof:* `proof-mismatch`.
 
@@ -435,15 +435,15 @@ for name, way in ways.items():
 pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown]
-# With a temperature T, the logits of both models are divided by T. The gradient of the KL then shrinks like 1/T², so the term
-# is multiplied by T².
+# With a temperature T, the logits of both models are divided by T. As the gradient of the KL then shrinks like 1/T², the term is
+# multiplied by T².
 #
 # **Interview · Distillation on the teacher's or on the student's text?**
 #
-# - *Thirty seconds:* "Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes.
-#   Reverse KL on the student's own text seeks a mode and corrects every token in states that the student really visits."
-# - *They ask next:* What does on-policy cost? Each step has to sample from the student and to score by the teacher.
-# - *The trap:* Leaving out T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
+# - *Thirty seconds:* "Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
+#   KL on the student's own text seeks a mode and corrects every token in states that the student really visits."
+# - *They ask next:* What does on-policy distillation cost? Each step has the student generate text and the teacher score it.
+# - *The trap:* Omitting T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
 #
 # ## Muon
@@ -482,28 +482,28 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 # %% [markdown]
 # **Interview · What did Chinchilla fit, and why do people train far beyond it?**
 #
-# - *Thirty seconds:* "It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both
-#   should grow about equally, with some 20 tokens a parameter. People train smaller models longer because serving costs 2N a
-#   token for ever."
+# - *Thirty seconds:* "It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
+#   grow about equally, with some 20 tokens a parameter. People train smaller models longer because serving costs 2N a token for
+#   ever."
 # - *They ask next:* What does a model of half the size cost in loss? Hardly anything, because the optimum is flat.
-# - *The trap:* "20 is a law." It depends on data and schedule; the paper's third method disagreed with its first two until
-#   others fitted the same runs again.
+# - *The trap:* Calling 20 a law, although it depends on data and schedule, and the paper's third method disagreed with its first
+#   two until others refitted its runs.
 # - *Proof:* `proof-Chinchilla`.
 #
 # **Interview · What is MFU, and why is 40 % good?**
 #
-# - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, over the time and the peak of all GPUs. Reaching
-#   40 % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
-# - *They ask next:* And HFU? It counts recomputed FLOPs too, so checkpointing raises HFU and not MFU.
+# - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, over the time and the peak of all GPUs. Reaching 40
+#   % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
+# - *They ask next:* How does HFU differ? It counts recomputed FLOPs too, so checkpointing raises HFU and not MFU.
 # - *The trap:* A peak with sparsity, which doubles the denominator.
 # - *Proof:* `proof-Chinchilla`.
 #
 # ## Rapid fire
-# 1. What is the DPO loss when policy and reference agree? 0.69.
-# 2. How many answers are there with at most four tokens of a vocabulary of six? 781.
-# 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? 7/8.
-# 4. How many FLOPs does a model of 7 billion parameters take on 2 trillion tokens? 8.4e22.
-# 5. What is an advantage in a group with rewards 1, 0, 0, 0, before scaling? 0.75 for the first.
+# 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
+# 2. How many answers have at most four tokens of a vocabulary of six? There are 781.
+# 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? By 7/8.
+# 4. How many FLOPs do 7 billion parameters take on 2 trillion tokens? They take 8.4e22.
+# 5. What is the first advantage for rewards 1, 0, 0, 0 before scaling? It is 0.75.
 
 # %% tags=["proof-rapid-fire"]
 print(
@@ -520,11 +520,11 @@ print("5.", (torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist())
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. SFT: shift the mask with the labels, train the end token, divide once by the batch's tokens.
+# 1. In SFT, shift the mask with the labels, train the end token, and divide once by the batch's tokens.
 # 2. An answer's log-probability is a sum over its tokens.
-# 3. Bradley-Terry knows differences only, so rewards of different prompts can't be compared.
+# 3. Bradley-Terry depends on differences only, so rewards of different prompts can't be compared.
 # 4. The optimum of KL-regularized RL is ref · exp(r/β) / Z, and Z cancels in DPO.
-# 5. DPO trains the lead; both probabilities may fall.
+# 5. DPO trains the lead, so both probabilities may fall.
 # 6. A baseline that ignores the sampled answer doesn't bias the gradient.
 # 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
 # 8. In GRPO, equal rewards teach nothing, and 1/length favours long wrong answers.
@@ -553,8 +553,8 @@ for b in (1, 16, 256):
 # %% [markdown]
 # **Interview · What is the critical batch size?**
 #
-# - *Thirty seconds:* "It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling
-#   the batch nearly halves the number of steps, while above it the steps hardly fall any more and samples are wasted."
+# - *Thirty seconds:* "It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling the
+#   batch nearly halves the number of steps, while above it the steps hardly fall and samples are wasted."
 # - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
 # - *The trap:* Choosing the largest batch that fits the cluster, whatever the noise.
 # - *Proof:* `proof-batch`.
@@ -573,14 +573,14 @@ for beta2 in (0.999, 0.95):
 #
 # - *Thirty seconds:* "I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
 #   itself, I rewind to a checkpoint, skip those batches, and go on."
-# - *They ask next:* And if it comes back? Then I clip tighter, set β2 to 0.95, lower the rate, or add qk-norm or a z-loss
+# - *They ask next:* What if it comes back? Then I clip tighter, set β2 to 0.95, lower the rate, or add qk-norm or a z-loss
 #   against growing logits.
 # - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
 # - *Proof:* `proof-spike`.
 #
 # ### μP: one learning rate for all widths
-# Adam's first step moves every weight by about the learning rate, in the direction of the inputs. Then how much does a layer's
-# output move?
+# Adam's first step moves every weight by about the learning rate, in the direction of the inputs. The next cell shows how much a
+# layer's output moves then, with the same rate for all widths and with a rate that shrinks as the width grows:
 
 # %% tags=["proof-width"]
 for width in (64, 256, 1024):
@@ -593,10 +593,9 @@ for width in (64, 256, 1024):
 # **Interview · μP: what is transferred?**
 #
 # - *Thirty seconds:* "The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
-#   per layer scale with the width, such that an update moves every layer's activations by an amount that doesn't depend on the
-#   width."
-# - *They ask next:* Which rate does a hidden matrix get with Adam? One proportional to 1/width; vectors and the embedding keep
-#   theirs.
+#   per layer scale with the width, such that an update moves every layer's activations by the same amount at any width."
+# - *They ask next:* Which rate does a hidden matrix get with Adam? It gets one proportional to 1/width, whereas vectors and the
+#   embedding keep theirs.
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.
 #
@@ -612,9 +611,9 @@ print(
 # %% [markdown]
 # **Interview · The new method is one point better. Convince me.**
 #
-# - *Thirty seconds:* "I show several seeds with their spread, the same compute and the same tuning effort for the baseline, and
-#   an ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself."
-# - *They ask next:* How do you get more power? Compare question by question, since paired differences vary less, and use more
+# - *Thirty seconds:* "I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
+#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself."
+# - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
 #   questions.
-# - *The trap:* Contamination: the test set may be in the new training data.
+# - *The trap:* Overlooking that the test set may be in the new training data.
 # - *Proof:* `proof-one-point`.
