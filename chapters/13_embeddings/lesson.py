@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Embeddings
-# In this chapter you write the layer that turns words into vectors, and a gradient that reaches only the rows that were used. Then your layer
-# reads *Alice's Adventures in Wonderland*, and words that occur in similar contexts get similar vectors.
+# In this chapter you write the layer that turns words into vectors, and a gradient that reaches only the rows that were used.
+# Then your layer reads *Alice's Adventures in Wonderland*, and words that occur in similar contexts get similar vectors.
 
 # %% hidden=true
 from course import lesson
@@ -10,8 +10,8 @@ mytorch = lesson.mytorch(13)  # your library as it is after this chapter, with y
 
 # %% [markdown] tags=["short"]
 # ## Three votes, one counted
-# There are four votes, three for row 2 and one for row 0. Count them in two ways: by adding 1 to the rows, and by asking autograd for the
-# gradient of a sum.
+# There are four votes, three for row 2 and one for row 0. The cell counts them in two ways: by adding 1 to the rows, and by
+# asking autograd for the gradient of a sum.
 
 # %% tags=["proof-lost-votes"]
 import minitorch as torch
@@ -26,17 +26,17 @@ print("written: ", counted.tolist())
 print("gradient:", table.grad.flatten().tolist())
 
 # %% [markdown] tags=["short"]
-# `counted[votes] += 1` reads four numbers, adds 1 to each and writes four numbers back, so row 2 is written three times with the same 1. A
-# gradient has to do better: a row that was used three times gets three gradients, and they add up. An embedding is this lookup with its
-# gradient, and little else.
+# `counted[votes] += 1` reads four numbers, adds 1 to each and writes four numbers back, so row 2 is written three times with the
+# same 1. A gradient has to do better: a row that was used three times gets three gradients, and they add up. An embedding is this
+# lookup with its gradient, and little else.
 #
 # ## A table of vectors
-# Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Therefore each word also
-# gets a vector, which is a row of a table, and training finds the values of these rows.
+# Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Therefore
+# each word also gets a vector, which is a row of a table, and training finds the values of these rows.
 #
 # ### The smallest model
-# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. The product of one-hot vectors and the table picks rows, and since it is
-# a matrix multiplication, you know its gradient from [chapter 06](06_computation_graph.ipynb).
+# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. The product of one-hot vectors and the table picks rows,
+# and since it is a matrix multiplication, you know its gradient from [chapter 06](06_computation_graph.ipynb).
 
 
 # %% tags=["proof-one-hot"]
@@ -87,24 +87,25 @@ print("lookup: ", F.embedding(votes, torch.from_numpy(spoilt))[0].numpy())
 print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} MB")
 
 # %% [markdown]
-# Because 0 · inf is `nan`, one bad row spoils every result, while a lookup never reads it. The lookup also needs neither the 206 MB nor the
-# multiplications.
+# Because 0 · inf is `nan`, one bad row spoils every result, while a lookup never reads it. The lookup also needs neither the 206
+# MB nor the multiplications.
 #
 # **Interview · What is an embedding layer, and how is it related to one-hot vectors?**
 #
-# - *Thirty seconds:* It is a table with a trainable vector for each word or other category. Looking up row i gives what a one-hot vector times
-#   the table would give, but without storing the one-hot vector and without the multiplication.
-# - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that aren't looked up take no part in the result.
-# - *They ask next:* Is it the same as a linear layer without a bias? It is the same map, but `nn.Linear` stores the transpose of the table and
-#   needs one-hot vectors as its input. The initialization differs, too: `nn.Embedding` draws from a normal distribution with a standard
-#   deviation of 1.
-# - *The trap:* Feeding the indices of words to a linear layer as numbers. Their order and their distances mean nothing.
+# - *Thirty seconds:* It is a table with a trainable vector for each word or other category. Looking up row i gives what a one-hot
+#   vector times the table would give, but without storing the one-hot vector and without the multiplication.
+# - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that aren't looked up take no part in the
+#   result.
+# - *They ask next:* Is it the same as a linear layer without a bias? It is the same map, but `nn.Linear` stores the transpose of
+#   the table and needs one-hot vectors as its input. The initialization differs, too: `nn.Embedding` draws from a normal
+#   distribution with a standard deviation of 1.
+# - *The trap:* Feeding the indices of words to a linear layer as numbers, although their order and their distances mean nothing.
 # - *Proof:* `proof-one-hot`, `proof-one-hot-breaks`.
 #
 # ## `mytorch`: a lookup and its gradient
-# The gradient of the model was the transposed one-hot matrix times `g`. Without the zeros it is a loop in which each position adds its row of
-# `g` to the row of its word, and that is the scatter-add of [chapter 04](04_broadcasting_indexing_joining.ipynb). Move the slider to
-# see it position by position:
+# The gradient of the model was the transposed one-hot matrix times `g`. Without the zeros it is a loop in which each position
+# adds its row of `g` to the row of its word, and that is the scatter-add of [chapter 04](04_broadcasting_indexing_joining.ipynb).
+# Move the slider to see it position by position:
 
 
 # %%
@@ -126,7 +127,7 @@ pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
 # of a scatter-add is a lookup again.
 
 # %% [markdown]
-# Compare the gradient, and the gradient of the gradient, with finite differences.
+# Check the gradient, and the gradient of the gradient, against finite differences:
 
 # %% tags=["proof-gradcheck"]
 ids = mytorch.tensor([[0, 2, 2], [2, 1, 0]])
@@ -141,8 +142,8 @@ print("gradient:", mytorch.autograd.gradcheck(cubed, [rows]))
 print("gradient of the gradient:", mytorch.autograd.gradgradcheck(cubed, [rows]))
 
 # %% [markdown]
-# Frequent words get large gradients, while rare words hardly move. `scale_grad_by_freq=True` divides each row's sum by the number of times that
-# the row was used in the batch. It is off by default, and `mytorch` doesn't have it.
+# Frequent words get large gradients, while rare words hardly move, so `scale_grad_by_freq=True` divides each row's sum by the
+# number of times that the row was used in the batch. It is off by default, and `mytorch` doesn't have it.
 
 # %% tags=["proof-repeats"]
 layer, ones = torch.nn.Embedding(4, 1, scale_grad_by_freq=True), torch.ones(4)
@@ -155,17 +156,17 @@ print("index_put_        ", counted.tolist())
 # %% [markdown] tags=["short"]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
-# - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add. Rows that weren't used get
-#   zero.
-# - *Longer:* This is the rule for any value that is used several times, and here three positions share a row.
+# - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add, while rows
+#   that weren't used get zero.
+# - *Longer:* The same rule holds for any value that is used several times; here the three positions share a row.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
 # - *The trap:* Writing it as `grad[words] += g`, which keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or
 #   `index_put_(accumulate=True)`.
 # - *Proof:* `proof-lost-votes`, `proof-repeats`.
 #
 # ## Padding
-# Sentences have different lengths, while a batch is a rectangle. Short sentences are therefore **padded** with an index that means nothing,
-# often 0. `padding_idx=0` does two things for it.
+# Sentences have different lengths, while a batch is a rectangle. Short sentences are therefore **padded** with an index that
+# means nothing, often 0, for which `padding_idx=0` does two things:
 
 
 # %% tags=["proof-padding"]
@@ -189,10 +190,12 @@ head(layer(torch.tensor([0, 0]))).sum().backward()
 padding_row("shared with the output", layer)
 
 # %% [markdown]
-# The row starts at zero and gets no gradient from the *lookup*, and that is all. Code that writes to the table later can put anything there,
-# and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient reaches the row as well.
+# The row starts at zero and gets no gradient from the *lookup*, and that is all. Code that writes to the table later can put
+# anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient reaches the
+# row as well.
 #
-# Moreover, a vector of zeros still counts. Take the mean of a sentence, once alone and once beside a longer one:
+# Moreover, a vector of zeros still counts as a word, which you see in the mean of a sentence, taken once alone and once beside a
+# longer one:
 
 # %% tags=["proof-padded-mean"]
 vectors = torch.tensor([[0.0, 0], [1, 7], [5, 3], [9, 1], [2, 2]])
@@ -208,17 +211,19 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 # %% [markdown] tags=["short"]
 # **Interview · What does `padding_idx` do, and what doesn't it do?**
 #
-# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask, though: the zeros take part in means, softmaxes
-#   and everything else that follows.
-# - *Longer:* For a mean, divide the sum by the true lengths, and in attention mask the positions ([chapter 14](14_attention.ipynb)).
-#   `nn.EmbeddingBag`, which looks up and averages in one step, does leave out its `padding_idx`.
-# - *They ask next:* Does the row stay zero? Not if `nn.init` or a checkpoint overwrites it, or if an output layer shares the table.
-# - *The trap:* `from_pretrained(table, padding_idx=0)` doesn't set the row to zero.
+# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask, though: the zeros take part in
+#   means, softmaxes and everything else that follows.
+# - *Longer:* For a mean, divide the sum by the true lengths, and in attention mask the positions ([chapter
+#   14](14_attention.ipynb)). `nn.EmbeddingBag`, which looks up and averages in one step, does leave out its `padding_idx`.
+# - *They ask next:* Does the row stay zero? It doesn't if `nn.init` or a checkpoint overwrites it, or if an output layer shares
+#   the table.
+# - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, when it keeps the table as it is.
 # - *Proof:* `proof-padding`, `proof-padded-mean`; the trap: `proof-rapid-fire`.
 
 # %% [markdown]
 # ## Which rows move?
-# Word 0 occurs in the first batch and never again, so from the second batch on its gradient is zero. Does its vector stay where it is?
+# Word 0 occurs in the first batch and never again, so from the second batch on its gradient is zero. Does its vector stay where
+# it is?
 
 
 # %% tags=["proof-unused-rows"]
@@ -242,22 +247,24 @@ for name, places in paths.items():
 pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
-# Plain SGD, RMSprop and Adagrad leave it alone, because without momentum and weight decay their step is a multiple of the current gradient.
-# Momentum and Adam average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and go on moving the vector, while weight
-# decay pulls it back to zero. In a table that consists mostly of rare words, many rows move without any data.
+# Plain SGD, RMSprop and Adagrad leave it alone, because without momentum and weight decay their step is a multiple of the current
+# gradient. Momentum and Adam average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and go on moving the
+# vector, while weight decay pulls it back to zero. In a table that consists mostly of rare words, many rows move without any
+# data.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
 #
-# - *Thirty seconds:* Its gradient is zero, but it isn't missing, so it depends on the optimizer. Plain SGD leaves the vector in place. Momentum
-#   and Adam go on moving it for a while if it was used before, and weight decay shrinks it.
+# - *Thirty seconds:* Its gradient is zero, but it isn't missing, so it depends on the optimizer. Plain SGD leaves the vector in
+#   place, whereas momentum and Adam go on moving it for a while if it was used before, and weight decay shrinks it.
 # - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table.
-# - *They ask next:* How do you avoid it? With sparse gradients and `SparseAdam`, which updates only the rows that were used.
-# - *The trap:* "The gradient is zero, so there is no step." That is true of SGD, RMSprop and Adagrad without momentum and weight decay.
+# - *They ask next:* How do you avoid it? I use sparse gradients with `SparseAdam`, which updates only the rows that were used.
+# - *The trap:* Concluding that a zero gradient means no step, which is true only of SGD, RMSprop and Adagrad without momentum and
+#   weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ### Sparse gradients
-# A batch uses few rows, and yet its gradient is as large as the table. It can be stored as two small arrays instead: the rows that were used,
-# and the gradient of each of them.
+# A batch uses few rows, and yet its gradient is as large as the table. It can be stored as two small arrays instead: the rows
+# that were used, and the gradient of each of them.
 
 
 # %% tags=["proof-sparse"]
@@ -274,26 +281,28 @@ sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
 print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
 
 # %% [markdown]
-# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows. `SparseAdam`
-# accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`. Most others refuse: "Adam does not support sparse
-# gradients, please consider SparseAdam instead". minitorch has no sparse gradients, so its lookup raises an error with `sparse=True`.
+# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows.
+# `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`, while most others refuse: "Adam does
+# not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients, so its lookup raises an
+# error with `sparse=True`.
 #
 # **Interview · When do you want sparse gradients?**
 #
-# - *Thirty seconds:* I want them for a large table of which each batch uses few rows. The memory of the gradient and the work of the optimizer
-#   then grow with the batch and not with the table.
-# - *Longer:* `SparseAdam` updates the two means of the used rows only, so it isn't quite Adam: the means of rare words stay old. And the means
-#   themselves still fill two whole tables.
+# - *Thirty seconds:* I want them for a large table of which each batch uses few rows. The memory of the gradient and the work of
+#   the optimizer then grow with the batch and not with the table.
+# - *Longer:* `SparseAdam` updates the two means of the used rows only, so it isn't quite Adam: the means of rare words stay old.
+#   Moreover, the means themselves still fill two whole tables.
 # - *They ask next:* Why isn't it the default? Because many optimizers and options need dense gradients.
 # - *The trap:* Expecting a faster forward pass, which is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
 #
 # ### Large vocabularies and new tokens
-# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with single bytes and repeatedly merges the most frequent pair of
-# neighbours into a new token, until the vocabulary has the desired size. Any text can then be written with some 50,000 to 250,000 rows.
+# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with single bytes and repeatedly merges the most
+# frequent pair of neighbours into a new token, until the vocabulary has the desired size. Any text can then be written with some
+# 50,000 to 250,000 rows.
 #
-# Often the output layer shares the table, so a token's logit is the dot product of a hidden state with the token's row. What happens
-# if you add a token, and its row is drawn as `nn.Embedding` draws it?
+# Often the output layer shares the table, so a token's logit is the dot product of a hidden state with the token's row. What
+# happens if you add a token, and its row is drawn as `nn.Embedding` draws it?
 
 # %% tags=["proof-new-row"]
 torch.manual_seed(0)
@@ -306,46 +315,50 @@ for name, row in (("drawn from N(0, 1)", torch.randn(1, 64)), ("mean of the rows
     )
 
 # %% [markdown]
-# A large row takes over the softmax for some hidden states and disappears for others. The mean of all rows gives the mean of all logits, so the
-# new token begins with a probability of about 1/1001.
+# A large row takes over the softmax for some hidden states and disappears for others. The mean of all rows gives the mean of all
+# logits, so the new token begins with a probability of about 1/1001.
 #
 # **Interview · You add tokens to the tokenizer. What has to change in the model?**
 #
-# - *Thirty seconds:* The embedding needs a row for each new token, and so does the output layer, because otherwise the new indices are out of
-#   range. I copy the old rows and initialize the new ones with the mean of the old rows, so that the new tokens start with a small probability.
-#   Then the new rows have to be trained.
-# - *Longer:* With LoRA the embedding is usually frozen, so it has to be made trainable or the new rows stay as they are. If the two layers are
-#   tied, they have to be tied again after resizing.
-# - *They ask next:* Why not draw them as `nn.Embedding` does? Its standard deviation is 1, while GPT-2's rows start at 0.02, so a new logit
-#   would be about fifty times too large.
-# - *The trap:* Creating the optimizer before resizing. It would hold the old table.
+# - *Thirty seconds:* The embedding needs a row for each new token, and so does the output layer, because otherwise the new
+#   indices are out of range. I copy the old rows, initialize the new ones with the mean of the old rows, so that the new tokens
+#   start with a small probability, and then train them.
+# - *Longer:* With LoRA the embedding is usually frozen, so it has to be made trainable or the new rows stay as they are. If the
+#   two layers are tied, they have to be tied again after resizing.
+# - *They ask next:* Why not draw them as `nn.Embedding` does? Its standard deviation is 1, while GPT-2's rows start at 0.02, so a
+#   new logit would be about fifty times too large.
+# - *The trap:* Creating the optimizer before resizing, because it would then hold the old table.
 # - *Proof:* `proof-new-row`.
 #
 # **Interview · Why do language models share the table with the output layer?**
 #
-# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which in the smallest GPT-2 is 39 of 124 million parameters. Both use the
-#   same idea, a vector for each token, and in small models it often helps quality as well. Large models often keep two tables.
-# - *Longer:* The table then gets two gradients: a sparse one from the lookup and a dense one from the softmax, which reaches all rows.
-# - *They ask next:* Does the padding row still stay zero? No, because the output layer's gradient reaches it.
-# - *The trap:* Assigning a copy. The two modules have to hold the same `Parameter` object, and moving or loading must keep it that way.
+# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which in the smallest GPT-2 is 39 of 124 million
+#   parameters. Both layers need the same thing, a vector for each token, and in small models sharing often helps quality as well,
+#   while large models often keep two tables.
+# - *Longer:* The table then gets two gradients: a sparse one from the lookup and a dense one from the softmax, which reaches all
+#   rows.
+# - *They ask next:* Does the padding row still stay zero? It doesn't, because the output layer's gradient reaches it.
+# - *The trap:* Assigning a copy, although the two modules have to hold the same `Parameter` object, and moving or loading must
+#   keep it that way.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
 #
-# - *Thirty seconds:* Memory gets expensive: with a width of 300 the table takes 1.2 GB in float32, its dense gradient as much again, and Adam's
-#   two means twice that. The output layer does, too, because it computes a million logits for each position.
-# - *Longer:* For the table, use sparse gradients or spread the rows over several machines. For the output, use negative sampling, which compares
-#   the correct word with a few random ones, or share one table between input and output.
-# - *They ask next:* What do language models do? They use subwords, such as those of byte pair encoding, so that 50,000 to 250,000 rows are enough
-#   for any text.
-# - *The trap:* Trying to make the lookup faster. Its cost doesn't depend on the number of rows.
+# - *Thirty seconds:* Memory gets expensive: with a width of 300 the table takes 1.2 GB in float32, its dense gradient as much
+#   again, and Adam's two means twice that. The output layer gets expensive, too, because it computes a million logits for each
+#   position.
+# - *Longer:* For the table, use sparse gradients or spread the rows over several machines. For the output, use negative sampling,
+#   which compares the correct word with a few random ones, or share one table between input and output.
+# - *They ask next:* What do language models do? They use subwords, such as those of byte pair encoding, so that 50,000 to 250,000
+#   rows are enough for any text.
+# - *The trap:* Trying to make the lookup faster, although its cost doesn't depend on the number of rows.
 # - *Proof:* `proof-sparse`, `proof-one-hot-breaks`; a shared table: `proof-padding`.
 #
 # ## Milestone: vectors from a book
-# "King" and "queen" occur in similar contexts: "the" often stands before them, and "said" before that. So we train a table to predict the
-# context of a word, with a linear layer that predicts from its vector the two words before it and the two after it. (This is word2vec's
-# skip-gram, with all four neighbours of a word at once.) Words in the same contexts need the same prediction, so they get similar vectors.
-# The book is *Alice's Adventures in Wonderland*:
+# "King" and "queen" occur in similar contexts: "the" often stands before them, and "said" before that. So we train a table to
+# predict the context of a word, with a linear layer that predicts from its vector the two words before it and the two after it.
+# (This is word2vec's skip-gram, with all four neighbours of a word at once.) Words in the same contexts need the same prediction,
+# so they get similar vectors. The book that we train on is *Alice's Adventures in Wonderland*:
 
 # %%
 import re
@@ -390,8 +403,8 @@ print(
 
 # %% [markdown]
 # ### Nearest neighbours
-# The angle between two vectors tells how similar their directions are. Its cosine is the dot product of the two vectors, each divided by its
-# length. Compare each pair before and after training, on three seeds:
+# The angle between two vectors tells how similar their directions are. Its cosine is the dot product of the two vectors, each
+# divided by its length. The cell compares three pairs of words before and after training, on three seeds:
 
 
 # %% tags=["proof-neighbours"]
@@ -424,8 +437,8 @@ def neighbours(word):
 pictures.slider(neighbours, word=["king", "he", "down", "could", "his"])
 
 # %% [markdown]
-# Move the slider. The table was trained on nothing but contexts, and yet characters are near characters and pronouns near pronouns. Why do we
-# use the cosine and not the dot product alone?
+# Move the slider to look at other words. The table was trained on nothing but contexts, and yet characters are near characters
+# and pronouns near pronouns. Three points show why we use the cosine and not the dot product alone:
 
 # %% tags=["proof-cosine"]
 points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
@@ -436,16 +449,17 @@ print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
 # %% [markdown]
 # **Interview · How do you find a word's nearest neighbours?**
 #
-# - *Thirty seconds:* I use the cosine: divide all rows by their lengths, multiply them by the word's normalized row, and take the largest
-#   results.
-# - *Longer:* That is a single matrix-vector product for all words. For millions of rows an approximate index, such as HNSW, is faster.
-#   Retrieval works the same way with vectors of whole texts.
-# - *They ask next:* Why not the dot product? A long vector can beat a more similar one, and even the word itself.
-# - *The trap:* The first result is the word itself. Also, a row of zeros, such as the padding, gives 0 / 0.
+# - *Thirty seconds:* I use the cosine: divide all rows by their lengths, multiply them by the word's normalized row, and take the
+#   largest results.
+# - *Longer:* That is a single matrix-vector product for all words, and for millions of rows an approximate index, such as HNSW,
+#   is faster. Retrieval works the same way with vectors of whole texts.
+# - *They ask next:* Why not the dot product? With it, a long vector can beat a more similar one, and even the word itself.
+# - *The trap:* Forgetting that the first result is the word itself, and that a row of zeros, such as the padding, gives 0 / 0.
 # - *Proof:* `proof-cosine`, `proof-neighbours`.
 #
 # ## Edge cases
-# The indices may have any shape, and the result has one dimension more. Negative indices don't count from the end, as they do in indexing.
+# The indices may have any shape, and the result has one dimension more. Unlike in indexing, negative indices don't count from the
+# end but raise an error.
 
 # %% tags=["proof-edges"]
 none, short = np.zeros((2, 0), dtype="int64"), np.zeros(2, dtype="int32")
@@ -463,18 +477,20 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 # %% [markdown]
 # **Interview · "CUDA error: device-side assert triggered". What is it, and how do you find the line?**
 #
-# - *Thirty seconds:* An assertion in a kernel failed, most often because an index is out of range: in an embedding, in `gather`, or as a class
-#   index in the loss. Run the same batch on the CPU, where the call itself raises an error and the traceback points to the line.
-# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the traceback points there.
-#   With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error the GPU can't be used in this process any more, so restart it.
-# - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes are tokens that
-#   were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
-# - *The trap:* "−1 is the last row." In indexing it is, but a lookup refuses it.
+# - *Thirty seconds:* An assertion in a kernel failed, most often because an index is out of range: in an embedding, in `gather`,
+#   or as a class index in the loss. Run the same batch on the CPU, where the call itself raises an error and the traceback points
+#   to the line.
+# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the traceback
+#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error the GPU can't be used in this
+#   process any more, so restart it.
+# - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
+#   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
+# - *The trap:* Taking −1 for the last row, as it is in indexing, although a lookup refuses it.
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
 #
 # ## The real one
-# NumPy has a function that adds row by row. minitorch sorts the positions by row instead, so that the positions of each row become neighbours,
-# which is called a *run*. It adds the first values of all runs at once, then the second ones, and so on:
+# NumPy has a function that adds row by row. minitorch sorts the positions by row instead, so that the positions of each row
+# become neighbours, which is called a *run*. It adds the first values of all runs at once, then the second ones, and so on:
 
 # %%
 import inspect
@@ -485,12 +501,13 @@ source = inspect.getsource(combine_rows)
 print(source[source.index("    size = int") :])
 
 # %% [markdown]
-# Here `xp` is NumPy or CuPy, `combine` is addition and `target` is the gradient, while `fresh` says that it contains nothing yet. `held` and `given` pick rows of
-# `target` and `values`. `left` holds the runs that still have values, and the last loop finishes a few long runs one by one.
+# Here `xp` is NumPy or CuPy, `combine` is addition and `target` is the gradient, while `fresh` says that it contains nothing yet.
+# `held` and `given` pick rows of `target` and `values`. `left` holds the runs that still have values, and the last loop finishes
+# a few long runs one by one.
 #
 # ## Myths
 # ### "A forward pass doesn't change the weights"
-# With `max_norm` it does, because rows that are looked up and longer than that are scaled down in the table itself.
+# With `max_norm` it does, because rows that are looked up and are longer than `max_norm` are scaled down in the table itself.
 
 # %% tags=["proof-max-norm"]
 layer = torch.nn.Embedding.from_pretrained(torch.tensor([[3.0, 4], [6, 8]]), max_norm=1)
@@ -499,10 +516,10 @@ print(layer.weight.data)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Which shape has the embedding of a (32, 128) batch with width 64? It is (32, 128, 64).
-# 2. Does the result of a frozen table require grad? No, it doesn't.
+# 1. What shape does an embedding of width 64 return for a (32, 128) batch? It returns (32, 128, 64).
+# 2. Does the result of a frozen table require grad? It doesn't, since the table doesn't either.
 # 3. Does `from_pretrained` train the table? Not unless you pass `freeze=False`.
-# 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, it keeps the row as it is.
+# 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, because it keeps the row as it is.
 # 5. What is `weight[torch.tensor([-1])]`? It is the last row, while `F.embedding` raises an error.
 
 # %% tags=["proof-rapid-fire"]
@@ -525,6 +542,6 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # 10. Indices are int64 or int32, from 0 to the number of rows minus 1.
 #
 # ## You try
-# [The exercises](../exercises/13_embeddings.ipynb): predict a gradient; write the lookup, its gradient and the layer; find neighbours for a
-# whole batch; repair an initialization; and measure how long an optimizer remembers a word. In [chapter 14](14_attention.ipynb) the vectors
-# of a sentence exchange information.
+# In [the exercises](../exercises/13_embeddings.ipynb) you predict a gradient; write the lookup, its gradient and the layer; find
+# neighbours for a whole batch; repair an initialization; and measure how long an optimizer remembers a word. In [chapter
+# 14](14_attention.ipynb) the vectors of a sentence exchange information.
