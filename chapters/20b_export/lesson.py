@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Export
-# After this chapter your own library writes a trained network into a file that other programs run: `onnxruntime`, a phone, or a web page.
-# LeNet will answer from such a file in a program that has never heard of `mytorch`, and you will know what an export loses and how to
-# notice it.
+# After this chapter your own library writes a trained network into a file that other programs can run: `onnxruntime`, a phone, or
+# a web page. LeNet will answer from such a file in a program that doesn't contain `mytorch`, and you will know what an export
+# loses and how to notice it.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch("20b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
-# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs. Write the
-# trace into a file, run the file, and print its nodes:
+# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs,
+# so write the trace into a file, run it, and print its nodes:
 
 # %% tags=["proof-file-brakes"]
 import tempfile
@@ -44,10 +44,11 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
     print(f"{outputs} = {operator}({inputs})")
 
 # %% [markdown] tags=["short"]
-# The file brakes at 50, too. A trace has no `if`, and nothing in the file can warn you, because it holds no Python, only an operator and a constant.
+# The file brakes at 50, too. A trace has no `if`, and nothing in the file can warn you, because it holds no Python, only an
+# operator and a constant.
 #
 # ## Dynamic shapes: the batch size
-# A convolutional network flattens its images. What does the trace remember of that?
+# A convolutional network flattens its images. What does the trace remember of the batch size?
 
 # %% tags=["proof-fixed-batch"]
 from course import check
@@ -74,8 +75,8 @@ fixed = onnx.export(cnn, two, batch=None)
 print(repr(check.error(onnx.run_onnx, fixed, three.array)))
 
 # %% [markdown] tags=["short"]
-# `mytorch` records `flatten` as a `Reshape` to (2, 32), because the example had two rows. In its trace you can't tell which 2 is the batch
-# size. So it traces twice, with batches of two sizes: **what differs depends on the batch**.
+# `mytorch` records `flatten` as a `Reshape` to (2, 32), because the example had two rows. Since one trace doesn't tell which 2 is
+# the batch size, `mytorch` traces twice, with batches of two sizes: **what differs depends on the batch**.
 
 # %% tags=["proof-two-traces"]
 graph = mytorch.graph
@@ -93,8 +94,8 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the length that differs becomes −1, which ONNX computes itself. Where anything else differs, as in `x / len(x)`, the export is
-# refused. You write `generalize` in exercise 3. But what if a batch size is *hard-coded*?
+# In a view, the length that differs becomes −1, which ONNX computes itself. If anything else differs, as in `x / len(x)`, the
+# export is refused. You write `generalize` in exercise 3. But what if a batch size is *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -103,24 +104,24 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
     print(f"{name:17} accepted; for a batch of 6 the file returns shape {found.shape}, values {found.max():.0f}")
 
 # %% [markdown] tags=["short"]
-# Both are accepted, and both files are wrong for other batch sizes. The first mixes the values of different samples, and the second
-# returns 2 as the mean of ones. PyTorch's default exporter accepts both as well: its output of `x.reshape(3, -1)`, for images of shape (2, 2),
-# has the shape `[3, (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So run the file on other batch sizes,
-# and compare the values.
+# Both are accepted, although both files are wrong for other batch sizes: the first mixes the values of different samples, and the
+# second returns 2 as the mean of ones. PyTorch's default exporter accepts both as well: its output of `x.reshape(3, -1)`, for
+# images of shape (2, 2), has the shape `[3, (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So
+# run the file on other batch sizes, and compare the values.
 #
-# PyTorch doesn't trace twice. It captures the program with symbols for dimensions and follows what becomes of them, so its file for
-# `x / len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`, too, but freezes
-# `len(x)`, with a `TracerWarning`.
+# PyTorch doesn't trace twice, but captures the program with symbols for dimensions and follows what becomes of them, so its file
+# for `x / len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`,
+# too, but freezes `len(x)`, with a `TracerWarning`.
 #
 # **Interview · What are dynamic axes?**
 #
-# - *Thirty seconds:* They are dimensions that stay dynamic in the file and get a name. By default an export fixes each dimension to the
-#   example's size. `dynamic_shapes={"x": {0: "batch"}}` makes the first one of `x` dynamic.
-# - *Longer:* Each operation in between must be expressible with the dynamic size, either by a `Reshape` to −1 or by nodes that compute sizes from
-#   the input's shape.
+# - *Thirty seconds:* They are dimensions that stay dynamic in the file and get a name. By default an export fixes each dimension
+#   to the example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first one of `x` dynamic.
+# - *Longer:* Each operation in between must be expressible with the dynamic size, either by a `Reshape` to −1 or by nodes that
+#   compute sizes from the input's shape.
 # - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
-# - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then mixes samples without an error. With
-#   `dynamo=False`, `len(x)` is frozen as well.
+# - *The trap:* A hard-coded batch size in `forward`, which the exporter may accept although the file then mixes samples without
+#   an error. With `dynamo=False`, `len(x)` is frozen as well.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 
 # %% [markdown] tags=["short"]
@@ -173,17 +174,18 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 # %% [markdown] tags=["short"]
 # **Interview · The exported model disagrees with the original. How do you find the node?**
 #
-# - *Thirty seconds:* I give both the same input, in evaluation mode. Then I make intermediate results outputs, and look for the first one that differs
-#   by more than rounding. If there are many, I bisect.
-# - *Longer:* Compare relative errors with a tolerance for each layer, because float32 typically gives 1e-6 and float16 about 1e-3.
-# - *They ask next:* The shapes agree although the values don't. What do you suspect? I suspect padding (SAME), the layout (NHWC), epsilon, and the
-#   order of preprocessing.
+# - *Thirty seconds:* I give both the same input, in evaluation mode. Then I make intermediate results outputs, and look for the
+#   first one that differs by more than rounding, or bisect.
+# - *Longer:* Compare relative errors with a tolerance for each layer, because float32 typically gives 1e-6 and float16 about
+#   1e-3.
+# - *They ask next:* What do you suspect if the shapes agree and the values don't? Padding (SAME), the layout (NHWC), epsilon, and
+#   the order of preprocessing are the usual suspects.
 # - *The trap:* Comparing only the predicted class, which can agree while the logits differ.
 # - *Proof:* `proof-first-difference`, `proof-same`.
 
 # %% [markdown]
 # ### A forgotten `eval()`
-# What becomes of dropout if you export in training mode?
+# What becomes of dropout if you export in training mode, where each call draws a new mask?
 
 # %% tags=["proof-train-mode"]
 mytorch.manual_seed(0)
@@ -193,8 +195,9 @@ forgotten = onnx.export(drop, ones, batch=None)
 print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ in range(2)))
 
 # %% [markdown]
-# `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size the export would have been refused, because the masks of two
-# traces differ.) What PyTorch does depends on the exporter. With the first one, minitorch refuses dropout in training mode:
+# `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size the export would have been refused, because the
+# masks of two traces differ.) In PyTorch the outcome depends on the exporter, and with the first one in the table, minitorch
+# refuses dropout in training mode:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
@@ -205,12 +208,13 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #
 # **Interview · What do you check before you ship an exported model?**
 #
-# - *Thirty seconds:* I call `eval()` before the export. Then I compare the file's outputs with the model's on real data, for several batch sizes and
-#   for extreme inputs, with the same preprocessing.
-# - *Longer:* Put normalization and softmax into the exported module, so that nobody has to repeat them. Measure latency after a warm-up, with the
-#   number of threads and the *execution provider* (CPU, CUDA, TensorRT) that you will ship.
-# - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a test set.
-# - *The trap:* Testing the file only with the example that it was traced with.
+# - *Thirty seconds:* I call `eval()` before the export. Then I compare the file's outputs with the model's on real data, for
+#   several batch sizes and for extreme inputs, with the same preprocessing.
+# - *Longer:* Put normalization and softmax into the exported module, so that nobody has to repeat them. Measure latency after a
+#   warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that you will ship.
+# - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a
+#   test set.
+# - *The trap:* Testing the file only on the traced example.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 
 # %% [markdown]
@@ -257,8 +261,8 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown]
-# minitorch refuses more than PyTorch does: `x * x.sum().item()` decides nothing, so PyTorch exports it. This is what PyTorch 2.13 makes of
-# `brake`, captured at 130 and called with 50:
+# minitorch refuses more than PyTorch does: PyTorch exports `x * x.sum().item()`, because nothing is decided by the value. This is
+# what PyTorch 2.13 makes of `brake`, captured at 130 and called with 50:
 #
 # | captured with | answer at 50 | why |
 # |---|---|---|
@@ -270,28 +274,28 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #
 # **Interview · Trace, script, compile, export: which captures what?**
 #
-# - *Thirty seconds:* Tracing records the operations of one run. Scripting compiles Python source. `torch.compile` captures pieces, guards them, and
-#   falls back to Python. `torch.export` captures one whole graph or refuses.
-# - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and graph breaks.
-#   AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
+# - *Thirty seconds:* Tracing records the operations of one run, while scripting compiles Python source. `torch.compile` captures
+#   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
+# - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
+#   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
 # - *They ask next:* How do you export an `if`? Use `torch.where` if both sides are cheap, and `torch.cond` otherwise.
-# - *The trap:* "If it compiles, it exports." A graph break is fine for the one and fatal for the other.
+# - *The trap:* Believing that what compiles also exports, although a graph break is fine for the one and fatal for the other.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
 #
-# - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or one with dynamic
-#   lengths: the prefill reads the whole prompt, and the decoding step reads one token and the past keys and values. For int8, the file has
-#   pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around a matmul
-#   into one integer kernel.
-# - *They ask next:* Which weights lose most in int8? Channels with outliers, so use a scale for each channel
-#   ([chapter 22b](22b_memory.ipynb)).
+# - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or
+#   one with dynamic lengths: the prefill reads the whole prompt, and the decoding step reads one token and the past keys and
+#   values. For int8, the file has pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around
+#   a matmul into one integer kernel.
+# - *They ask next:* Which weights lose most in int8? Channels with outliers do, so use a scale for each channel ([chapter
+#   22b](22b_memory.ipynb)).
 # - *The trap:* Exporting with a cache of length 1 that the trace keeps as a constant.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 #
 # ## The bytes: protocol buffers
-# What does such a file look like? ONNX uses **protocol buffers**. A message is a sequence of *fields*, and each field consists of its number, the
+# ONNX files are written as **protocol buffers**. A message is a sequence of *fields*, and each field consists of its number, the
 # *wire type* of its value, and the value. Nine lines are enough to read short ones:
 
 
@@ -309,11 +313,12 @@ def read(data):
 print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
 
 # %% [markdown]
-# Field 1 is an input, 2 an output, 3 a name and 4 the operator. The names of the fields aren't in the file, so a reader needs the **schema**,
-# `onnx.proto`. A whole model is built in the same way: the model's field 7 is a message with the graph, whose repeated field 1 is a message
-# with a node. That is why `nodes` reads the fields 7, 1 and 4.
+# Field 1 is an input, 2 an output, 3 a name and 4 the operator. The names of the fields aren't in the file, so a reader needs the
+# **schema**, `onnx.proto`. A whole model is built in the same way: the model's field 7 is a message with the graph, whose
+# repeated field 1 is a message with a node. That is why `nodes` reads the fields 7, 1 and 4.
 #
 # ### Break it
+# The lengths and integers so far were small enough for one byte, so try some that aren't:
 
 # %% tags=["proof-varint"]
 for number in (5, 300, -1):
@@ -321,9 +326,9 @@ for number in (5, 300, -1):
     print(f"{number:3} is read as {next(read(data))[1]:3}, from {data.hex(' ')}")
 
 # %% [markdown]
-# A byte holds 0 to 255, so the toy fails at 300. Integers are **varints**: each byte holds 7 bits of the number, the lowest bits first, and its
-# top bit is the **continuation bit**, which says whether more bytes follow. The numbers below the bits are their place values. Move
-# the slider:
+# A byte holds 0 to 255, so the toy fails at 300. Integers are **varints**: each byte holds 7 bits of the number, the lowest bits
+# first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture, the numbers below the
+# bits are their place values. Move the slider to write other integers:
 
 
 # %%
@@ -345,13 +350,13 @@ def draw(number):
 pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -1])
 
 # %% [markdown]
-# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch` writes one file
-# that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64, 64)`, PyTorch 2.13 makes `m.onnx` with about
-# 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both, or pass `external_data=False`, unless the model is large: a message
-# can't be larger than 2 GB.
+# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch`
+# writes one file that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64, 64)`, PyTorch
+# 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both, or pass `external_data=False`,
+# unless the model is large: a message can't be larger than 2 GB.
 #
 # ## Steps become nodes
-# Here is a network, traced and simplified as in chapter 08, and the nodes of its file:
+# The next cell prints a network, traced and simplified as in chapter 08, and the nodes of its file:
 
 
 # %% tags=["proof-nodes"]
@@ -364,9 +369,9 @@ print([operator for operator, *_ in nodes(data)])
 print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
 
 # %% [markdown]
-# The file can't run by itself, because it only names operators and holds the weights. `Gemm` is ONNX's name for a matrix multiplication plus
-# a bias, so two steps became one node. A table says what each operation of `mytorch` is in ONNX, and most of its entries are one line. An
-# operation without an entry is an error at export.
+# The file can't run by itself, because it only names operators and holds the weights. `Gemm` is ONNX's name for a matrix
+# multiplication plus a bias, so two steps became one node. A table says what each operation of `mytorch` is in ONNX, mostly in
+# one line for each, and an operation without an entry is an error at export.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### In `mytorch`
@@ -375,27 +380,28 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # %% [markdown]
 # **Interview · What is in an ONNX file?**
 #
-# - *Thirty seconds:* It holds a graph in protocol buffers: nodes with an operator, names of inputs and outputs, and attributes. It also holds the
-#   weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is called the *opset*.
-# - *Longer:* The file has the numbers of fields, not their names. Protobuf readers skip fields that they don't know, so the format can grow. Your
-#   reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
-# - *They ask next:* What isn't in it? Python, the `if` that was decided, the training mode, and your preprocessing, unless you put it into
-#   `forward`. With PyTorch's default exporter, the weights are in a second file.
+# - *Thirty seconds:* It holds a graph in protocol buffers: nodes with an operator, names of inputs and outputs, and attributes.
+#   It also holds the weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is
+#   called the *opset*.
+# - *Longer:* The file has the numbers of fields, not their names. Protobuf readers skip fields that they don't know, so the
+#   format can grow. Your reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
+# - *They ask next:* What isn't in it? It lacks Python, the `if` that was decided, the training mode, and your preprocessing,
+#   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
 # - *The trap:* Believing that the file is the model, when it holds what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Then I rewrite the code with operators that exist.
-#   The last resort is a custom operator, which every runtime that I ship to has to implement.
-# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to a function of ONNX operators. A higher opset
-#   isn't always better, because the runtime has to know it.
+# - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Then I rewrite the code
+#   with operators that exist, and the last resort is a custom operator, which every target runtime has to implement.
+# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to a function of ONNX operators. A higher
+#   opset isn't always better, because the runtime has to know it.
 # - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
 # - *The trap:* Running the unsupported part in Python between two graphs, with a copy from and to the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## Folding
-# In `mytorch` a convolution isn't a single operation. This is one convolution with its batch norm, as recorded:
+# In `mytorch` a convolution isn't a single operation, as this record of one convolution and its batch norm shows:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
@@ -415,10 +421,10 @@ pictures.graph(
 # `1 / √(var + eps)`. Then the steps of a convolution were recognized as a whole, by their pattern:
 
 # %% [markdown]
-# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as
-# [chapter 12](12_norm_dropout_and_modes.ipynb) shows. A convolution is linear in its weights, so both go into weight and bias: w′ = s·w, and
-# b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter folds batch norms, too: its file for a convolution, batch
-# norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape` and `Gemm`.
+# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
+# 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, both go into weight and bias: w′ =
+# s·w, and b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter folds batch norms, too: its file for a
+# convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape` and `Gemm`.
 
 # %% tags=["proof-counts"]
 names, counts = ("as recorded", "constants folded", "layers fused"), {}
@@ -437,18 +443,18 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 # %% [markdown]
 # **Interview · What do you fold before you ship a model?**
 #
-# - *Thirty seconds:* I fold constants, which is everything that depends on no input. Then I fold batch norms into the layers before them, and fuse
-#   neighbours that the runtime has one operator for.
-# - *Longer:* Runtimes do much of this again when they load a file, but you have to fold before you quantize, or the ranges of the weights are
-#   wrong.
-# - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something stands between
-#   it and the layer, such as a ReLU.
+# - *Thirty seconds:* I fold constants, which is everything that depends on no input, then batch norms into the layers before
+#   them, and I fuse neighbours for which the runtime has one operator.
+# - *Longer:* Runtimes do much of this again when they load a file, but you have to fold before you quantize, or the ranges of the
+#   weights are wrong.
+# - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
+#   stands between it and the layer, such as a ReLU.
 # - *The trap:* Training the folded model further, although its batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
 #
 # ## A runtime
-# To run a file you need a dict of values by name, and a table of kernels. Then you go from node to node: look up the inputs, call the kernel,
-# and store the output. `run_onnx` is exercise 4, and here are two of its kernels:
+# To run a file you need a dict of values by name, and a table of kernels. Then you go from node to node: look up the inputs, call
+# the kernel, and store the output. `run_onnx` is exercise 4, and here are two of its kernels:
 
 # %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
 # ### A convolution without `mytorch`
@@ -500,11 +506,11 @@ print([operator for operator, *_ in nodes((folder / "lenet.onnx").read_bytes())]
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does an export in training mode change batch norm's running statistics? With PyTorch's defaults it doesn't. It does with `dynamo=False` and
-#    `training=TrainingMode.TRAINING`.
+# 1. Does an export in training mode change batch norm's running statistics? With PyTorch's defaults it doesn't, but with
+#    `dynamo=False` and `training=TrainingMode.TRAINING` it does.
 # 2. Are optimizer states in an ONNX file? No, it has only what `forward` needs.
 # 3. How many bytes does −1 take in one of ONNX's integer fields (int64)? It takes ten, more than a large positive number.
-# 4. Does a for loop over layers survive the export to ONNX? No, it is unrolled.
+# 4. Does a for loop over layers survive the export to ONNX? No, because tracing unrolls it.
 # 5. What is ONNX's opset? It is the version of the list of operators.
 
 # %% tags=["proof-rapid-fire"]
@@ -529,9 +535,9 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 # 10. A runtime is a dict of values and a table of kernels.
 #
 # ## You try
-# [The exercises](../exercises/20b_export.ipynb): predict the bytes of fields; write the protobuf writer, the folding with a dynamic batch size,
-# and the runtime for `mytorch`; fix a service that answers from a training run; and measure what a block of layers costs before and
-# after folding. [Chapter 21](21_features_and_visualization.ipynb) looks inside trained networks.
+# In [the exercises](../exercises/20b_export.ipynb) you predict the bytes of fields; write the protobuf writer, the folding with a
+# dynamic batch size, and the runtime for `mytorch`; fix a service that answers from a training run; and measure what a block of
+# layers costs before and after folding. [Chapter 21](21_features_and_visualization.ipynb) looks inside trained networks.
 
 # %% [markdown]
 # ## If you have time
@@ -553,12 +559,12 @@ print("dynamo is", inspect.signature(torch.onnx.export).parameters["dynamo"].def
 print("minitorch ran the model on", calls)
 
 # %% [markdown]
-# minitorch traces twice for a dynamic batch size. PyTorch runs `forward` once, on *fake tensors*, which have shapes and no values. That
-# exporter needs the package `onnxscript`.
+# minitorch traces twice for a dynamic batch size. PyTorch runs `forward` once, on *fake tensors*, which have shapes and no
+# values, and its exporter needs the package `onnxscript`.
 #
 # ### Myth · "TorchScript is how PyTorch is deployed"
-# It was, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported program goes to
-# AOTInductor, ExecuTorch or ONNX.
+# It was, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported
+# program goes to AOTInductor, ExecuTorch or ONNX.
 #
 # ### Myth · "ONNX is faster"
 # ONNX is only a format. LeNet's file ran in NumPy above, and how fast a file runs depends on the runtime.
@@ -569,8 +575,8 @@ print(f"{len(file) // 1000} kB: {weights // 1000} kB of weights, {len(nodes(file
 
 # %% [markdown]
 # ### The real one
-# minitorch makes any dimension dynamic, under any number of names. Where your graph has a −1, it has an `Open`, which knows by how much the
-# size grew:
+# minitorch makes any dimension dynamic, under any number of names. Where your graph has a −1, minitorch's has an `Open`, which
+# stores by how much the size grew:
 
 # %%
 from minitorch.onnx.sizes import Open
@@ -578,5 +584,5 @@ from minitorch.onnx.sizes import Open
 print(inspect.getsource(Open.line))
 
 # %% [markdown]
-# A size that grew by `factor` when the length grew by one is factor · length + rest. That becomes nodes: `Shape` of the input, `Mul` and `Add`.
-# With a batch *and* a sequence length, a view can have two dynamic lengths, and one −1 isn't enough.
+# A size that grew by `factor` when the length grew by one is factor · length + rest, which becomes the nodes `Shape` of the
+# input, `Mul` and `Add`. With a batch *and* a sequence length, a view can have two dynamic lengths, and one −1 isn't enough.
