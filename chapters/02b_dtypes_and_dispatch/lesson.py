@@ -1,7 +1,7 @@
 # %% [markdown] tags=["short"]
 # # Types and dispatch
-# By the end, your library will choose the dtype of each result as PyTorch does. One line will turn a NumPy function into an operation that you
-# can call as a function and as a method, and whose operands are converted.
+# By the end, your library will choose the dtype of each result as PyTorch does. One line will turn a NumPy function into an
+# operation that you can call as a function and as a method, and whose operands are converted.
 #
 # ## A counter that stops
 # Start at 0 and add 1 six hundred times, with one tensor for each of three dtypes. At which values do the counters end?
@@ -23,8 +23,8 @@ print({name: seen[-1] for name, seen in counts.items()})
 pictures.curves(counts, xlabel="additions", ylabel="counter")
 
 # %% [markdown] tags=["short"]
-# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't represent 257.
-# So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
+# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't
+# represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
 #
 # ## The smallest model
 # Two operands come in, and one dtype has to come out. A plausible rule is that the larger type wins, because it has more room.
@@ -41,7 +41,7 @@ small, large = torch.tensor([1, 2], dtype=torch.int8), torch.tensor([1, 2], dtyp
 print("toy:", toy_type(small, large), "  PyTorch:", (small + large).dtype)
 
 # %% [markdown]
-# Now break the rule with two pairs of operands:
+# Two pairs of operands break this rule:
 
 # %%
 whole, half = torch.tensor([1, 2]), torch.tensor([1.0, 0.5], dtype=torch.float16)
@@ -67,8 +67,8 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later group
-# decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
+# Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later
+# group decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
 
 # %% tags=["proof-promotion"]
 print(torch.tensor([1]) + 2.5)
@@ -79,23 +79,24 @@ print(half * 60000 - 70000.0)
 print(torch.tensor([250], dtype=torch.uint8) + 10)
 
 # %% [markdown]
-# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension, so the
-# wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it. The
-# scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and rounds once.
-# On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to float16, which makes it inf.
+# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension,
+# so the wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold
+# half of it. The scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in
+# float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to
+# float16, which makes it inf.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and then the
-#   tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
-# - *They ask next:* And int64 with float16? The result is float16, although it holds fewer integers, because the category comes before the
-#   size.
-# - *The trap:* Expecting a sum of integers to be widened. In uint8, 250 + 10 is 4.
+# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and
+#   then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *They ask next:* What about int64 with float16? The result is float16, although it holds fewer integers, because the category
+#   comes before the size.
+# - *The trap:* Expecting elementwise integer addition to be widened, although 250 + 10 is 4 in uint8.
 # - *Proof:* `proof-promotion`.
 #
 # ### In-place operations and conversions
-# An in-place operation can't choose a dtype, because its result goes into memory that already has one, whereas a conversion produces the dtype
-# that you ask for.
+# An in-place operation can't choose a dtype, because its result goes into memory that already has one, whereas a conversion
+# produces the dtype that you ask for.
 
 # %% tags=["proof-fixed"]
 print("1.", check.error(whole.add_, 0.5))
@@ -104,16 +105,16 @@ print("3.", torch.tensor([-1.7, 2.5]).to(torch.int32).tolist(), torch.tensor([2.
 print("4.", half.to(torch.float16) is half, half.to(torch.float32) is half)
 
 # %% [markdown]
-# In place, a higher category is refused, while a wider type of the same category is silently rounded to the narrower one. `to` truncates
-# fractions toward 0, while `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that `to` returns
-# the tensor itself when nothing has to change.
+# In place, a higher category is refused, while a wider type of the same category is silently rounded to the narrower one. `to`
+# truncates fractions toward 0, while `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that
+# `to` returns the tensor itself when nothing has to change.
 #
 # **Interview · `x += 0.5` on integers: what happens?**
 #
-# - *Thirty seconds:* It raises an error, because the result is floating point while x's memory holds integers. `x = x + 0.5` works, since it
-#   creates a new tensor.
-# - *They ask next:* And if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
-# - *The trap:* `x.to(dtype)` may be `x` itself, so that writing into it changes `x`.
+# - *Thirty seconds:* It raises an error, because the result is floating point while x's memory holds integers. `x = x + 0.5`
+#   works, since it creates a new tensor.
+# - *They ask next:* What if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
+# - *The trap:* Writing into `x.to(dtype)` as if it were a copy, although it may be `x` itself.
 # - *Proof:* `proof-fixed`.
 #
 # ### Integer overflow
@@ -128,18 +129,18 @@ print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
 # %% [markdown]
 # **Interview · What happens when a value doesn't fit into an integer dtype?**
 #
-# - *Thirty seconds:* Arithmetic and conversions between integer types wrap around without a warning, so 300 becomes 44 in uint8. Creating a
-#   tensor from a Python number that doesn't fit, and `fill_` or `full` with one, raise an error.
-# - *They ask next:* And a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ between CPU and
-#   GPU, so clamp first.
-# - *The trap:* Subtracting uint8 images. A negative difference wraps around and looks like a bright pixel.
+# - *Thirty seconds:* Arithmetic and conversions between integer types wrap around without a warning, so 300 becomes 44 in uint8.
+#   Creating a tensor from a Python number that doesn't fit, and `fill_` or `full` with one, raise an error.
+# - *They ask next:* What about a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ
+#   between CPU and GPU, so clamp first.
+# - *The trap:* Subtracting uint8 images, because a negative difference wraps around and looks like a bright pixel.
 # - *Proof:* `proof-overflow`.
 #
 # ## What the bits of a float say
 # A float consists of a sign bit, some exponent bits, and the **mantissa** (or fraction). Its value is
 # $\pm\, 1.\text{mantissa} \times 2^{\text{exponent} - \text{bias}}$. Close to 0, where all exponent bits are 0, it is
-# $\pm\, 0.\text{mantissa} \times 2^{1 - \text{bias}}$ instead. The picture compares the two types that have 16 bits with an 8-bit one. Move
-# the slider through the numbers:
+# $\pm\, 0.\text{mantissa} \times 2^{1 - \text{bias}}$ instead. The picture compares the two types that have 16 bits with an 8-bit
+# one, and its slider moves through nine numbers:
 
 # %%
 from ml_dtypes import bfloat16, float8_e4m3fn
@@ -163,14 +164,16 @@ NUMBERS = [1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8]
 pictures.slider(bits_of, start={"number": 0.1}, number=NUMBERS)
 
 # %% [markdown]
-# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does, and seven
-# for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in float16. In both
-# types, an exponent of all ones means inf or nan. The 8-bit type E4M3 has four exponent bits and three for the mantissa. It has no inf and
-# uses the highest exponent for ordinary numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
+# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does,
+# and seven for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in
+# float16. In both types, an exponent of all ones means inf or nan.
+#
+# The 8-bit type E4M3 has four exponent bits and three for the mantissa. Because it has no inf, it uses the highest exponent for
+# ordinary numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
 #
 # ## Data types and their limits
-# The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns the older
-# name, which also contains the device.
+# The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns
+# the older name, which also contains the device.
 
 # %% tags=["proof-dtypes"]
 print(f"{'dtype':9} bytes  {'type()':21} {'largest':12} eps")
@@ -205,13 +208,14 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 # %% [markdown]
 # **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and gradients
-#   therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
-# - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large. Weights and sums are therefore kept in
-#   float32.
-# - *They ask next:* Why does float16 need loss scaling? Small gradients become 0 in it ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and
-#   rounds once.
+# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and
+#   gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
+# - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large. Weights and sums are
+#   therefore kept in float32.
+# - *They ask next:* Why does float16 need loss scaling? Because small gradients become 0 in it ([chapter
+#   22](22_mixed_precision.ipynb)).
+# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
+#   float32 and rounds once.
 # - *Proof:* `proof-16-bits`.
 #
 # ### Comparing floating-point numbers
@@ -230,19 +234,21 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 # %% [markdown]
 # **Interview · How do you compare two floating-point tensors?**
 #
-# - *Thirty seconds:* I compare them with a tolerance. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and
-#   reports the largest difference. Two correct programs that add in different orders differ in the last digits.
-# - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0, where rtol
-#   times y vanishes, atol decides.
-# - *The trap:* `allclose` raises an error for unequal dtypes, but it broadcasts unequal shapes silently. And nan equals nothing, not even nan,
-#   unless you pass `equal_nan=True`.
+# - *Thirty seconds:* I compare them with a tolerance, because two correct programs that add in different orders differ in the
+#   last digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest
+#   difference.
+# - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
+#   where rtol times y vanishes, atol decides.
+# - *The trap:* `allclose` raises an error for unequal dtypes, but it broadcasts unequal shapes silently. Moreover, nan equals
+#   nothing, not even nan, unless you pass `equal_nan=True`.
 # - *Proof:* `proof-nearly`.
 
 # %% [markdown] tags=["short"]
 # ## The dispatcher
-# What happens between `x + y` and the loop that adds the elements? PyTorch's **dispatcher** sends each call through several layers, such as
-# autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**, one for each layer that
-# handles it. A call goes to the highest key that one of its operands has and that isn't switched off. Twelve lines show the idea:
+# What happens between `x + y` and the loop that adds the elements? PyTorch's **dispatcher** sends each call through several
+# layers, such as autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**,
+# one for each layer that handles it, and a call goes to the highest key that one of its operands has and that isn't switched off.
+# Twelve lines show the idea:
 
 # %% tags=["proof-keys"]
 ORDER = ["Autocast", "Autograd", "Python", "CPU", "Meta"]  # from the top down
@@ -304,32 +310,36 @@ print(check.error(product[0, 0].item))
 # %% [markdown] tags=["short"]
 # **Interview · `__torch_function__` or `__torch_dispatch__`?**
 #
-# - *Thirty seconds:* `__torch_function__` intercepts calls of the Python API before the dispatcher, so it sees `torch.square`.
-#   `__torch_dispatch__` runs below autograd and sees the ATen operations that remain, including those of the backward pass.
-# - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the second to
-#   observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
-# - *They ask next:* Does the second one see autocast? It sees the casts that autocast has inserted, as `_to_copy` operations, because autocast
-#   and autograd have already run.
-# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever. You unwrap the operands first.
+# - *Thirty seconds:* `__torch_function__` intercepts calls of the Python API before the dispatcher, so it receives
+#   `torch.square`. `__torch_dispatch__` runs below autograd and receives the ATen operations that remain, including those of the
+#   backward pass.
+# - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the
+#   second to observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
+# - *They ask next:* Does autocast reach the second one? It receives the casts that autocast has inserted, as `_to_copy`
+#   operations, because autocast and autograd have already run.
+# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever unless you unwrap the operands
+#   first.
 # - *Proof:* `proof-keys`.
 #
 # **Interview · What is a FakeTensor, and who uses it?**
 #
-# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and `torch.export` run a
-#   model on fake tensors to learn every shape without computing or allocating anything.
-# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be on the CPU
-#   or a GPU, so that rules about devices are checked, too.
-# - *The trap:* `item()` or an `if` on its value fails, because it has no data. That is where a compiler must break the graph or add a guard
-#   ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and
+#   `torch.export` run a model on fake tensors to learn every shape without computing or allocating anything.
+# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be
+#   on the CPU or a GPU, so that rules about devices are checked, too.
+# - *The trap:* `item()` or an `if` on its value fails, because it has no data. That is where a compiler must break the graph or
+#   add a guard ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
 # ## One declaration, every call
-# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays. From then on
-# you can call the operation as a function and as a method, and it converts dtypes. Between a call and its kernel there is a stack of
-# layers. A layer is a function of three arguments: the operation, the call's arguments, and `below`, which it calls to continue. The four
-# slots of the stack are empty for now, and later chapters fill them. The next cell declares an operation, borrows the top slot for a layer
-# that prints, and makes four calls. Dashed boxes in the picture are empty slots, which the call skips.
+# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays.
+# From then on you can call the operation as a function and as a method, and it converts dtypes.
+#
+# Between a call and its kernel there is a stack of layers. A layer is a function of three arguments: the operation, the call's
+# arguments, and `below`, which it calls to continue. The four slots of the stack are empty for now, and later chapters fill them.
+# The next cell declares an operation, borrows the top slot for a layer that prints, and makes four calls. Dashed boxes in the
+# picture are empty slots, which the call skips.
 
 # %% tags=["proof-layers"]
 from course import lesson
@@ -357,15 +367,15 @@ stack = {"autocast": "borrowed by announce", "trace": "chapter 08", "record": "c
 pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"], chosen="NumPy", result="tensor")
 
 # %% [markdown]
-# `softplus` got integers and returned float32, because `pointwise_float` says that integers become the default dtype. The work is done by
-# `run_in_common_type`, which you will write: it finds the common type, converts the operands, and calls the kernel.
+# `softplus` got integers and returned float32, because `pointwise_float` says that integers become the default dtype. The work is
+# done by `run_in_common_type`, which you will write: it finds the common type, converts the operands, and calls the kernel.
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
 # - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies, such as autocast or autograd, does its part and
 #   redispatches, and the device's kernel comes last.
-# - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
-# - *The trap:* Assuming that a call runs the operation of that name. Above, `square` runs `mul`, and in PyTorch it runs `pow`.
+# - *They ask next:* Do methods and operators take another path? No, since `x + 1` is the same call as `add(x, 1)`.
+# - *The trap:* Assuming that a call runs the operation of that name, when `square` runs `mul` above and runs `pow` in PyTorch.
 # - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"
@@ -385,8 +395,8 @@ print("10 elements, slower:", max(times, key=lambda name: times[name][0]))
 pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", log="xy", alt=ALT)
 
 # %% [markdown]
-# For ten elements the layers take longer than the addition itself. You measured minitorch; this is PyTorch 2.13 on a machine with two cores, in
-# microseconds, the best of several runs:
+# For ten elements the layers take longer than the addition itself. You measured minitorch; this is PyTorch 2.13 on a machine with
+# two cores, in microseconds, the best of several runs:
 #
 # | elements | ndarray | tensor, one thread | tensor, two threads |
 # |---|---|---|---|
@@ -396,12 +406,13 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# At small sizes NumPy wins. On one thread the tensor only breaks even; with two threads it wins once there is enough work to split.
+# At small sizes NumPy wins. On one thread the tensor only breaks even, while with two threads it wins once there is enough work
+# to split.
 #
 # ## Mean and variance
-# A variance is the mean squared distance from the mean, and it needs everything in this chapter: the dtype of the result, a sum that
-# doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and compute the
-# variance of each triple. What is the average of these variances?
+# A variance is the mean squared distance from the mean, and it needs everything in this chapter: the dtype of the result, a sum
+# that doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and
+# compute the variance of each triple. What is the average of these variances?
 
 # %% tags=["proof-bessel"]
 die = torch.arange(1.0, 7.0)
@@ -434,17 +445,17 @@ from minitorch.dispatch import promotion
 print(inspect.getsource(promotion.fits))
 
 # %% [markdown] tags=["short"]
-# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left to NumPy.
-# `common` is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and `is_low_precision` is true for
-# 16-bit types. Your library always converts, so it needs no such function but is slower.
+# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left
+# to NumPy. `common` is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and
+# `is_low_precision` is true for 16-bit types. Your library always converts, so it needs no such function but is slower.
 #
 # ## Ten lines to remember
-# 1. Category first (bool, integer, floating point, complex), then size.
+# 1. The category decides first (bool, integer, floating point, complex), and then the size.
 # 2. A scalar, which is a Python number or a 0-d tensor, decides only if its category is higher.
 # 3. uint8 with int8 gives int16, and float16 with bfloat16 gives float32.
-# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` raise an error. Floats become inf.
+# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` raise an error and floats become inf.
 # 5. In place, the memory keeps its dtype: a higher category raises an error, and a wider type is rounded.
-# 6. float16 ends at 65504. bfloat16 has nearly float32's range, and a spacing of 1/128 at 1.
+# 6. float16 ends at 65504, while bfloat16 has nearly float32's range and a spacing of 1/128 at 1.
 # 7. Compare with a tolerance, and remember that nan equals nothing.
 # 8. A call goes down the dispatcher to a kernel, and the keys that the tensors carry choose the layers.
 # 9. For a few elements, the layers take longer than the addition.
@@ -453,7 +464,7 @@ print(inspect.getsource(promotion.fits))
 # **Rapid fire.** The cell below proves each answer.
 #
 # - *What is the dtype of a uint8 tensor divided by 2?* It is float32, because division computes in floating point.
-# - *What is the dtype of a sum of uint8?* It is int64.
+# - *What is the dtype of a sum of uint8?* It is int64, because integer sums are widened.
 # - *What is the dtype of a comparison?* It is bool.
 # - *What is the largest int8?* It is 127.
 # - *What is `tensor(True) + True`?* It is True, since two bools stay bool.
@@ -465,6 +476,6 @@ print(torch.tensor(True) + True)
 
 # %% [markdown]
 # ## You try
-# The [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb) are worth 18 points. In three of them you write parts of `mytorch`:
-# promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction, rounding by hand, a repair and a
-# measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
+# There are [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), which are worth 18 points. In three of them you write
+# parts of `mytorch`: promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction,
+# rounding by hand, a repair and a measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
