@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Build PyTorch again
 # Welcome. In this course you write a small PyTorch of your own, chapter by chapter, and you answer interview questions about code
-# that you have typed yourself. Today you see two programs that your library will run, and you build its central idea in
-# seventeen lines. Run each cell with Shift+Enter.
+# that you have typed yourself. Today you see two programs that your library will run, and you build its central idea in seventeen
+# lines. Run each cell with Shift+Enter.
 
 # %% hidden=true
 from pathlib import Path
@@ -50,7 +50,7 @@ errors = (predicted != labels[1500:]).sum().item()
 print("wrong: about", round(errors, -1), "of 297; by guessing it would be about", round(297 * 0.9))
 
 # %% [markdown]
-# Here are ten of the new digits, each with the network's answer above it. An incorrect answer would be framed.
+# The picture shows ten of the new digits, each with the network's answer above it. An incorrect answer would be framed.
 
 # %% hidden=true
 alt = "Ten handwritten digits and answers."
@@ -84,9 +84,9 @@ written = gpt.generate(tokens[:, :1], len(TEXT) - 1, top_k=1)
 print("".join(letters[token] for token in written[0].tolist()))
 
 # %% [markdown]
-# The course comes with a second library, **minitorch**, which is PyTorch written again in Python. From here on `torch` means minitorch, in
-# the exercises as well. Can you trust it to show what PyTorch does? You may recognize
-# the numbers that it prints here:
+# The course comes with a second library, **minitorch**, which is PyTorch written again in Python. From here on `torch` means
+# minitorch, in the exercises as well. To see whether you can trust it to show what PyTorch does, look at the numbers that it
+# prints here, which you may recognize:
 
 # %% tags=["proof-same-numbers"]
 import minitorch as torch
@@ -95,15 +95,15 @@ torch.manual_seed(0)
 print(torch.rand(3))
 
 # %% [markdown] tags=["short"]
-# PyTorch prints the same three numbers after `manual_seed(0)`. Minitorch's tests compare its names, values, random numbers, printed forms and
-# errors with the real PyTorch, and the tests of your library compare it with minitorch.
+# PyTorch prints the same three numbers after `manual_seed(0)`. Minitorch's tests compare its names, values, random numbers,
+# printed forms and errors with the real PyTorch, and the tests of your library compare it with minitorch.
 #
 # ## What is PyTorch?
 # PyTorch is a library for computing with tensors, and it rests on two pillars.
 #
 # ### Pillar one: the same code on every device
-# A **tensor** is an array of elements with a shape, a data type, and a **device**, which is where its memory is. You may not have a GPU, so
-# `mytorch` simulates two of them, which use ordinary memory but follow PyTorch's rules.
+# A **tensor** is an array of elements with a shape, a data type, and a **device**, which is where its memory is. Since you may
+# not have a GPU, `mytorch` simulates two of them, which use ordinary memory but follow PyTorch's rules.
 
 
 # %% tags=["proof-device"]
@@ -118,27 +118,28 @@ for where in ("cpu", "cuda:0", "cuda:1"):
 print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 
 # %% [markdown] tags=["short"]
-# `normalize` doesn't mention devices. An operation runs where its inputs are and its result stays there, unless the operation copies to another
-# device, as `y.to("cpu")` does. Your part is to bring the inputs to one device. The exception is a 0-d tensor on the CPU, which
-# [chapter 05](05_devices.ipynb) explains.
+# Although `normalize` doesn't mention devices, it works on all of them. An operation runs where its inputs are and its result
+# stays there, unless the operation copies to another device, as `y.to("cpu")` does. Your part is to bring the inputs to one
+# device. The exception is a 0-d tensor on the CPU, which [chapter 05](05_devices.ipynb) explains.
 #
-# A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy,
-# since each call passes through several layers before it reaches the arithmetic ([chapter 02b](02b_dtypes_and_dispatch.ipynb) measures the
-# difference).
+# A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower
+# than NumPy, since each call passes through several layers before it reaches the arithmetic ([chapter
+# 02b](02b_dtypes_and_dispatch.ipynb) measures the difference).
 #
 # **Interview · What is PyTorch, in a sentence or two?**
 #
-# - *Thirty seconds:* PyTorch is a library for tensors on CPUs and GPUs that can differentiate whatever you compute with them. Modules,
-#   optimizers and everything else are built on these two pillars.
-# - *Longer:* You write ordinary Python. Operations run at once, on the device of their inputs, and autograd records those that need a
-#   gradient.
+# - *Thirty seconds:* PyTorch is a library for tensors on CPUs and GPUs that can differentiate whatever you compute with them.
+#   Modules, optimizers and everything else are built on these two pillars.
+# - *Longer:* You write ordinary Python, and operations run at once, on the device of their inputs, while autograd records those
+#   that need a gradient.
 # - *They ask next:* What if two tensors are on different devices? Adding them raises an error, so you move one of them with `to`.
 # - *The trap:* Calling it "NumPy on a GPU", which omits the second pillar.
 # - *Proof:* devices: `proof-device`; derivatives: `proof-derivative-of-a-loop`.
 #
 # ### Pillar two: derivatives of programs
-# Training needs derivatives: how does the loss change if a weight changes a little? At school you derived them from formulas. The function in
-# the next cell isn't written as a formula, and the value of `x` decides how often its loop runs. What is its derivative at 3?
+# Training needs derivatives, because they say how the loss changes if a weight changes a little. At school you derived them from
+# formulas. The function in the next cell isn't written as a formula, and the value of `x` decides how often its loop runs. What
+# is its derivative at 3?
 
 
 # %% tags=["proof-derivative-of-a-loop"]
@@ -155,12 +156,12 @@ for start in (3.0, 60.0):
     print(f"{start:4} -> {y.item()}, and the derivative is {x.grad.item()}")
 
 # %% [markdown] tags=["short"]
-# The number 3 is doubled six times, so near 3 the function is $64x$ and its derivative is 64, while 60 is doubled only once. Nobody
-# analysed the loop, so how did `backward` find the derivative?
+# The number 3 is doubled six times, so near 3 the function is $64x$ and its derivative is 64, while 60 is doubled only once.
+# Nobody analysed the loop, so how did `backward` find the derivative?
 #
 # ## The smallest model: finite differences
-# The most direct way is to evaluate the function twice. You change the input by a small step, and divide the change of the output by the
-# step, which gives a **finite difference**.
+# The most direct way is to evaluate the function twice. You change the input by a small step, and divide the change of the output
+# by the step, which gives a **finite difference**.
 
 
 # %% tags=["proof-finite-differences"]
@@ -194,7 +195,8 @@ def estimate_at_48(step):
 pictures.slider(estimate_at_48, start={"step": 8.0}, step=[0.5, 1.0, 1.5, 2.0, 4.0, 8.0])
 
 # %% [markdown]
-# Finite differences also need one more run of the function for each input. The next cell counts the runs for a function with many inputs:
+# Finite differences also need one more run of the function for each input. The next cell counts the runs for a function with many
+# inputs:
 
 # %% tags=["proof-one-run-per-input"]
 runs, counts = [], {"differences": [], "backward": []}
@@ -224,12 +226,14 @@ print(counts)
 pictures.curves(counts, sizes, xlabel="inputs", ylabel="runs of the function", log="xy")
 
 # %% [markdown] tags=["short"]
-# A large GPT has billions of weights, so one run for each of them is hopeless, whereas `backward` ran the function once for all inputs.
+# A large GPT has billions of weights, so one run for each of them is hopeless, whereas `backward` ran the function once for all
+# inputs.
 #
 # ## Seventeen lines that differentiate
-# For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives are 1. The
-# derivatives of a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. So let each operation leave a note as it
-# runs, which says what it produced, from which inputs, and with which derivatives. A list of such notes is called a **tape**.
+# For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives
+# are 1. The derivatives of a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. So let each operation
+# leave a note as it runs, which says what it produced, from which inputs, and with which derivatives. A list of such notes is
+# called a **tape**.
 
 # %%
 notes = []
@@ -259,9 +263,9 @@ for made, inputs in notes:
     print(f"made {made.value:4} from", [f"{x.value} with derivative {derivative}" for x, derivative in inputs])
 
 # %% [markdown]
-# Now read the notes backwards. When you reach a note, the gradient of its result is complete, because the notes that used the result were
-# written later and have already been read. For each input, multiply the derivative in the note by that gradient, and add the product to the
-# input's gradient.
+# Now read the notes backwards. When you reach a note, the gradient of its result is complete, because the notes that used the
+# result were written later and have already been read. For each input, multiply the derivative in the note by that gradient, and
+# add the product to the input's gradient.
 
 
 # %% tags=["proof-notes"]
@@ -283,24 +287,25 @@ backward(y)
 print("the loop, from 3:", x.grad)
 
 # %% [markdown]
-# Multiply along a path, and add where paths meet: this is the chain rule. The loop needed no special treatment, because each multiplication
-# left a note when it ran. The method is called **automatic differentiation**, it is exact up to rounding, and PyTorch's implementation is
-# **autograd**.
+# The rule that you multiply along a path and add where paths meet is the chain rule. The loop needed no special treatment,
+# because each multiplication left a note when it ran. The method is called **automatic differentiation**, it is exact up to
+# rounding, and PyTorch's implementation is **autograd**.
 #
 # **Interview · A value is used in two places. What is its gradient?**
 #
-# - *Thirty seconds:* It is the sum of what comes back from both places. Along a path the derivatives are multiplied, and where paths meet the
-#   products are added, which is the chain rule.
-# - *Longer:* For this reason `backward` adds to a gradient instead of overwriting it. The same rule serves a weight that two layers share,
-#   and a weight that a loop uses at each step.
-# - *They ask next:* Why does `.grad` also accumulate from one training step to the next? `backward` can't know where a step ends, so you clear
-#   the gradients yourself, as the training loop below does.
-# - *The trap:* Passing a gradient on before it is complete. All notes that used a value have to be read before the note that produced it;
-#   [chapter 06](06_computation_graph.ipynb) shows what goes wrong otherwise.
+# - *Thirty seconds:* It is the sum of what comes back from both places. Along a path the derivatives are multiplied, and where
+#   paths meet the products are added, which is the chain rule.
+# - *Longer:* For this reason `backward` adds to a gradient instead of overwriting it. The same rule serves a weight that two
+#   layers share, and a weight that a loop uses at each step.
+# - *They ask next:* Why does `.grad` also accumulate from one training step to the next? `backward` can't tell where a step ends,
+#   so you clear the gradients yourself, as the training loop below does.
+# - *The trap:* Passing a gradient on before it is complete. All notes that used a value have to be read before the note that
+#   produced it; [chapter 06](06_computation_graph.ipynb) shows what goes wrong otherwise.
 # - *Proof:* `proof-notes`, where `x` is used three times.
 #
 # ### Milestone: seventeen lines learn a line
-# Four points lie on $y = 3x - 1$. The program starts from $w = b = 0$ and follows the negative gradient of the squared error downhill.
+# Four points lie on $y = 3x - 1$. The program starts from $w = b = 0$ and follows the negative gradient of the squared error
+# downhill.
 
 # %% tags=["proof-line"]
 points = [(-1.0, -4.0), (0.0, -1.0), (1.0, 2.0), (2.0, 5.0)]
@@ -328,40 +333,43 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · How does autograd differ from numerical and from symbolic differentiation?**
 #
-# - *Thirty seconds:* Numerical differentiation evaluates the function once more for each input, and its result is approximate. Symbolic
-#   differentiation transforms a formula into another formula. Automatic differentiation runs the program, records the derivatives of each
-#   operation, and combines them by the chain rule.
-# - *Longer:* Its result is exact up to rounding, and one backward pass serves all inputs. It differentiates the operations that ran, so
-#   it doesn't need a formula for the whole program.
-# - *They ask next:* What are finite differences still good for? They check a gradient: `torch.autograd.gradcheck`, in
+# - *Thirty seconds:* Numerical differentiation evaluates the function once more for each input, and its result is approximate.
+#   Symbolic differentiation transforms a formula into another formula, while automatic differentiation runs the program, records
+#   the derivatives of each operation, and combines them by the chain rule.
+# - *Longer:* Its result is exact up to rounding, and one backward pass serves all inputs. Because it differentiates the
+#   operations that ran, it doesn't need a formula for the whole program.
+# - *They ask next:* What are finite differences still good for? They check a gradient, as `torch.autograd.gradcheck` does in
 #   [chapter 07b](07b_vector_jacobian_products.ipynb).
-# - *The trap:* "Autograd uses finite differences." Then its result would depend on a step, and autograd has none.
+# - *The trap:* Saying that autograd uses finite differences, because then its result would depend on a step, and autograd has
+#   none.
 # - *Proof:* `proof-finite-differences`, and the [notes](proof-notes).
 #
 # **Interview · Why does autograd go backwards?**
 #
-# - *Thirty seconds:* There is one loss, while there are many weights. One backward pass gives the derivatives with respect to all of them,
-#   which is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives the derivative along a single
-#   direction.
+# - *Thirty seconds:* There is one loss, while there are many weights, and one backward pass gives the derivatives with respect to
+#   all of them, which is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives
+#   the derivative along a single direction.
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
-# - *They ask next:* When is forward mode better? With few inputs and many outputs. You build it in an exercise of chapter 06.
-# - *The trap:* "Because it's called backpropagation." The reason is the number of passes.
+# - *They ask next:* When is forward mode better? It is better with few inputs and many outputs, and you build it in an exercise
+#   of chapter 06.
+# - *The trap:* Answering that it's called backpropagation, when the reason is the number of passes.
 # - *Proof:* `proof-one-run-per-input`.
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
 #
-# - *Thirty seconds:* Autograd doesn't see them. Python decides which operations run, and autograd differentiates exactly those operations,
-#   as if the decision had been fixed.
+# - *Thirty seconds:* They are invisible to autograd. Python decides which operations run, and autograd differentiates exactly
+#   those operations, as if the decision had been fixed.
 # - *Longer:* So two inputs may get derivatives from different branches, and where a branch changes, the function may jump without
 #   any trace in the gradient.
-# - *They ask next:* Can you train the condition itself, such as a threshold? No, it gets no gradient from the decision. You replace the
-#   decision by a smooth function, or estimate the gradient.
-# - *The trap:* Believing that a function with jumps can't be differentiated. PyTorch returns the derivative of the piece that ran.
+# - *They ask next:* Can you train the condition itself, such as a threshold? It gets no gradient from the decision, so you
+#   replace the decision by a smooth function, or estimate the gradient.
+# - *The trap:* Believing that a function with jumps can't be differentiated, although PyTorch returns the derivative of the piece
+#   that ran.
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
-# All calculations share one list. The next cell differentiates $y = x \cdot x$, and then $z = x + x$, whose derivative is 2. After that it
-# omits `notes.clear()` from the training loop, and plots the length of the list.
+# All calculations share one list. The next cell differentiates $y = x \cdot x$, and then $z = x + x$, whose derivative is 2.
+# After that it omits `notes.clear()` from the training loop, and plots the length of the list.
 
 # %% tags=["proof-shared-notes"]
 notes.clear()
@@ -385,10 +393,12 @@ for _ in range(20):
 pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on the list")
 
 # %% [markdown]
-# You got 8 instead of 2, because the old note of $y$ was read again and added its derivative, 6. The list also grows with each step.
-# PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to the notes
-# of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a note any more, it is
-# freed.
+# You got 8 instead of 2, because the old note of $y$ was read again and added its derivative, 6. The list also grows with each
+# step.
+#
+# PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to
+# the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a
+# note any more, it is freed.
 #
 # | yours | PyTorch's |
 # |---|---|
@@ -397,7 +407,8 @@ pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on
 # | the derivatives | computed during the backward pass, from values that the node saved |
 # | `number.grad += …` | the node `AccumulateGrad`, at the end of a path |
 #
-# Nodes and pointers form a **graph**. The next cell counts the multiplications in it for three starts, and draws the graph for 30.
+# Nodes and pointers form a **graph**. The next cell counts the multiplications in it for three starts, and draws the graph for
+# 30.
 
 # %% tags=["proof-dynamic-graph"]
 for start in (3.0, 12.0, 60.0):
@@ -409,11 +420,11 @@ end = double_until_100(torch.tensor(30.0, requires_grad=True)).grad_fn
 pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# Each run of the function records a new graph, which is why it is called a **dynamic graph**. It is a by-product of **eager** execution, in
-# which an operation runs as soon as Python reaches its line. The `while` isn't in the graph: Python decided how often to multiply, and the
-# graph contains only the multiplications.
+# Each run of the function records a new graph, which is why it is called a **dynamic graph**. It is a by-product of **eager**
+# execution, in which an operation runs as soon as Python reaches its line. The `while` isn't in the graph: Python decided how
+# often to multiply, and the graph contains only the multiplications.
 #
-# Can you run `backward` twice on one graph?
+# Can you run `backward` twice on the same graph? The next cell tries it with a sum and with a sum of squares:
 
 # %% tags=["proof-twice"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -425,69 +436,72 @@ squares.backward()
 print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 
 # %% [markdown]
-# The graph still exists, but the values that the product saved for its derivatives are gone, because `backward` frees them unless you pass
-# `retain_graph=True`. A sum saves no values, so it can run again.
+# The graph still exists, but the values that the product saved for its derivatives are gone, because `backward` frees them unless
+# you pass `retain_graph=True`. A sum saves no values, so it can run again.
 #
 # **Interview · What does "dynamic graph" mean?**
 #
-# - *Thirty seconds:* Each forward pass records a new graph while it runs the operations. A static graph, in contrast, is built once, before
-#   anything is computed, and is then executed many times.
-# - *Longer:* An `if` or a loop may therefore depend on values, and a debugger shows real numbers. The price is that nothing sees the whole
-#   program before it runs and could optimize it; `torch.compile` captures it to win that back (chapter 08).
-# - *They ask next:* What is in the graph? It contains the operations and the values that their derivatives need, but not Python's control
-#   flow.
-# - *The trap:* "Dynamic means that the graph changes while it runs." It means that the next run builds a new one.
+# - *Thirty seconds:* Each forward pass records a new graph while it runs the operations. A static graph, in contrast, is built
+#   once, before anything is computed, and is then executed many times.
+# - *Longer:* An `if` or a loop may therefore depend on values, and a debugger shows real numbers. The price is that no compiler
+#   has the whole program before it runs, so nothing can optimize it; `torch.compile` captures it to win that back (chapter 08).
+# - *They ask next:* What is in the graph? It contains the operations and the values that their derivatives need, but not Python's
+#   control flow.
+# - *The trap:* Believing that the graph changes while it runs, when "dynamic" means that the next run builds a new one.
 # - *Proof:* `proof-dynamic-graph`.
 #
 # **Interview · What does eager execution cost, and what does `torch.compile` change?**
 #
-# - *Thirty seconds:* In eager mode each operation is a call of its own, with overhead for Python and for the launch, and it writes its
-#   result to memory before the next one reads it. `torch.compile` captures many operations and fuses them into few kernels.
-# - *They ask next:* When does it not help? When large matrix multiplications take nearly all of the time, or when shapes keep changing, so
-#   that it compiles again and again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *Thirty seconds:* In eager mode each operation is a call of its own, with overhead for Python and for the launch, and it
+#   writes its result to memory before the next one reads it. `torch.compile` captures many operations and fuses them into few
+#   kernels.
+# - *They ask next:* When does it not help? When large matrix multiplications take nearly all of the time, or when shapes keep
+#   changing, so that it compiles again and again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *The trap:* Timing the first call, which includes the compilation.
 # - *Proof:* one node for each operation: `proof-dynamic-graph`.
 #
 # **Interview · PyTorch or JAX: what is the difference?**
 #
-# - *Thirty seconds:* In PyTorch you run operations on mutable tensors, autograd records them as they run, and compiling is optional. In JAX you
-#   write pure functions on immutable arrays, and you transform them: `grad` returns the derivative as a function, `jit` compiles, and `vmap`
-#   adds a batch dimension.
-# - *They ask next:* Can PyTorch do this as well? `torch.func` offers `grad` and `vmap` ([chapter 07b](07b_vector_jacobian_products.ipynb)), and
-#   `torch.compile` corresponds to `jit`.
-# - *The trap:* Saying that JAX has no eager mode. It runs operations one at a time unless you use `jit`.
-# - *Proof:* the record that PyTorch keeps: `proof-shared-notes`; tracing functions: [chapter 08](08_static_and_dynamic_graphs.ipynb).
+# - *Thirty seconds:* In PyTorch you run operations on mutable tensors, autograd records them as they run, and compiling is
+#   optional. In JAX you write pure functions on immutable arrays, and you transform them: `grad` returns the derivative as a
+#   function, `jit` compiles, and `vmap` adds a batch dimension.
+# - *They ask next:* Can PyTorch do this as well? `torch.func` offers `grad` and `vmap` ([chapter
+#   07b](07b_vector_jacobian_products.ipynb)), and `torch.compile` corresponds to `jit`.
+# - *The trap:* Saying that JAX has no eager mode, although it runs operations one at a time unless you use `jit`.
+# - *Proof:* the record that PyTorch keeps: `proof-shared-notes`; tracing functions: [chapter
+#   08](08_static_and_dynamic_graphs.ipynb).
 #
 # **Interview · Can you call `backward` twice?**
 #
-# - *Thirty seconds:* Usually you can't, because the first call frees the values that the nodes saved, and the second raises an error. With
-#   `retain_graph=True` in the first call you can, and then the gradients add up in `.grad`.
-# - *Longer:* The nodes stay as long as the result does. If they saved nothing, a second call works even without the argument.
-# - *They ask next:* Why free the values? They can take more memory than the weights; chapter 06 counts them.
-# - *The trap:* "`backward` deletes the graph." It frees the saved values, as the sum shows, which ran twice on one graph.
+# - *Thirty seconds:* Usually you can't, because the first call frees the values that the nodes saved, and the second raises an
+#   error. With `retain_graph=True` in the first call you can, and then the gradients add up in `.grad`.
+# - *Longer:* The nodes stay as long as the result does, so if they saved nothing, a second call works even without the argument.
+# - *They ask next:* Why free the values? They can take more memory than the weights, as chapter 06 shows by counting them.
+# - *The trap:* Saying that `backward` deletes the graph, when it frees only the saved values: the sum ran twice on one graph.
 # - *Proof:* `proof-twice`.
 #
 # **Interview · Where does PyTorch keep the record, and when does it go away?**
 #
-# - *Thirty seconds:* It is kept with the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs. A node is
-#   freed when nothing points to it any more.
+# - *Thirty seconds:* It is kept with the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
+#   A node is freed when nothing points to it any more.
 # - *Longer:* Two losses therefore don't disturb each other, and a training loop that keeps no tensor keeps no graph.
 # - *They ask next:* How can a graph leak anyway? `total += loss` keeps the graph of each step, so add `loss.item()` instead.
-# - *The trap:* Imagining one global tape. That was your list, and it gave 8.
+# - *The trap:* Imagining one global tape, like your list, which gave 8.
 # - *Proof:* `proof-shared-notes`; the leak: [chapter 06](06_computation_graph.ipynb).
 
 # %% [markdown]
 # ## How the course works
-# **A lesson** is a notebook in `notebooks/`. It starts with a surprise, builds the smallest model that explains it, breaks that model, and then
-# builds the real piece. Change its cells and run them again as you like. Each interview question has a short answer, usually a longer one, a
-# follow-up and a trap, and a link to the cell that proves it. Try to answer before you unfold it.
+# **A lesson** is a notebook in `notebooks/`. It starts with a surprise, builds the smallest model that explains it, breaks that
+# model, and then builds the real piece. Change its cells and run them again as you like. Each interview question has a short
+# answer, usually a longer one, a follow-up and a trap, and a link to the cell that proves it. Try to answer before you unfold it.
 #
-# **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the cell, and
-# then run the check below it.
+# **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the
+# cell, and then run the check below it.
 #
-# **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you haven't written
-# yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises ask for about 35 % of
-# the code, which is the part that carries an idea. The rest is provided, and you can write that as well.
+# **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you haven't
+# written yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises
+# ask for about 35 % of the code, which is the part that carries an idea, while the rest is provided, and you can write that as
+# well.
 #
 # | command | what it does |
 # |---|---|
@@ -499,7 +513,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # | `course grade exercises/00_welcome.ipynb` | gives the real grade, on new inputs |
 # | `course reset NAME` | restores an exercise to its original state, and keeps a copy of your answer |
 #
-# Type them in a terminal, in the course's folder, after `. .venv/bin/activate`. Here is where you are:
+# Type the commands in a terminal, in the course's folder, after `. .venv/bin/activate`. This is where you are now:
 
 # %% hidden=true
 widget.progress()
@@ -531,24 +545,24 @@ topics.whiteboard_index()
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *What are the two pillars?* They are tensors on any device and autograd.
-# - *What decides where an operation runs?* The device of its inputs does.
+# - *What decides where an operation runs?* The device of its inputs decides it.
 # - *What does a node hold?* It holds its operation, the nodes of its inputs, and the values that its derivatives need.
-# - *Is the `while` in the graph?* No, only the operations that ran are.
+# - *Is the `while` in the graph?* No, because only the operations that ran are recorded.
 # - *What does `backward` free?* It frees the saved values, unless you pass `retain_graph=True`.
 #
 # ## Ten lines to remember
 # 1. PyTorch is tensors on devices plus automatic derivatives.
 # 2. An operation runs where its inputs are, and its result stays there, apart from copies such as `to`.
 # 3. Finite differences cost one run per input, and their result is approximate.
-# 4. Each operation has simple derivatives. The chain rule multiplies them along a path and adds where paths meet.
+# 4. Each operation has simple derivatives, which the chain rule multiplies along a path and adds where paths meet.
 # 5. One pass over the record, in reverse, gives the derivatives with respect to all inputs.
 # 6. PyTorch ties the record to the results, in `grad_fn`, and has no global tape.
 # 7. Eager means that an operation runs when Python reaches its line, and dynamic that each run records a new graph.
-# 8. Control flow is not in the graph.
+# 8. Control flow is not in the graph, which contains only what ran.
 # 9. `backward` frees saved values, and adds to `.grad`.
 # 10. In this course `torch` is minitorch, and `mytorch` is yours.
 #
 # ## You try
-# Open [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb). There you teach your numbers to divide, find a root, read PyTorch's
-# graph, and repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb) starts your
-# library with its settings.
+# In [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb) you teach your numbers to divide, find a root, read PyTorch's
+# graph, and repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb)
+# starts your library with its settings.
