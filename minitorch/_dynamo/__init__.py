@@ -7,7 +7,7 @@ captured. Source: https://docs.pytorch.org/docs/stable/torch.compiler_dynamo_ove
 
 from __future__ import annotations
 
-from minitorch._dynamo import config, exc, testing
+from minitorch._dynamo import config, exc, testing, utils
 from minitorch._dynamo.backends import list_backends
 from minitorch._dynamo.compiling import OptimizedModule, compile
 from minitorch._dynamo.decorators import allow_in_graph, disable, graph_break, mark_dynamic, mark_static, reset
@@ -15,5 +15,5 @@ from minitorch._dynamo.explaining import explain
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "compile", "config", "disable", "exc", "explain", "graph_break",
-    "list_backends", "mark_dynamic", "mark_static", "reset", "testing",
+    "list_backends", "mark_dynamic", "mark_static", "reset", "testing", "utils",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ functions that are captured in turn.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from minitorch._dynamo.exc import Break
 from minitorch._dynamo.machine import Frame
 from minitorch._dynamo.operating import Operating
 from minitorch._dynamo.reading import SPECIAL
-from minitorch._dynamo.recording import PLAIN, is_operation
+from minitorch._dynamo.recording import PLAIN, is_method, is_operation
 from minitorch._dynamo.values import (
     Bound,
     Context,
@@ -23,8 +24,9 @@ from minitorch._dynamo.values import (
     Known,
     Mapping,
     Method,
+    Partial,
     Steps,
-    SymInt,
+    Symbol,
     TensorValue,
     Value,
 )  # fmt: skip
@@ -66,6 +68,12 @@ class Calling(Operating):
             return self.inline(function, args, kwargs)
         if isinstance(function, Method):
             return self.call(function.function, [function.owner, *args], kwargs)
+        if isinstance(function, Partial):
+            named = self.looked_at(function.named)
+            assert isinstance(named, Mapping)
+            return self.call(
+                function.function, [*self.iterator(function.args).rest(), *args], {**named.items, **kwargs}
+            )
         args = [self.looked_at(each) for each in args]
         kwargs = {key: self.looked_at(each) for key, each in kwargs.items()}
         if isinstance(function, Bound):
@@ -80,6 +88,8 @@ class Calling(Operating):
             return special(self, args, kwargs)
         if isinstance(value, FunctionType) and is_operation(value):
             return self.record("call_function", value, args, kwargs)
+        if (value is int or value is float) and len(args) == 1 and isinstance(args[0], Symbol) and not kwargs:
+            return self.converted(value, args[0])
         if any(value is each for each in PURE) or getattr(math, getattr(value, "__name__", ""), None) is value:
             values = [self.plain(each) for each in args]
             options = {key: self.plain(each) for key, each in kwargs.items()}
@@ -132,6 +142,8 @@ class Calling(Operating):
     def _method(self, function: Bound, args: list[Value], kwargs: dict[str, Value]) -> Value:
         owner, name = function.owner, function.name
         if isinstance(owner, TensorValue):
+            if not is_method(name):
+                raise Break(f"calls Tensor.{name}, which is not captured")
             if name == "size" and not kwargs:
                 shape = self.attribute(owner, "shape")
                 return self.item(shape, args[0]) if args else shape
@@ -259,8 +271,8 @@ def kind_of(value: Value) -> type:
     """The type of a value that is no tensor."""
     if isinstance(value, Known):
         return type(value.value)
-    if isinstance(value, SymInt):
-        return int
+    if isinstance(value, Symbol):
+        return type(value.hint)
     if isinstance(value, Items):
         return value.kind
     if isinstance(value, Mapping):
@@ -327,6 +339,11 @@ def _getattr(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> V
     if len(args) != 2:
         raise Break("getattr with a default")
     return capture.looked_at(capture.attribute(args[0], capture.plain(args[1])))
+
+
+@special(functools.partial)
+def _partial(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return Partial(args[0], Items(tuple, args[1:]), Mapping(kwargs))
 
 
 @special(callable)

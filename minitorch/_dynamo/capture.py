@@ -9,8 +9,9 @@ from typing import Any
 from minitorch._dynamo.calling import Calling
 from minitorch._dynamo.exc import Break, NeedsStatic
 from minitorch._dynamo.guards import Guards
-from minitorch._dynamo.machine import Frame
-from minitorch._dynamo.values import Function, Items, Known, Lazy, Mapping, SymInt, TensorValue, Value
+from minitorch._dynamo.results import Writer
+from minitorch._dynamo.splitting import Reached, RootFrame, Split, Stop
+from minitorch._dynamo.values import Function, Known, Lazy, Value
 from minitorch.autograd import grad_mode
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule
@@ -22,7 +23,9 @@ class Captured:
     """What a capture has found.
 
     `module` is None where nothing is computed with tensors. `build` makes the function's result of the graph's outputs,
-    the arguments and the function. `reason` says why there is no graph, and then the function runs eagerly.
+    the arguments and the function. If the graph ends before the function does, `split` says what follows, and `build`
+    makes what that needs. `reason` says why there is no graph, and then the function runs eagerly, unless another
+    capture ends the graph at `stop`.
     """
 
     def __init__(self, guards: Guards) -> None:
@@ -32,8 +35,15 @@ class Captured:
         self.inputs: list[str] = []
         self.examples: list[Any] = []
         self.build: Callable[..., Any] = lambda outputs, arguments, function: None
+        self.split: Split | None = None
         self.reason: str | None = None
+        self.stop: Stop | None = None
         self.where = ""
+
+    def forget_tensors(self) -> None:
+        """Forgets the tensors of this call, which nobody needs once the graph is compiled."""
+        self.examples = []
+        self.guards.tensors.clear()
 
 
 class Capture(Calling):
@@ -42,30 +52,37 @@ class Capture(Calling):
     Args:
         dynamic: the dimensions that are symbols, by the source of the tensor.
         symbols: the sources of integers that are symbols.
+        stop: where the graph ends, if not where the function returns.
     """
 
-    def __init__(self, dynamic: dict[str, set[int]], symbols: set[str]) -> None:
+    def __init__(self, dynamic: dict[str, set[int]], symbols: set[str], stop: Stop | None = None) -> None:
         super().__init__()
-        self.dynamic, self.symbols = dynamic, symbols
+        self.dynamic, self.symbols, self.stop = dynamic, symbols, stop
+        self.root: RootFrame | None = None
 
     def run(self, function: Any, arguments: MappingType[str, Any]) -> Captured:
         """Captures a call. Nothing that the function does outside happens."""
         found = Captured(self.guards)
         mode, random = grad_mode.state.asked, get_rng_state()
         try:
-            result = self._start(function, arguments)
-            text, outputs = self._result(result)
+            writer = Writer(self.guards)
+            try:
+                text = writer.text(self._start(function, arguments).run())
+            except Reached:
+                assert self.root is not None
+                found.split, text = self.root.split(writer)
             self._check_writes()
-            self._finish(found, text, outputs)
+            self._finish(found, text, writer)
         except Break as error:
             found.reason, found.where = error.reason, error.where
+            found.stop = None if self.root is None else self.root.where_to_stop(error)
         finally:
             grad_mode.state.set(mode, grad_mode.state.inference)
             set_rng_state(random)
         return found
 
-    def _start(self, function: Any, arguments: MappingType[str, Any]) -> Value:
-        """Runs the function's own frame."""
+    def _start(self, function: Any, arguments: MappingType[str, Any]) -> RootFrame:
+        """The function's own frame."""
         variables: dict[str, Value] = {name: Lazy(each, f"L[{name!r}]") for name, each in arguments.items()}
         if isinstance(function, Module):
             owner = self.looked_at(variables["self"])
@@ -76,48 +93,23 @@ class Capture(Calling):
         else:
             function_value = self.function(getattr(function, "__func__", function), "F")
         assert isinstance(function_value, Function)
-        return Frame(self, function_value, variables).run()
-
-    def _result(self, value: Value) -> tuple[str, list[Any]]:
-        """An expression for what the function returns, and the nodes whose results it needs."""
-        outputs: list[Any] = []
-        containers: set[int] = set()
-
-        def text(value: Value) -> str:
-            value = self.looked_at(value)
-            if isinstance(value, (TensorValue, SymInt)):
-                if value.node not in outputs:
-                    outputs.append(value.node)
-                return f"O[{outputs.index(value.node)}]"
-            if isinstance(value, Known):
-                return value.source or self.guards.constant(value.value)
-            if isinstance(value, (Items, Mapping)) and value.source is not None:
-                return value.source
-            if isinstance(value, (Items, Mapping)):
-                if id(value) in containers and not (isinstance(value, Items) and value.kind is tuple):
-                    raise Break("returns the same list or dict twice")
-                containers.add(id(value))
-            if isinstance(value, Items) and value.kind is not slice:
-                inner = "".join(f"{text(each)}, " for each in value.items)
-                if value.kind in (list, tuple):
-                    return f"[{inner}]" if value.kind is list else f"({inner})"
-                kind = self.guards.constant(value.kind, "t")
-                return f"{kind}({inner})" if hasattr(value.kind, "_fields") else f"{kind}(({inner}))"
-            if isinstance(value, Mapping):
-                return f"{{{''.join(f'{key!r}: {text(each)}, ' for key, each in value.items.items())}}}"
-            raise Break(f"returns a {type(value).__name__.lower()}")
-
-        return text(value), outputs
+        self.root = RootFrame(self, function_value, variables, self.stop)
+        return self.root
 
     def _check_writes(self) -> None:
-        """Raises Break if an operation writes and an input is a view: the write changes what its base says."""
+        """Raises Break if an operation writes, an input is a view, and a gradient is recorded.
+
+        Then the write changes what the view's base says of itself.
+        """
+        if not any(getattr(each, "requires_grad", False) for each in self.examples):
+            return
         writes = any(each.op.startswith("call") and is_write(each) for each in self.graph.nodes)
         if writes and any(getattr(each, "_base", None) is not None for each in self.examples):
             raise Break("writes in place, and an input is a view")
 
-    def _finish(self, found: Captured, text: str, outputs: list[Any]) -> None:
+    def _finish(self, found: Captured, text: str, writer: Writer) -> None:
         """The graph module, and the function that makes the result."""
-        self.graph.output(tuple(outputs))
+        self.graph.output(tuple(writer.outputs))
         for node in reversed(self.graph.nodes):
             if not node.users and node.op.startswith("call") and _is_number(node):
                 self.graph.erase_node(node)
@@ -129,7 +121,8 @@ class Capture(Calling):
             else:
                 self.graph.erase_node(node)
         scope = dict(self.guards.constants)
-        exec(compile(f"def build(O, L, F):\n    return {text}\n", "<result>", "exec"), scope)
+        lines = "".join(f"    {line}\n" for line in writer.lines)
+        exec(compile(f"def build(O, L, F):\n{lines}    return {text}\n", "<result>", "exec"), scope)
         found.build = scope["build"]
         found.graph = self.graph
         if any(each.op.startswith("call") for each in self.graph.nodes):
@@ -155,10 +148,23 @@ def _is_number(node: Any) -> bool:
 
 
 def capture(
-    function: Any, arguments: MappingType[str, Any], dynamic: dict[str, set[int]], symbols: set[str]
+    function: Any,
+    arguments: MappingType[str, Any],
+    dynamic: dict[str, set[int]],
+    symbols: set[str],
+    splits: bool = True,
 ) -> Captured:
-    """Captures a call; without symbols, if the function reads of a size what one value alone makes true."""
-    try:
-        return Capture(dynamic, symbols).run(function, arguments)
-    except NeedsStatic:
-        return Capture({}, set()).run(function, arguments)
+    """Captures a call; without symbols, if the function reads of a size what one value alone makes true.
+
+    With `splits`, a function that can't be captured whole is captured again up to where it must be split.
+    """
+    stop: Stop | None = None
+    while True:
+        try:
+            found = Capture(dynamic, symbols, stop).run(function, arguments)
+        except NeedsStatic:
+            dynamic, symbols = {}, set()
+            continue
+        if found.stop is None or not splits:
+            return found
+        stop = found.stop

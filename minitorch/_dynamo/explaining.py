@@ -12,7 +12,7 @@ from minitorch._dynamo.frames import Compiled
 
 
 class GraphCompileReason(NamedTuple):
-    """Why a function runs eagerly, and where in the user's code the reason is."""
+    """Why a graph ends, or a function runs eagerly, and where in the user's code the reason is."""
 
     reason: str
     user_stack: list[str]
@@ -53,14 +53,11 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         model = getattr(f, "_torchdynamo_orig_callable", getattr(f, "_orig_mod", f))
         run = Compiled(model, collect)
         run(*args, **kwargs)
-        reasons = [
-            GraphCompileReason(each.found.reason, [each.found.where])
-            for each in run.entries
-            if each.found.reason is not None
-        ]
+        found = [entry.found for frame in run.family for entry in frame.entries]
+        whys = [each if each.split is None else each.split.stop for each in found]
+        reasons = [GraphCompileReason(each.reason, [each.where]) for each in whys if each.reason is not None]
         ops = [[n.target for n in each.graph.nodes if n.op == "call_function"] for each in graphs]
-        guards = [expression for each in run.entries for expression in each.found.guards.expressions]
-        breaks = max(len(graphs) - 1, len(reasons))
-        return ExplainOutput(graphs, len(graphs), breaks, reasons, sum(map(len, ops)), ops, guards)
+        guards = [expression for each in found for expression in each.guards.expressions]
+        return ExplainOutput(graphs, len(graphs), len(graphs) - 1, reasons, sum(map(len, ops)), ops, guards)
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner

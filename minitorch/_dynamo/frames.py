@@ -5,7 +5,6 @@ Source: torch/_dynamo/convert_frame.py
 
 from __future__ import annotations
 
-import inspect
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -14,7 +13,10 @@ from typing import Any
 
 from minitorch._dynamo import config, logs
 from minitorch._dynamo.capture import Captured, capture
+from minitorch._dynamo.continuing import Continuation, Family, Signature
 from minitorch._dynamo.exc import FailOnRecompileLimitHit, Unsupported
+from minitorch._dynamo.sizes import Changes
+from minitorch._dynamo.utils import count_frame
 from minitorch.arrays import gpus
 from minitorch.autograd.anomaly_mode import anomaly
 from minitorch.autograd.grad_mode import set_grad_enabled
@@ -24,9 +26,7 @@ from minitorch.devices import cpu, get_default_device
 from minitorch.dispatch import autocast, layers
 from minitorch.dtypes import get_default_dtype
 from minitorch.nn.modules.module import Module
-from minitorch.nn.parameter import Parameter
 from minitorch.random import get_rng_state, set_rng_state
-from minitorch.tensor import Tensor
 
 log = logging.getLogger("torch._dynamo.convert_frame")
 Backend = Callable[[Any, list[Any]], Callable[..., Any]]
@@ -62,6 +62,13 @@ class Entry:
         scope = dict(found.guards.constants)
         exec(compile(text, "<inputs>", "exec"), scope)
         self.gathered: Callable[..., tuple[Any, ...]] = scope["gathered"]
+        self.build = found.build
+        self.rest: Continuation | None = None
+
+    def result(self, arguments: Mapping[str, Any], function: Any) -> Any:
+        """Runs the graph. Returns what the function does, or what its rest needs."""
+        assert self.run is not None
+        return self.build(self.run(*self.gathered(arguments, function)), arguments, function)
 
 
 class Compiled:
@@ -73,6 +80,7 @@ class Compiled:
         fullgraph: whether a function that can't be captured raises Unsupported.
         dynamic: whether sizes are symbols from the first graph on (True), never (False), or when they change (None).
         eager: what runs where no graph does, if not the function.
+        family: the functions that are compiled along with this one.
     """
 
     def __init__(
@@ -82,74 +90,78 @@ class Compiled:
         fullgraph: bool = False,
         dynamic: bool | None = None,
         eager: Callable[..., Any] | None = None,
+        family: Family | None = None,
     ) -> None:
         self.eager = function if eager is None else eager
         self.function, self.backend, self.fullgraph, self.dynamic = function, backend, fullgraph, dynamic
         self.entries: list[Entry] = []
-        self._dims: dict[str, set[int]] = {}
-        self._symbols: set[str] = set()
-        self._last: Mapping[str, Any] | None = None
+        self._changes = Changes(dynamic)
         source = type(function).forward if isinstance(function, Module) else getattr(function, "__func__", function)
         self.source = source if type(source) is FunctionType else None
-        self._signature = inspect.signature(source) if self.source is not None else None
-        self._owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
-        self._names = _positional(self.source)
+        self._signature = Signature(self.source) if self.source is not None else None
+        owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
+        self._owner = () if owner is None else (owner,)
+        self.family = Family(lambda each: Compiled(each, backend, False, dynamic, None, self.family))
+        if family is not None:
+            self.family = family
+        elif self.source is not None:
+            self.family.add(self.source, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result, computed by a graph that fits the call, which is captured if there is none."""
-        if self.source is None or config.disable or not is_ordinary():
+        if self._signature is None or config.disable or not is_ordinary():
             return self.eager(*args, **kwargs)
-        arguments = self._arguments(args, kwargs)
-        if arguments is None:
-            return self.eager(*args, **kwargs)  # which raises the error
+        arguments = self._signature.bind((*self._owner, *args), kwargs)
+        entry = None if arguments is None else self.entry(arguments, self.function)
+        if entry is None or arguments is None:
+            return self.eager(*args, **kwargs)  # which raises the error of arguments that don't fit
+        result = entry.result(arguments, self.function)
+        return result if entry.rest is None else entry.rest.finish(result)
+
+    def call(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of another function of the same code."""
+        arguments = self.family.signature(function).bind(args, kwargs)
+        entry = None if arguments is None else self.entry(arguments, function)
+        if entry is None or arguments is None:
+            return function(*args, **kwargs)
+        result = entry.result(arguments, function)
+        return result if entry.rest is None else entry.rest.finish(result)
+
+    def entry(self, arguments: Mapping[str, Any], function: Any) -> Entry | None:
+        """A graph that fits the call, which is captured if there is none; None if the function is to run eagerly."""
         now = ambient()
         for entry in self.entries:
-            if entry.ambient == now and entry.check(arguments, self.function):
-                break
-        else:
-            added = self._captured(arguments)
-            if added is None:
-                return self.eager(*args, **kwargs)
-            entry = added
-        if entry.run is None:
-            return self.eager(*args, **kwargs)
-        outputs = entry.run(*entry.gathered(arguments, self.function))
-        return entry.found.build(outputs, arguments, self.function)
-
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        """The arguments by the names of the function's variables; None if they don't fit."""
-        if self._owner is not None:
-            args = (self._owner, *args)
-        if self._names is not None and not kwargs and len(args) == len(self._names):
-            return dict(zip(self._names, args, strict=True))
-        assert self._signature is not None
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError:
+            if entry.ambient == now and entry.check(arguments, function):
+                return None if entry.run is None else entry
+        if config.disable or not is_ordinary():
             return None
-        bound.apply_defaults()
-        return bound.arguments
+        added = self._captured(arguments, function)
+        return None if added is None or added.run is None else added
 
-    def _captured(self, arguments: Mapping[str, Any]) -> Entry | None:
+    def _captured(self, arguments: Mapping[str, Any], function: Any) -> Entry | None:
         """A new entry, or None where there are too many of them."""
         with _capturing:
             name = getattr(self.source, "__qualname__", "")
             if self.entries:
-                reason = self.entries[-1].found.guards.failed(arguments, self.function)
+                reason = self.entries[-1].found.guards.failed(arguments, function)
                 if len(self.entries) >= config.recompile_limit:
                     self._limit(reason)
                     return None
                 logs.recompile(self.source, len(self.entries), reason)
-                self._learn(arguments)
-            dims, symbols = self._symbolic(arguments)
-            found = capture(self.function, arguments, dims, symbols)
-            self._last = dict(arguments)
-            if found.reason is not None:
+                self._changes.learn(arguments)
+            dims, symbols = self._changes.symbolic(arguments)
+            found = capture(function, arguments, dims, symbols, splits=not self.fullgraph)
+            self._changes.remember(arguments)
+            count_frame(found)
+            if found.reason is not None or found.split is not None:
                 logs.graph_break(found)
-                if self.fullgraph:
-                    raise Unsupported(f"{found.reason}\n\nfrom user code:\n   {found.where}")
+            if found.reason is not None and self.fullgraph:
+                raise Unsupported(f"{found.reason}\n\nfrom user code:\n   {found.where}")
             logs.guards(found, name)
             entry = Entry(found, self._compiled(found))
+            if found.split is not None:
+                entry.rest = Continuation(found.split, self.family)
+            found.forget_tensors()
             self.entries.append(entry)
             return entry
 
@@ -163,7 +175,7 @@ class Compiled:
             return lambda *args: [args[place] for place in places]
         logs.graph(found.module)
         random = get_rng_state()
-        run = self.backend(found.module, found.examples)
+        run = self.backend(found.module, list(found.examples))
         set_rng_state(random)
         if any(each.target is set_grad_enabled for each in found.module.graph.nodes):
             return restoring(run)
@@ -188,38 +200,8 @@ class Compiled:
     def forget(self) -> None:
         """Forgets all graphs, and which sizes have changed."""
         self.entries.clear()
-        self._dims.clear()
-        self._symbols.clear()
-        self._last = None
-
-    # Sizes that change
-
-    def _learn(self, arguments: Mapping[str, Any]) -> None:
-        """Makes symbols of the sizes and integers that differ from those of the last capture."""
-        if self._last is None or self.dynamic is False or not config.automatic_dynamic_shapes:
-            return
-        before, now = _leaves(self._last), _leaves(arguments)
-        for source, value in now.items():
-            other = before.get(source)
-            if isinstance(value, Tensor) and isinstance(other, Tensor) and value.ndim == other.ndim:
-                changed = {dim for dim in range(value.ndim) if value.shape[dim] != other.shape[dim]}
-                self._dims.setdefault(source, set()).update(changed)
-            elif type(value) is int and type(other) is int and value != other:
-                self._symbols.add(source)
-
-    def _symbolic(self, arguments: Mapping[str, Any]) -> tuple[dict[str, set[int]], set[str]]:
-        """The dimensions and integers that are symbols in the next capture. 0 and 1 never are."""
-        dims = {source: set(each) for source, each in self._dims.items()}
-        symbols = set(self._symbols)
-        for source, value in _leaves(arguments).items():
-            if isinstance(value, Tensor):
-                asked = set(range(value.ndim)) if self.dynamic and not isinstance(value, Parameter) else set()
-                asked |= getattr(value, "_dynamo_dynamic_indices", set())
-                dims.setdefault(source, set()).update(asked)
-                dims[source] = {dim for dim in dims[source] if dim < value.ndim and value.shape[dim] > 1}
-            elif self.dynamic and type(value) is int:
-                symbols.add(source)
-        return {source: each for source, each in dims.items() if each}, symbols
+        self._changes = Changes(self.dynamic)
+        self.family.forget(self)
 
 
 def restoring(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -235,36 +217,8 @@ def restoring(run: Callable[..., Any]) -> Callable[..., Any]:
     return restored
 
 
-def _positional(function: FunctionType | None) -> tuple[str, ...] | None:
-    """The names of the parameters of a function that takes all by position, without defaults; else None."""
-    if function is None or function.__defaults__ or function.__code__.co_kwonlyargcount:
-        return None
-    code = function.__code__
-    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    return None if starred else code.co_varnames[: code.co_argcount]
-
-
 def _nothing() -> None:
     return None
-
-
-def _leaves(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors and integers among arguments, by their sources."""
-    found: dict[str, Any] = {}
-
-    def add(value: Any, source: str) -> None:
-        if isinstance(value, Tensor) or type(value) is int:
-            found[source] = value
-        elif type(value) in (tuple, list):
-            for place, each in enumerate(value):
-                add(each, f"{source}[{place}]")
-        elif type(value) is dict:
-            for key, each in value.items():
-                add(each, f"{source}[{key!r}]")
-
-    for name, value in arguments.items():
-        add(value, f"L[{name!r}]")
-    return found
 
 
 def can_be_captured(function: Any) -> bool:

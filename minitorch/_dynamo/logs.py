@@ -24,8 +24,9 @@ def say(artifact: str, text: str) -> None:
 
 
 def graph_break(found: Captured) -> None:
-    """Why a function runs eagerly."""
-    say("graph_breaks", f"Graph break in user code at {found.where}\nGraph Break Reason: {found.reason}")
+    """Why a graph ends, or a function runs eagerly."""
+    why = found if found.split is None else found.split.stop
+    say("graph_breaks", f"Graph break in user code at {why.where}\nGraph Break Reason: {why.reason}")
 
 
 def guards(found: Captured, name: str) -> None:

@@ -58,16 +58,20 @@ class Frame:
         steps, self.places = instructions(self.code)
         while self.result is None:
             step = steps[self.at]
+            self.before(step)
             self.at += 1
-            self.capture.count(MOST_STEPS)
-            handler = getattr(self, step.opname, None)
-            if handler is None:
-                raise self.located(Break(f"the instruction {step.opname}"), step)
             try:
+                self.capture.count(MOST_STEPS)
+                handler = getattr(self, step.opname, None)
+                if handler is None:
+                    raise Break(f"the instruction {step.opname}")
                 handler(step)
             except Break as error:
                 raise self.located(error, step) from None
         return self.result
+
+    def before(self, step: dis.Instruction) -> None:
+        """What happens before an instruction runs."""
 
     def located(self, error: Break, step: dis.Instruction) -> Break:
         """The break, which says where the user's code causes it."""
@@ -372,13 +376,13 @@ class Frame:
             closure = self.pop()
             assert isinstance(closure, Items)
             cells = tuple(closure.items)
-        if flags & 4:
-            self.pop()  # annotations
+        annotations = self.pop() if flags & 4 else None
         kwdefaults = self.pop() if flags & 2 else Mapping({})
         defaults = self.taken() if flags & 1 else Items(tuple, [])
         assert isinstance(kwdefaults, Mapping)
         values = self.capture.iterator(defaults).rest()
-        self.push(Function(code, self.function.scope, tuple(values), dict(kwdefaults.items), cells))
+        named = dict(kwdefaults.items)
+        self.push(Function(code, self.function.scope, tuple(values), named, cells, annotations=annotations))
 
     def RETURN_VALUE(self, step: dis.Instruction) -> None:
         self.result = self.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from types import FunctionType
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 from minitorch._dynamo.exc import Break, NeedsStatic
 from minitorch._dynamo.reading import CONTAINERS, Reading
 from minitorch._dynamo.recording import PLAIN
-from minitorch._dynamo.values import Function, Items, Known, Lazy, Mapping, Method, Steps, SymInt, TensorValue, Value
+from minitorch._dynamo.values import Function, Items, Known, Lazy, Mapping, Method, Steps, Symbol, TensorValue, Value
 from minitorch.nn.modules.module import Module
 
-ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}
 COMPARING = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 
 
@@ -24,7 +25,7 @@ class Operating(Reading):
         function = getattr(operator, name)
         if any(isinstance(each, TensorValue) for each in operands):
             return self.record("call_function", function, list(operands), {})
-        if any(isinstance(each, SymInt) for each in operands):
+        if any(isinstance(each, Symbol) for each in operands):
             return self._of_symbols(name, *operands)
         first = operands[0]
         if name == "iadd" and isinstance(first, Items) and first.kind is list:
@@ -49,29 +50,42 @@ class Operating(Reading):
             raise Break(f"{type(error).__name__}: {error}") from None
 
     def _of_symbols(self, name: str, *operands: Value) -> Value:
-        """An operator of integers that may change: it becomes a node, or a guard where it is a comparison."""
+        """An operator of numbers that may change: it becomes a node, or a guard where it is a comparison."""
         base = name[1:] if name[0] == "i" and name[1:] in ARITHMETIC else name
-        known = [each for each in operands if isinstance(each, SymInt) or type(getattr(each, "value", None)) is int]
+        known = [each for each in operands if isinstance(each, Symbol) or _is_number(getattr(each, "value", None))]
         if len(known) < len(operands) or len(operands) != 2 or base not in {*ARITHMETIC, *COMPARING}:
             return self.operator(name, *(Known(self.plain(each)) for each in operands))
-        hints = [each.hint if isinstance(each, SymInt) else each.value for each in operands]  # type: ignore[attr-defined]
-        texts = [each.source if isinstance(each, SymInt) else repr(each.value) for each in operands]  # type: ignore[attr-defined]
+        hints = [each.hint if isinstance(each, Symbol) else each.value for each in operands]  # type: ignore[attr-defined]
+        texts = [each.source if isinstance(each, Symbol) else repr(each.value) for each in operands]  # type: ignore[attr-defined]
         try:
             hint = getattr(operator, base)(*hints)
         except ZeroDivisionError:
             raise Break("division by zero") from None
+        if base in ("truediv", "floordiv", "mod"):
+            self.guards.add(f"{texts[1]} != 0", "SHAPE_ENV", None)
         if base in COMPARING:
             self.guards.add(f"({texts[0]} {COMPARING[base]} {texts[1]}) is {hint}", "SHAPE_ENV", None)
             return Known(hint)
         nodes = tuple(self.argument(each, True) for each in operands)
         node = self.graph.call_function(getattr(operator, base), nodes)
-        return SymInt(node, hint, f"({texts[0]} {ARITHMETIC[base]} {texts[1]})")
+        return Symbol(node, hint, f"({texts[0]} {ARITHMETIC[base]} {texts[1]})")
+
+    def converted(self, kind: type, value: Symbol) -> Symbol:
+        """`int` or `float` of a number that may change."""
+        if type(value.hint) is kind:
+            return value
+        try:
+            hint = kind(value.hint)
+        except (OverflowError, ValueError) as error:
+            raise Break(str(error)) from None
+        self.guards.add(f"{value.source} - {value.source} == 0", "SHAPE_ENV", None)  # finite
+        return Symbol(self.graph.call_function(kind, (value.node,)), hint, f"{kind.__name__}({value.source})")
 
     def truth(self, value: Value) -> bool:
         """What `if` makes of a value."""
         if isinstance(value, TensorValue):
             raise Break("Data-dependent branching: generic_jump TensorVariable()")
-        if isinstance(value, SymInt):
+        if isinstance(value, Symbol):
             self.guards.add(f"({value.source} != 0) is {value.hint != 0}", "SHAPE_ENV", None)
             return value.hint != 0
         if isinstance(value, (Items, Mapping)):
@@ -209,6 +223,10 @@ class Operating(Reading):
             target.items[place] = value
         else:
             raise Break("assigns to an item of an object from outside the function")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _is_plain(value: Any) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import math
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from minitorch._dynamo.exc import Break
-from minitorch._dynamo.recording import PLAIN, Recording, is_method, is_operation
+from minitorch._dynamo.recording import FORBIDDEN, PLAIN, Recording, is_method, is_operation
 from minitorch._dynamo.values import (
     Bound,
     Cell,
@@ -18,9 +20,10 @@ from minitorch._dynamo.values import (
     Lazy,
     Mapping,
     Method,
+    Partial,
     Scope,
     Steps,
-    SymInt,
+    Symbol,
     TensorValue,
     Value,
 )  # fmt: skip
@@ -33,6 +36,7 @@ CONTAINERS = (Sequential, ModuleList, ModuleDict)
 SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {}
 """Functions that capture carries out itself: see `calling`."""
 
+PARTS = "func", "args", "keywords"
 _GRADIENT = {"T", "mT", "H", "mH", "real", "imag"}
 """Attributes that are operations."""
 
@@ -60,7 +64,11 @@ class Reading(Recording):
         if kind is int and source in self.symbols and value not in (0, 1):
             self.guards.add(f"type({source}) is int and {source} not in (0, 1)", "TYPE_MATCH", source)
             self.has_symbols = True
-            return SymInt(self.placeholder(source, value), value, source)
+            return Symbol(self.placeholder(source, value), value, source)
+        if kind is float and source in self.symbols and math.isfinite(value):
+            self.guards.add(f"type({source}) is float", "TYPE_MATCH", source)
+            self.has_symbols = True
+            return Symbol(self.placeholder(source, value), value, source)
         if kind in PLAIN and kind is not slice:
             self.guards.equal(source, value)
             return Known(value, source)
@@ -74,18 +82,38 @@ class Reading(Recording):
         if kind is MethodType:
             self.guards.add(f"type({source}) is {self.guards.constant(MethodType, 't')}", "TYPE_MATCH", source)
             owner = self.looked_at(Lazy(value.__self__, f"{source}.__self__"))
-            return Method(self.looked_at(Lazy(value.__func__, f"{source}.__func__")), owner)
-        self.guards.same(source, value)
+            return Method(self.looked_at(Lazy(value.__func__, f"{source}.__func__")), owner, source)
         if kind is FunctionType and not is_operation(value) and value not in SPECIAL:
+            self._same_function(value, source)
             return self.function(value, source)
+        if kind is functools.partial:
+            self.guards.add(f"type({source}) is {self.guards.constant(kind, 't')}", "TYPE_MATCH", source)
+            function, args, named = (Lazy(getattr(value, each), f"{source}.{each}") for each in PARTS)
+            return Partial(function, args, named, source)
+        self.guards.same(source, value)
         return Known(value, source)
+
+    def _same_function(self, value: Any, source: str) -> None:
+        """Guards a function: itself, or where functions are made anew in each call, its defaults and globals."""
+        if not source.startswith("L[") and "__closure__" not in source:
+            self.guards.same(source, value)
+            return
+        self.guards.add(f"type({source}) is {self.guards.constant(FunctionType, 't')}", "TYPE_MATCH", source)
+        self.guards.add(f"len({source}.__defaults__ or ()) == {len(value.__defaults__ or ())}", "CLOSURE_MATCH", source)
+        self.guards.add(
+            f"[*({source}.__kwdefaults__ or ())] == {[*(value.__kwdefaults__ or ())]}", "CLOSURE_MATCH", source
+        )
+        self.guards.add(
+            f"{source}.__globals__ is {self.guards.constant(value.__globals__, 'G')}", "CLOSURE_MATCH", source
+        )
 
     def function(self, value: Any, source: str) -> Function:
         """A Python function from outside, with its cells and defaults."""
-        cells = [
-            Cell(Lazy(each.cell_contents, f"{source}.__closure__[{i}].cell_contents") if _is_full(each) else None)
-            for i, each in enumerate(value.__closure__ or ())
-        ]
+        cells: list[Cell] = []
+        for i, each in enumerate(value.__closure__ or ()):
+            found = f"{source}.__closure__[{i}]"
+            content = Lazy(each.cell_contents, f"{found}.cell_contents") if _is_full(each) else None
+            cells.append(Cell(content, found))
         self.guards.add(f"{source}.__code__ is {self.guards.constant(value.__code__)}", "ID_MATCH", source)
         defaults = [Lazy(each, f"{source}.__defaults__[{i}]") for i, each in enumerate(value.__defaults__ or ())]
         named: dict[str, Value] = {}
@@ -101,7 +129,7 @@ class Reading(Recording):
     def plain(self, value: Value) -> Any:
         """The value as Python's. Raises Break where it isn't known; what may change is fixed by a guard."""
         value = self.looked_at(value)
-        if isinstance(value, SymInt):
+        if isinstance(value, Symbol):
             self.guards.add(f"{value.source} == {value.hint}", "EQUALS_MATCH", value.source)
             return value.hint
         if isinstance(value, Known) and (value.source is None or isinstance(value.value, PLAIN)):
@@ -151,7 +179,7 @@ class Reading(Recording):
             return Known(False)
         if name in _GRADIENT:
             return self.record("call_function", getattr, [value, Known(name)], {})
-        if is_method(name):
+        if is_method(name) or name in FORBIDDEN:
             return Bound(name, value)
         raise Break(f"Tensor.{name} is not captured")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch._dynamo.exc import Break, NeedsStatic
 from minitorch._dynamo.guards import Guards
-from minitorch._dynamo.values import Items, Known, Mapping, SymInt, TensorValue, Value
+from minitorch._dynamo.values import Items, Known, Mapping, Symbol, TensorValue, Value
 from minitorch.devices import device
 from minitorch.dispatch.declaration import METHODS, NAMESPACES
 from minitorch.dtypes import dtype
@@ -63,8 +63,9 @@ class Recording:
         self.examples: list[Any] = []
         self.dynamic: dict[str, set[int]] = {}
         self.has_symbols = False
+        self.calls = 0
         self._tensors: dict[int, TensorValue] = {}
-        self._sizes: dict[str, SymInt] = {}
+        self._sizes: dict[str, Symbol] = {}
 
     # Inputs
 
@@ -88,8 +89,6 @@ class Recording:
             return known
         if type(value) not in (Tensor, Parameter) or value._device.type != "cpu" or value._bits:
             raise Break(f"a tensor of type {type(value).__name__} on {value._device}")
-        if not value.is_leaf and value.requires_grad and value._base is not None:
-            raise Break("a view that requires a gradient")
         fake = empty_strided(tuple(value.shape), value.stride(), dtype=value.dtype, device=META)
         fake.requires_grad_(value.requires_grad)
         self.has_symbols = self.has_symbols or bool(dynamic)
@@ -105,7 +104,7 @@ class Recording:
         value = self.looked_at(value)
         if isinstance(value, TensorValue):
             return value.node if in_graph else value.fake
-        if isinstance(value, SymInt):
+        if isinstance(value, Symbol):
             return value.node if in_graph else value.hint
         if isinstance(value, Known) and isinstance(value.value, PLAIN):
             return META if isinstance(value.value, device) and not in_graph else value.value
@@ -125,7 +124,7 @@ class Recording:
             source = f"{value.source}._array.shape[{dim}]"
             if source not in self._sizes:
                 size = value.fake.shape[dim]
-                self._sizes[source] = SymInt(self.placeholder(source, size), size, source)
+                self._sizes[source] = Symbol(self.placeholder(source, size), size, source)
             return self._sizes[source]
         self.static_unless_input(value)
         return Known(value.fake.shape[dim])
@@ -167,6 +166,7 @@ class Recording:
             if name in OF_SIZES and self.has_symbols:
                 raise NeedsStatic
             return Known(result)
+        self.calls += 1
         nodes = tuple(self.argument(each, True) for each in args)
         node = self.graph.create_node(kind, target, nodes, {key: self.argument(v, True) for key, v in kwargs.items()})
         if target is operator.setitem:

@@ -41,10 +41,10 @@ class TensorValue(Value):
         self.node, self.fake, self.source = node, fake, source
 
 
-class SymInt(Value):
-    """An integer that may be another in the next call: its node, its value in this call, and an expression for it."""
+class Symbol(Value):
+    """A number that may be another in the next call: its node, its value in this call, and an expression for it."""
 
-    def __init__(self, node: Node, hint: int, source: str) -> None:
+    def __init__(self, node: Node, hint: Any, source: str) -> None:
         self.node, self.hint, self.source = node, hint, source
 
 
@@ -74,9 +74,10 @@ class Function(Value):
         cells: tuple[Cell, ...],
         value: Any = None,
         source: str | None = None,
+        annotations: Value | None = None,
     ) -> None:
         self.code, self.scope, self.defaults, self.kwdefaults, self.cells = code, scope, defaults, kwdefaults, cells
-        self.value, self.source = value, source
+        self.value, self.source, self.annotations = value, source, annotations
 
 
 class Scope:
@@ -96,8 +97,15 @@ class Bound(Value):
 class Method(Value):
     """A Python function bound to its first argument."""
 
-    def __init__(self, function: Value, owner: Value) -> None:
-        self.function, self.owner = function, owner
+    def __init__(self, function: Value, owner: Value, source: str | None = None) -> None:
+        self.function, self.owner, self.source = function, owner, source
+
+
+class Partial(Value):
+    """A `functools.partial` of a function, a sequence of arguments and a dict of named ones."""
+
+    def __init__(self, function: Value, args: Value, named: Value, source: str | None = None) -> None:
+        self.function, self.args, self.named, self.source = function, args, named, source
 
 
 class Steps(Value):
@@ -116,8 +124,8 @@ class Steps(Value):
 class Cell(Value):
     """A variable that functions share."""
 
-    def __init__(self, content: Value | None = None) -> None:
-        self.content = content
+    def __init__(self, content: Value | None = None, source: str | None = None) -> None:
+        self.content, self.source = content, source
 
 
 class Context(Value):
