@@ -123,6 +123,7 @@ class Lowered:
         places = {each.name: place for place, each in enumerate(self.gradients)}
         slots = iter([None if each is None else places[each.name] for each in gradients])
         self.slots = [next(slots) if each.requires_grad else None for each in fakes]
+        self.cut = [i for i, each in enumerate(fakes) if each.requires_grad and self.slots[i] is None]
 
     def _plain(self, *inputs: Tensor) -> Any:
         try:
@@ -132,6 +133,8 @@ class Lowered:
         return [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=True)]
 
     def _applied(self, *inputs: Tensor) -> Any:
+        if self.cut:  # the others' nodes would run with gradients of zero, and leave zeros in leaves
+            inputs = tuple(each.detach() if i in self.cut else each for i, each in enumerate(inputs))
         try:
             return CompiledFunction.apply(self, *inputs)
         except FAILURES:

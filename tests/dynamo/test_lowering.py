@@ -111,6 +111,15 @@ def test_a_gradient_is_not_the_memory_of_another() -> None:
     assert tangent.tolist() == [1.0] * 4
 
 
+def test_an_input_on_which_the_result_does_not_depend_gets_no_gradient() -> None:
+    weight = torch.ones(3, requires_grad=True)
+    x = values(3).requires_grad_()
+    torch.compile(lambda x, y: (x * 2, y * 3)[0], fullgraph=True)(
+        x, torch.compile(lambda w: w * 2)(weight)
+    ).sum().backward()
+    assert weight.grad is None
+
+
 WITHOUT: dict[str, Callable[[Any], Any]] = {
     "a view": lambda x: (x * 2).view(2, 2),
     "a write": lambda x: (x + 1).mul_(2),
