@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Broadcasting, indexing and joining
-# After this chapter your library adds tensors of different shapes, reads `x[:, [-1], ::2]`, and splits and joins tensors, with PyTorch's views,
-# copies and errors. You will write the rule of broadcasting, indexing, and `gather`, together with the backward functions that gradients need.
+# After this chapter your library adds tensors of different shapes, reads `x[:, [-1], ::2]`, and splits and joins tensors, with
+# PyTorch's views, copies and errors. You will write the rule of broadcasting, indexing, and `gather`, together with the backward
+# functions that gradients need.
 
 # %% hidden=true
 from course import lesson
@@ -10,8 +11,8 @@ mytorch = lesson.mytorch(4)  # as of this chapter, using your code wherever you'
 
 # %% [markdown] tags=["short"]
 # ## A perfect model with a loss of 250
-# Here are four students, with the hours they studied and the points they scored. The model below predicts each score exactly. What is its mean
-# squared error?
+# Here are four students, with the hours they studied and the points they scored, and a model that predicts each score exactly.
+# What is its mean squared error?
 
 # %% tags=["proof-silent-broadcast"]
 import warnings
@@ -31,13 +32,13 @@ pictures.assign(prediction="data", score="weight", error="result", x="data", out
 pictures.grids(("prediction", prediction), "−", ("score", score), "=", ("error", prediction - score))
 
 # %% [markdown] tags=["short"]
-# No error was raised. The prediction is a column and the score is a row, so PyTorch subtracted each score from each prediction. A test with a
-# single student wouldn't have caught it. `mse_loss` computes the same 250, but at least it warns you.
+# No error was raised, although the prediction is a column and the score is a row, so PyTorch subtracted each score from each
+# prediction. A test with a single student wouldn't have caught it. `mse_loss` computes the same 250, but at least it warns you.
 #
 # ## Broadcasting
 # ### The smallest model
-# A first guess is to align the shapes on the right, to pad the shorter one with ones on the left, and to take the larger length in each
-# dimension.
+# A first guess is to align the shapes on the right, to pad the shorter one with ones on the left, and to take the larger length
+# in each dimension.
 
 
 # %% tags=["proof-broadcast-rule"]
@@ -63,16 +64,16 @@ for a, b in [((4, 1), (4,)), ((8, 1, 6, 1), (7, 1, 5)), ((2, 3), (2,)), ((5, 1),
 pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% [markdown]
-# The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ and neither of them is 1. (The first shape contains a 2 as
-# well, but not on its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the larger" can't be the rule.
-# This is it:
+# The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ and neither of them is 1. (The first shape
+# contains a 2 as well, but not on its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the
+# larger" can't be the rule. The rule has three parts:
 #
-# 1. Align the shapes on the right. Missing dimensions on the left count as 1.
+# 1. Align the shapes on the right, where missing dimensions on the left count as 1.
 # 2. In each dimension the lengths must be equal, or one of them must be 1.
 # 3. The result has the length that isn't 1, or 1 if both are.
 #
-# Stretching needs no memory, because a stretched dimension has stride 0 as in [chapter 03](03_views_and_layout.ipynb). The *result* does need
-# memory:
+# Stretching needs no memory, because a stretched dimension has stride 0 as in [chapter 03](03_views_and_layout.ipynb), whereas
+# the *result* does need memory:
 
 # %% tags=["proof-stretch-is-free"]
 column, row = torch.broadcast_tensors(torch.zeros(1000, 1), torch.zeros(1000))
@@ -80,8 +81,9 @@ for name, each in {"column": column, "row": row, "sum": column + row}.items():
     print(f"{name:6} strides {each.stride()!s:9} {each.untyped_storage().nbytes():9,} bytes")
 
 # %% [markdown]
-# A result that is only an intermediate step may be far larger than what you want in the end. Take the squared distances between all pairs of
-# 200 points, first by subtracting every point from every other, then by expanding $|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b$:
+# A result that is only an intermediate step may be far larger than what you want in the end. The next cell computes the squared
+# distances between all pairs of 200 points, first by subtracting every point from every other, and then by expanding
+# $|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b$:
 
 
 # %% tags=["proof-pairwise"]
@@ -97,19 +99,20 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 # %% [markdown] given="mytorch.broadcasting:shape_of_all"
 # **Interview · You compute all pairwise distances by broadcasting. What does it cost?**
 #
-# - *Thirty seconds:* The difference has shape (n, m, d), so the intermediate result takes d times as much memory as the n × m distances. With
-#   |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
-# - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks of rows, or
-#   let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
-# - *They ask next:* What does the expansion cost? Precision, because two large numbers cancel. For 10000 and 10001 in float32 it returns 0
-#   instead of 1, and it may return negative numbers, so clamp before a square root.
-# - *The trap:* Saying that broadcasting is free. The inputs aren't copied, but the result is allocated.
+# - *Thirty seconds:* The difference has shape (n, m, d), so the intermediate result takes d times as much memory as the n × m
+#   distances. With |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
+# - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks
+#   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
+# - *They ask next:* What does the expansion cost? It costs precision, because two large numbers cancel. For 10000 and 10001 in
+#   float32 it returns 0 instead of 1, and it may return negative numbers, so clamp before a square root.
+# - *The trap:* Saying that broadcasting is free because the inputs aren't copied, although the result is allocated.
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
 # ### `mytorch`: a check before the kernel
-# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. In `mytorch` an operation may have a check
-# that runs before its kernel. This chapter gives all elementwise operations one that compares the shapes. You will write `meeting_shape`, which
-# takes two shapes and returns the shape that they broadcast to, or raises PyTorch's error.
+# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. In `mytorch` an operation may
+# therefore have a check that runs before its kernel, and this chapter gives all elementwise operations one that compares the
+# shapes. You will write `meeting_shape`, which takes two shapes and returns the shape that they broadcast to, or raises PyTorch's
+# error.
 
 
 # %% tags=["proof-broadcast-errors"]
@@ -129,34 +132,34 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# In place, the right operand may be stretched. The left one may not, because its memory has a fixed size.
+# In place, the right operand may be stretched, but the left one may not, because its memory has a fixed size.
 #
 # **Interview · What are the rules of broadcasting?**
 #
-# - *Thirty seconds:* Align the shapes on the right, where missing dimensions count as 1. Two lengths must be equal, or one of them must be 1,
-#   and then the result has the other. No input is copied, because a stretched dimension has stride 0.
-# - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its gradients over the
-#   stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
+# - *Thirty seconds:* Align the shapes on the right, where missing dimensions count as 1. Two lengths must be equal, or one of
+#   them must be 1, and then the result has the other. No input is copied, because a stretched dimension has stride 0.
+# - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its
+#   gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
 # - *They ask next:* What do (5, 1) and (0,) give? They give (5, 0), because a 1 can become 0.
-# - *The trap:* Memory. Two inputs of 4 kB gave a result of 4 MB.
+# - *The trap:* Forgetting the memory of the result: two inputs of 4 kB gave one of 4 MB.
 # - *Proof:* `proof-broadcast-rule`; memory: `proof-stretch-is-free`; in place: `proof-broadcast-errors`.
 #
 # **Interview · Predictions have shape (n, 1), targets (n,). What happens?**
 #
-# - *Thirty seconds:* Their difference has shape (n, n), so the loss compares every prediction with every target. No error is
+# - *Thirty seconds:* Their difference has shape (n, n), so the loss compares every prediction with every target, and no error is
 #   raised.
-# - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target. `mse_loss` only warns.
+# - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target, since `mse_loss` only warns.
 # - *They ask next:* How do you guard against it? I assert equal shapes before the loss.
-# - *The trap:* With a batch of one it works, and so does your test.
+# - *The trap:* Testing with a batch of one, where the bug doesn't show.
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### Myth · "To broadcast, each tensor needs at least one dimension"
-# PyTorch's documentation lists that as a rule. But in the last pair of [the cell above](proof-broadcast-rule) the shape `()` has no dimensions,
-# and yet the sum has shape (2, 3), because both dimensions are missing on the left and count as 1.
+# PyTorch's documentation lists that as a rule. But in the last pair of [the cell above](proof-broadcast-rule) the shape `()` has
+# no dimensions, and yet the sum has shape (2, 3), because both dimensions are missing on the left and count as 1.
 #
 # ### `keepdim`
-# `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square, no error is raised.
-# Divide each row by its sum:
+# `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows, and if the matrix is square, no
+# error is raised. The next cell tries to divide each row by its sum:
 
 # %% tags=["proof-keepdim"]
 square, wide = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2, 3)
@@ -176,11 +179,12 @@ for name, each in reads.items():
     print(f"{name:12} shape {tuple(each.shape)!s:13}", "view" if each._is_view() else "copy")
 
 # %% [markdown]
-# Integers, slices, `None` and `...` give a view of the same storage. A list, a mask or an index tensor may select positions in an order that no
-# stride describes, so those copy. A 0-d integer tensor counts as an integer, unless it is uint8, which is an old spelling of a mask. Python's
-# `True` and `False` are masks as well, not the integers 1 and 0.
+# Integers, slices, `None` and `...` give a view of the same storage. A list, a mask or an index tensor may select positions in an
+# order that no stride describes, so those copy. A 0-d integer tensor counts as an integer, unless it is uint8, which is an old
+# spelling of a mask. Python's `True` and `False` are masks as well, not the integers 1 and 0.
 #
-# Now *write*. `x[…] = v` reaches `x` either way, because Python calls `x.__setitem__`. A second pair of brackets changes that:
+# When you *write*, `x[…] = v` reaches `x` either way, because Python calls `x.__setitem__`, but a second pair of brackets changes
+# that:
 
 # %% tags=["proof-chained"]
 a, b, c = (torch.arange(24).reshape(2, 3, 4) for _ in range(3))
@@ -195,18 +199,19 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
-# - *Thirty seconds:* The values are the same. The slice is a view and shares memory, while the list makes a copy.
-# - *Longer:* Integers, slices, `None` and `...` give views. A single list of integers, mask or index tensor makes the whole result a copy. As
-#   the target of an assignment, both reach `x`.
-# - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]` could be a view, but
-#   PyTorch decides by the type of the index, not by its values.
-# - *The trap:* `x[[0, 1]][:, 0] = 0` changes a copy. Write `x[[0, 1], 0] = 0` instead.
+# - *Thirty seconds:* The values are the same, but the slice is a view and shares memory, while the list makes a copy.
+# - *Longer:* Integers, slices, `None` and `...` give views, whereas a single list of integers, mask or index tensor makes the
+#   whole result a copy. As the target of an assignment, both reach `x`.
+# - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]` could
+#   be a view, but PyTorch decides by the type of the index, not by its values.
+# - *The trap:* Writing `x[[0, 1]][:, 0] = 0`, which changes a copy, instead of `x[[0, 1], 0] = 0`.
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: views first, then one copy
-# An index consists of items, separated by commas. Read `x[:, [-1], ::2]` from left to right; here each item applies to one dimension. A slice
-# can be applied immediately, as a view. A list can't, because it needs a copy, and one copy at the end is enough for all lists. So the list is
-# recorded in `note`, a sequence with an entry for each dimension that has been handled, and it waits there. By hand:
+# An index consists of items, separated by commas. Read `x[:, [-1], ::2]` from left to right; here each item applies to one
+# dimension. A slice can be applied immediately, as a view. A list can't, because it needs a copy, and one copy at the end is
+# enough for all lists, so the list is recorded in `note`, a sequence with an entry for each dimension that has been handled, and
+# it waits there. By hand, the steps are:
 
 # %%
 from mytorch import views
@@ -221,9 +226,9 @@ print("view", tuple(seen.shape), seen.stride(), "note", note)
 print(index(seen, tuple(note)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
 
 # %% [markdown] given="mytorch.indexing:getitem mytorch.indexing:index mytorch.indexing:places"
-# Which dimension does the next item apply to? Its number is the length of the note so far. That stays true when dimensions come and go: the 1
-# in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write the loop, `take_views`, and
-# `slice_bounds`, which converts `::2` to (0, 4, 2). The rest is provided:
+# Which dimension does the next item apply to? Its number is the length of the note so far, and that stays true when dimensions
+# come and go: the 1 in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write
+# the loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2), while the rest is provided:
 
 # %% [markdown]
 # ### Masks
@@ -238,21 +243,22 @@ print("rows, columns:", rows.tolist(), columns.tolist(), grid[even].tolist(), gr
 print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.tensor([True, False, True])]))
 
 # %% [markdown]
-# As an index, a mask isn't broadcast: its shape must be that of the dimensions it covers. In `grid[mask]` it covers the dimensions from the
-# *first* one on.
+# As an index, a mask isn't broadcast: its shape must be that of the dimensions it covers. In `grid[mask]` it covers the
+# dimensions from the *first* one on.
 #
 # **Interview · Why can `x[mask]` be slow on a GPU, and what do you use instead?**
 #
-# - *Thirty seconds:* The size of the result depends on how many elements of the mask are True. The CPU has to wait for that count before it can
-#   allocate the result, so the GPU's queue runs empty.
-# - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero` waits like
-#   the mask, while `x[index]` with an index tensor doesn't.
-# - *They ask next:* And for `torch.compile`? A data-dependent shape usually breaks the graph, while `where` is compiled and fused.
+# - *Thirty seconds:* The size of the result depends on how many elements of the mask are True. The CPU has to wait for that count
+#   before it can allocate the result, so the GPU's queue runs empty.
+# - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero`
+#   waits like the mask, while `x[index]` with an index tensor doesn't.
+# - *They ask next:* What does it mean for `torch.compile`? A data-dependent shape usually breaks the graph, while `where` is
+#   compiled and fused.
 # - *The trap:* `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or NaN.
 # - *Proof:* the indices behind a mask: `proof-mask`; what waits for the GPU: [chapter 05](05_devices.ipynb).
 #
 # ### Index tensors are broadcast: pairs
-# Unlike masks, index tensors *are* broadcast against each other. Two lists of equal length select pairs, not a grid.
+# Unlike masks, index tensors *are* broadcast against each other, so two lists of equal length select pairs, not a grid.
 
 # %% tags=["proof-pairs"]
 board = torch.arange(12).reshape(3, 4)
@@ -267,20 +273,21 @@ pairs[first, second] = cross[first[:, None], second] = 1
 pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], second]", board, cross))
 
 # %% [markdown]
-# If the indexed dimensions are next to each other, the new one takes their place; if not, it comes first. In the last line NumPy treats the
-# integer 0 as an index like the list, while PyTorch applies the integer before it looks at the list.
+# If the indexed dimensions are next to each other, the new one takes their place; if not, it comes first. In the last line NumPy
+# treats the integer 0 as an index like the list, while PyTorch applies the integer before it looks at the list.
 #
 # **Interview · You index with two lists. What do you get?**
 #
-# - *Thirty seconds:* You get pairs: element k is `x[a[k], b[k]]`. The lists are broadcast against each other.
-# - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come first.
-# - *They ask next:* And with an integer and a list, `x[0, :, [0, 1]]`? PyTorch applies the integer first. NumPy doesn't, so its result has
-#   another shape.
+# - *Thirty seconds:* You get pairs, because the lists are broadcast against each other: element k is `x[a[k], b[k]]`.
+# - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come
+#   first.
+# - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first, whereas NumPy
+#   doesn't, so its result has another shape.
 # - *The trap:* `board[:, columns]`, meant as one column per row, takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
 # ## Joining and splitting
-# `cat` joins along an existing dimension and `stack` along a new one, and both copy. `split` and `chunk` give views.
+# `cat` joins along an existing dimension and `stack` along a new one, and both copy, whereas `split` and `chunk` give views.
 
 # %% tags=["proof-cat-stack"]
 a, b = torch.ones(2, 3), torch.zeros(2, 3)
@@ -306,28 +313,28 @@ recorded = torch.zeros(6, requires_grad=True) * 1
 print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 
 # %% [markdown]
-# `chunk(4)` returned three parts. Six elements in four parts would be 1.5 each, so `chunk` rounds up to 2, and after three parts nothing is
-# left.
+# `chunk(4)` returned three parts. Six elements in four parts would be 1.5 each, so `chunk` rounds up to 2, and after three parts
+# nothing is left.
 #
-# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into one of several views
-# that came from a single operation, which are those of `split`, `chunk`, `unbind`, and of a loop over a tensor, which calls `unbind`.
-# `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter 07](07_backward_in_depth.ipynb) explains how
-# writes get into the graph.
+# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into one of
+# several views that came from a single operation, which are those of `split`, `chunk`, `unbind`, and of a loop over a tensor,
+# which calls `unbind`. `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
+# 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
-# - *Thirty seconds:* `cat` joins along an existing dimension, `stack` along a new one. `split` takes the length of the parts, while `chunk`
-#   takes their number.
-# - *Longer:* `stack` is `unsqueeze` on each tensor, then `cat`. `cat` promotes dtypes and needs equal lengths in all other dimensions, although
-#   an empty vector of shape (0,) goes with anything. `stack` needs equal shapes.
-# - *They ask next:* Which of them copy? `cat` and `stack` do, while `split` and `chunk` return views. A write into a part goes through, unless
-#   autograd records it; then it raises.
+# - *Thirty seconds:* `cat` joins along an existing dimension, whereas `stack` joins along a new one. `split` takes the length of
+#   the parts, while `chunk` takes their number.
+# - *Longer:* `stack` is `unsqueeze` on each tensor, then `cat`, so it needs equal shapes. `cat` promotes dtypes and needs equal
+#   lengths in all other dimensions, although an empty vector of shape (0,) goes with anything.
+# - *They ask next:* Which of them copy? `cat` and `stack` do, while `split` and `chunk` return views. A write into a part goes
+#   through, unless autograd records it; then it raises an error.
 # - *The trap:* `chunk(n)` can return fewer than n parts, whereas `tensor_split(n)` returns n.
 # - *Proof:* `proof-cat-stack`, `proof-chunk`.
 #
 # ### What `cat` in a loop costs
-# You collect pieces in a loop. Should you call `cat` in each step, or once at the end? Each `cat` copies everything it gets, so count what is
-# copied:
+# If you collect pieces in a loop, should you call `cat` in each step, or once at the end? Each `cat` copies everything it gets,
+# so count what is copied:
 
 
 # %% tags=["proof-cat-in-a-loop"]
@@ -346,7 +353,7 @@ pictures.curves(copied, counts, xlabel="pieces", ylabel="pieces copied", log="xy
 
 # %% [markdown]
 # ## `gather` and `scatter_`
-# A classifier returned logits for three classes. Pick the logit of the correct class in each row.
+# A classifier returned logits for three classes, and you want the logit of the correct class in each row.
 
 # %% tags=["proof-one-per-row"]
 logits, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
@@ -357,8 +364,8 @@ print("take_along_dim, index [[-1]]", torch.take_along_dim(logits, torch.tensor(
 print("index_select", logits.index_select(1, label).tolist())
 
 # %% [markdown]
-# `gather` needs no `arange`. Along `dim` it reads where the index says, and along each other dimension an element keeps its own position. For
-# three dimensions:
+# `gather` needs no `arange`. Along `dim` it reads where the index says, and along each other dimension an element keeps its own
+# position. For three dimensions these are the formulas:
 #
 # | dim | `out = x.gather(dim, index)` | `x.scatter_(dim, index, src)` |
 # |---|---|---|
@@ -366,7 +373,7 @@ print("index_select", logits.index_select(1, label).tolist())
 # | 1 | `out[i][j][k] = x[i][index[i][j][k]][k]` | `x[i][index[i][j][k]][k] = src[i][j][k]` |
 # | 2 | `out[i][j][k] = x[i][j][index[i][j][k]]` | `x[i][j][index[i][j][k]] = src[i][j][k]` |
 #
-# One sentence covers all six: *replace coordinate `dim` by the index*. As loops:
+# One sentence covers all six: *replace coordinate `dim` by the index*. The next cell writes the sentence as a loop:
 
 # %% tags=["proof-gather-formulas"]
 from itertools import product
@@ -390,8 +397,8 @@ for dim in range(3):
     print(f"dim {dim}: {same} of {picked.numel()} as by hand, {home} of {(back > 0).sum()} back in place")
 
 # %% [markdown]
-# Move the sliders. The index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The outlined cells
-# belong to one element of the result.
+# Move the sliders. The index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The
+# outlined cells belong to one element of the result.
 
 
 # %%
@@ -425,43 +432,44 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
     print("gather", where.tolist(), outcome(logits.gather, 1, where))
 
 # %% [markdown]
-# `scatter_` lost two values, and PyTorch doesn't promise which ones. `scatter_add_` keeps all of them, so it is the **backward** of `gather`:
-# a position that was read twice gets the sum of two gradients. Indexing has a backward as well, which `mytorch` calls `unindex`. You will
-# write both.
+# `scatter_` lost two values, and PyTorch doesn't promise which ones. `scatter_add_` keeps all of them, so it is the **backward**
+# of `gather`: a position that was read twice gets the sum of two gradients. Indexing has a backward as well, which `mytorch`
+# calls `unindex`, and you will write both.
 #
 # **Interview · What does `gather` do, and when do you need it?**
 #
-# - *Thirty seconds:* It picks along one dimension, with a separate index for each position of the result: it replaces coordinate `dim` by the
-#   index, and the result has the shape of the index. A typical use is the logit of the correct class in each row.
-# - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the other dimensions.
-#   Negative indices are refused.
+# - *Thirty seconds:* It picks along one dimension, with a separate index for each position of the result: it replaces coordinate
+#   `dim` by the index, and the result has the shape of the index. A typical use is the logit of the correct class in each row.
+# - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the
+#   other dimensions. Negative indices are refused.
 # - *They ask next:* What is its gradient? It is `scatter_add` of the incoming gradient, at the same index.
-# - *The trap:* `logits[:, label]` takes every label's column from every row.
+# - *The trap:* Writing `logits[:, label]`, which takes every label's column from every row.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
 # **Interview · `gather`, `take_along_dim` or `index_select`?**
 #
-# - *Thirty seconds:* `index_select` takes the same positions from every row. `gather` takes a different one for each element, and
-#   `take_along_dim` is `gather` with broadcasting and negative indices, like NumPy's `take_along_axis`.
-# - *Longer:* All three copy. `argmax` and `argsort` return exactly the index that `take_along_dim` needs, with `keepdim=True` for `argmax`, and
-#   `index_select` is what an embedding does along dimension 0.
-# - *They ask next:* What if the index of `gather` is too small? The result has the index's shape, so rows are silently missing: an index of
-#   shape (1, 1) returns a single value.
-# - *The trap:* Expecting `gather` to broadcast a `(1, k)` index over all rows. Use `take_along_dim`, or `expand` the index.
+# - *Thirty seconds:* `index_select` takes the same positions from every row, whereas `gather` takes a different one for each
+#   element. `take_along_dim` is `gather` with broadcasting and negative indices, like NumPy's `take_along_axis`.
+# - *Longer:* All three copy. `argmax` and `argsort` return exactly the index that `take_along_dim` needs, with `keepdim=True` for
+#   `argmax`, and `index_select` is what an embedding does along dimension 0.
+# - *They ask next:* What if the index of `gather` is too small? The result has the index's shape, so rows are silently missing:
+#   an index of shape (1, 1) returns a single value.
+# - *The trap:* Expecting `gather` to broadcast a `(1, k)` index over all rows, as `take_along_dim` does; for `gather` you
+#   `expand` the index.
 # - *Proof:* `proof-one-per-row`; the small and the negative index: `proof-scatter`.
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
 #
-# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which. Use `scatter_add_` to get the sum.
-# - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU the order in which `scatter_add_` adds can change, and
-#   with it the last digits.
-# - *They ask next:* How do you write one-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
-# - *The trap:* The shape of the index decides how much of `src` is used, and the rest is silently ignored.
+# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which, so use `scatter_add_` if you want the sum.
+# - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU the order in which `scatter_add_` adds
+#   can change, and with it the last digits.
+# - *They ask next:* How do you write one-hot in one line? I write `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
+# - *The trap:* Overlooking that the shape of the index decides how much of `src` is used, and that the rest is silently ignored.
 # - *Proof:* `proof-scatter`.
 #
 # ## Milestone: any index, the same answer
-# A random program draws 2,000 indices of integers, slices, `None`, `...`, lists and masks. It reads and writes through them on `torch` and on
-# your library, and it compares shapes, values, strides and offsets of views, versions, and errors.
+# A random program draws 2,000 indices of integers, slices, `None`, `...`, lists and masks. It reads and writes through them on
+# `torch` and on your library, and it compares shapes, values, strides and offsets of views, versions, and errors.
 
 # %% tags=["proof-milestone"]
 import random
@@ -492,7 +500,7 @@ print(kinds, "different:", different)
 
 # %% [markdown]
 # ## Edge cases
-# Nothing is selected, a step is negative, a tensor is 0-d, or the dtypes differ.
+# The last cases are those in which nothing is selected, a step is negative, a tensor is 0-d, or the dtypes differ.
 
 # %%
 edges = {
@@ -507,11 +515,11 @@ beside(edges)
 # ## Rapid fire
 # The cell below shows the answers.
 #
-# 1. Shape of (3, 1) + (1, 4)? (3, 4).
-# 2. `x[1:2]` or `x[1]`: which keeps the dimension? The slice does.
-# 3. Does `x[5:9]` of 3 elements raise an error? No, a slice is clamped to the end, while `x[5]` raises.
-# 4. Does `x[mask] = 0` copy `x`? No, it writes into the memory of `x`.
-# 5. `stack` of ten (3,) tensors: shape? (10, 3).
+# 1. What is the shape of (3, 1) + (1, 4)? It is (3, 4).
+# 2. `x[1:2]` or `x[1]`: which keeps the dimension? The slice keeps it.
+# 3. Does `x[5:9]` of 3 elements raise an error? No, because a slice is clamped to the end, while `x[5]` raises an IndexError.
+# 4. Does `x[mask] = 0` copy `x`? No, because it writes into the memory of `x`.
+# 5. What is the shape of a `stack` of ten (3,) tensors? It is (10, 3).
 
 # %% tags=["proof-rapid-fire"]
 line = torch.arange(3)
@@ -522,25 +530,25 @@ print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Shapes are aligned on the right. Two lengths are equal or one of them is 1; otherwise PyTorch raises an error.
+# 1. Shapes are aligned on the right, where two lengths are equal or one of them is 1; otherwise PyTorch raises an error.
 # 2. A 1 takes the other length, even 0. Stretching is stride 0, but the result takes memory.
-# 3. (n, 1) with (n,) gives (n, n), silently. Use `keepdim=True` when you reduce.
+# 3. (n, 1) with (n,) gives (n, n), silently, so use `keepdim=True` when you reduce.
 # 4. In place, the left operand keeps its shape.
 # 5. Integers, slices, `None` and `...` give views, while lists, masks and index tensors give copies.
 # 6. `x[a][b] = v` writes into a copy if `a` made one, whereas `x[a, b] = v` reaches `x`.
 # 7. Index tensors are broadcast against each other, so two lists select pairs, not a grid.
-# 8. `cat` and `stack` copy. `split` and `chunk` give views, and `chunk` may return fewer parts.
+# 8. `cat` and `stack` copy, while `split` and `chunk` give views, and `chunk` may return fewer parts.
 # 9. `gather` replaces coordinate `dim` by the index, and `scatter_` goes in the opposite direction.
-# 10. For repeated positions `scatter_` keeps one value, while `scatter_add_` sums them. The backward of `gather` needs the sum.
+# 10. For repeated positions `scatter_` keeps one value, while `scatter_add_` sums them, as the backward of `gather` needs.
 #
 # ## You try
-# In [the exercises](../exercises/04_broadcasting_indexing_joining.ipynb) you predict which writes arrive, write four pieces of your library,
-# build the top-p filter of language models, fix a word count that loses words, and count the GPUs that `chunk` leaves without work.
-# [Chapter 05](05_devices.ipynb) is about where the values are stored.
+# In [the exercises](../exercises/04_broadcasting_indexing_joining.ipynb) you predict which writes arrive, write four pieces of
+# your library, build the top-p filter of language models, fix a word count that loses words, and count the GPUs that `chunk`
+# leaves without work. [Chapter 05](05_devices.ipynb) is about where the values are stored.
 #
 # ## If you have time
 # ### The real one: `__getitem__`
-# You have seen `getitem` of `mytorch`. This is the one of minitorch:
+# You have seen `getitem` of `mytorch`, so compare it with minitorch's:
 
 # %%
 import inspect
@@ -549,6 +557,6 @@ print(inspect.getsource(torch.Tensor.__getitem__))
 print(*(lib.arange(24).reshape(2, 3, 4).permute(2, 0, 1)[:, [0, 1]].stride() for lib in (torch, mytorch)))
 
 # %% [markdown]
-# The plan is the same: first the views, then one copy. `_resolve` is the loop you will write, `index_` is `index`, and `alias` is a view of
-# everything, for `x[...]`. PyTorch adds one thing: its copy can keep the memory order of the source, as the strides show, while `mytorch`
-# stores its copy row by row.
+# The plan is the same: first the views, then one copy. `_resolve` is the loop you will write, `index_` is `index`, and `alias` is
+# a view of everything, for `x[...]`. PyTorch adds one thing: its copy can keep the memory order of the source, as the strides
+# show, while `mytorch` stores its copy row by row.
