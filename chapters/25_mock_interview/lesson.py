@@ -1,22 +1,22 @@
 # %% [markdown]
 # # Mock interview
-# After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how far you can trust
-# your own confidence. You will also have a plan for the rounds in which it is easiest to lose your head: debugging, estimating, and sizing a
-# system. An interview takes 45 minutes, whenever you like.
+# After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how
+# far you can trust your own confidence. You will also have a plan for the rounds in which it is easiest to lose your head:
+# debugging, estimating, and sizing a system. An interview takes 45 minutes, whenever you like.
 #
 # ## Ten questions, and how sure are you?
-# Write down an answer to each question, and beside it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the next cell, so finish
-# your list before you scroll.
+# Write down an answer to each question, and beside it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
+# next cell, so finish your list before you scroll.
 #
 # 1. What is the shape of `torch.zeros(3, 1) - torch.zeros(3)`?
 # 2. What is the dtype of `torch.arange(3) / 2`?
-# 3. `x` is 3, and `(x * x).backward()` runs twice. What is `x.grad`?
+# 3. If `x` is 3 and `(x * x).backward()` runs twice, what is `x.grad`?
 # 4. What does `nn.Dropout(0.2)` make of a 1 in eval mode?
 # 5. What is the shape of the weight of `nn.Linear(3, 4)`?
-# 6. `y = x.detach()`, then `y[0] = 7`. Does `x` change?
-# 7. A classifier of ten classes knows nothing. What is its loss?
-# 8. `StepLR(optimizer, 2)` starts with a learning rate of 1. What is it after three epochs?
-# 9. A new batch norm sees one batch whose mean is 10. What is its running mean?
+# 6. Does `x` change if you run `y = x.detach()` and then `y[0] = 7`?
+# 7. What is the loss of a classifier of ten classes that has learned nothing?
+# 8. What is the learning rate after three epochs if `StepLR(optimizer, 2)` starts with 1?
+# 9. What is the running mean of a new batch norm after one batch whose mean is 10?
 # 10. Into how many pieces does `chunk(4)` cut nine rows?
 
 # %% tags=["proof-ten", "short"]
@@ -44,7 +44,7 @@ for number, answer in enumerate(ten, 1):
     print(f"{number:2}. {answer}")
 
 # %% [markdown]
-# Now compare. The two lists below are those of a reader made up for this page. Replace them with yours, and run the cell again:
+# To compare, replace the two lists below, which are those of a reader made up for this page, with yours, and run the cell again:
 
 # %% tags=["proof-curve"]
 from course import pictures
@@ -59,9 +59,9 @@ print(f"Brier score {calibration.brier(pairs):.2f}; saying 50 % each time gives 
 print(calibration.bars(calibration.levels(pairs)))
 
 # %% [markdown]
-# This reader would get a better score by saying 50 % each time, because lower scores are better. The **Brier score** is the mean squared difference
-# between the stated probability and the outcome, which is 1 for a correct answer and 0 for an incorrect one. Your confidence is *calibrated* if 70 %
-# of the answers you were 70 % sure of are correct, and likewise for the other levels.
+# This reader would get a better score by saying 50 % each time, because lower scores are better. The **Brier score** is the mean
+# squared difference between the stated probability and the outcome, which is 1 for a correct answer and 0 for an incorrect one.
+# Your confidence is *calibrated* if 70 % of the answers you were 70 % sure of are correct, and likewise for the other levels.
 #
 # The slider makes the reader more or less confident in every answer, while the answers stay the same:
 
@@ -85,22 +85,23 @@ print({points: round(shifted(points)[1], 2) for points in (-40, -30, -20, -10, 0
 pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
-# This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a view" and "I think it's
-# a view, and I'd check `data_ptr`".
+# This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a
+# view" and "I think it's a view, and I'd check `data_ptr`".
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
-# - *Thirty seconds:* I say what I know, how sure I am, and how I'd find out. For example: "I'd expect a copy here, because the strides don't fit. I'd
-#   compare `data_ptr` to be sure."
-# - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want to see.
+# - *Thirty seconds:* I say what I know, how sure I am, and how I'd find out. For example: "I'd expect a copy here, because the
+#   strides don't fit, and I'd compare `data_ptr` to be sure."
+# - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want
+#   to see.
 # - *They ask next:* How would you check that in one line? Have that line ready: `is`, `data_ptr`, `_version`, `grad_fn`.
-# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts, because at 90 % a wrong answer adds 0.81 to the
-#   sum of the Brier score, while at 50 % it adds 0.25.
+# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts, because at 90 % a wrong answer
+#   adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
 #
 # ## How an interview loop is built in 2026
-# Loops differ from company to company, so ask the recruiter for the list of rounds and for what may be looked up. These are common at companies that
-# train models, and the last column says where to practise:
+# Loops differ from company to company, so ask the recruiter for the list of rounds and for what may be looked up. These are
+# common at companies that train models, and the last column says where to practise:
 #
 # | round | minutes | what is graded | in this course |
 # |---|---|---|---|
@@ -111,22 +112,24 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
 # | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
 #
-# In coding rounds, documentation is often allowed while searching for the solution isn't. Some companies, such as Meta, have added a round with an AI
-# assistant, in which you are graded on how you divide the problem and how you verify what the assistant wrote.
+# In coding rounds, documentation is often allowed while searching for the solution isn't. Some companies, such as Meta, have
+# added a round with an AI assistant, in which you are graded on how you divide the problem and how you verify what the assistant
+# wrote.
 #
 # **Interview · How do you work in a coding round with an AI assistant?**
 #
-# - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one piece at a time, read
-#   each line as I would in a code review, and test it on an input whose answer I know.
-# - *Longer:* The grade is for the decomposition, the verification and the explanation. So I say what I expect from each piece before I run it.
-# - *They ask next:* How do you verify generated attention code? With sizes that all differ, a changed future token, and the comparison with
-#   `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Accepting code because it runs. Nine of the fourteen faults below run and leave the loss as it should be.
+# - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one
+#   piece at a time, read each line as I would in a code review, and test it on an input whose answer I know.
+# - *Longer:* The grade is for the decomposition, the verification and the explanation, so I say what I expect from each piece
+#   before I run it.
+# - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
+#   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
+# - *The trap:* Accepting code because it runs, although nine of the fourteen faults below run and leave the loss as it should be.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 #
 # ## Which question comes next? Spaced repetition
-# You have 300 questions and an evening. The simplest plan asks them in order and never reaches chapter 23, while asking at random spends most of the
-# time on what you already know. So let a card *rest*, for longer each time you know it:
+# You have 300 questions and an evening. The simplest plan asks them in order and never reaches chapter 23, while asking at random
+# spends most of the time on what you already know. So let a card *rest*, for longer each time you know it:
 
 # %% tags=["proof-rests"]
 import numpy as np
@@ -156,9 +159,10 @@ counts = {name: (asked(knows), np.arange(1, len(asked(knows)) + 1)) for name, kn
 pictures.curves(counts, xlabel="day", ylabel="times asked")
 
 # %% [markdown]
-# **Break it.** Two cards ask nearly the same thing, but each of them rests separately. You fail `view` today, and aren't asked about `reshape` for a
-# month. The weakness is a *topic*, not a single card. So `course interview` looks at both: cards that you failed the last time come first, and cards
-# that rest come last. The others are sorted by topic, and topics with the largest share of missed points come first.
+# **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may still
+# not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore looks at
+# both: cards that you failed the last time come first, and cards that rest come last. The others are sorted by topic, and topics
+# with the largest share of missed points come first.
 
 # %% tags=["proof-weak"]
 from course.interview.cards import Card
@@ -178,17 +182,19 @@ print([card.name for card in chosen])
 #
 # **Interview · You have three evenings. How do you prepare?**
 #
-# - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read those sections, write
-#   their code once, and test myself again the next day.
+# - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read
+#   those sections, write their code once, and test myself again the next day.
 # - *Longer:* What I know rests for longer each time, and the last evening is for speaking aloud.
-# - *They ask next:* How do you know that you know something? I can say it without the page, name the exception, and write the line that shows it.
-# - *The trap:* Reading the same chapter twice. It feels like knowledge, but it tests nothing, whereas one failed question shows what is missing.
+# - *They ask next:* How do you know that you know something? I can say it without the page, name the exception, and write the
+#   line that shows it.
+# - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing, whereas one failed question shows
+#   what is missing.
 # - *Proof:* `proof-rests`, `proof-weak`.
 
 # %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
-# You have fifteen minutes for attention, a loss or a layer. Start with a comment that states the shapes. It costs a minute, and it finds the mistake
-# that raises no error:
+# You have fifteen minutes for attention, a loss or a layer. Start with a comment that states the shapes, because it costs only a
+# minute, and it finds the mistake that raises no error:
 
 # %% tags=["proof-shapes"]
 torch.manual_seed(0)
@@ -216,22 +222,23 @@ print(
 )
 
 # %% [markdown]
-# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, and the best that a model can do then is to
-# predict their mean. It trained without an error, and it learned nothing.
+# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, and the best that a model
+# can do then is to predict their mean, so it trained without an error and learned nothing.
 #
 # **Interview · What do you write first at the whiteboard?**
 #
-# - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads, length and width. Then I write the
-#   line that contracts a dimension, and then the rest.
-# - *Longer:* I say what I leave out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the smallest input that isn't
-#   square.
-# - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ, such as (2, 3, 5), so the batch isn't 1.
+# - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads, length and
+#   width. Then I write the line that contracts a dimension, and then the rest.
+# - *Longer:* I say what I leave out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the smallest
+#   input that isn't square.
+# - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ, such as (2, 3, 5), so the
+#   batch isn't 1.
 # - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# You get a program of 80 lines that trains a small language model, and four reports about it. The four faults are drawn from fourteen. Which of the
-# fourteen can you see in the loss? The cell runs the program with one fault at a time:
+# You get a program of 80 lines that trains a small language model, and four reports about faults in it, which are drawn from
+# fourteen. To find out which of the fourteen show in the loss, the cell runs the program with one fault at a time:
 
 # %% tags=["proof-losses"]
 import warnings
@@ -252,11 +259,11 @@ said = "; ".join(f"{name}: {losses[-1]:.1f}" for name, losses in shown.items())
 pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=f"Held-out losses after six epochs. {said}.")
 
 # %% [markdown]
-# Nine of the fourteen leave the loss as it should be. The two lowest curves are the worst: a quarter of the tokens are drawn at random, so no honest
-# model gets below 0.95. A loss that is too good is a fault as well.
+# Nine of the fourteen leave the loss as it should be. The two lowest curves are the worst: a quarter of the tokens are drawn at
+# random, so no honest model gets below 0.95, and a loss that is too good is a fault as well.
 #
-# So look at the loss first, but have a number to compare it with. Then ask one question after another, each of which a line of code answers. Here are
-# three of them, for four programs:
+# So look at the loss first, but have a number to compare it with. Then ask one question after another, each of which a line of
+# code answers. The next cell asks three of them, for four programs:
 
 
 # %% tags=["proof-checks"]
@@ -286,29 +293,31 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
     print(f"{name:20} {first_loss(program):>22} {certain(program):>19} {moved(program):>17}")
 
 # %% [markdown]
-# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct token should have a loss of
-# 0, and checking that finds two of them. A weight that hardly moves reveals the third. In a whole program, check five things in this order:
+# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct token
+# should have a loss of 0, and checking that finds two of them, while a weight that hardly moves reveals the third. In a whole
+# program, check five things in this order:
 #
-# 1. *The data:* print one batch, decoded. Are the targets what you think they are?
+# 1. *The data:* print one batch, decoded, and see whether the targets are what you think they are.
 # 2. *The loss:* what should it be at the start, what is its floor, and what is it for a perfect prediction?
 # 3. *The gradients:* does each parameter have one, is it from this step, and does the weight move as far as it should?
 # 4. *The modes:* is evaluation in eval mode, without gradients, and does training continue in train mode?
-# 5. *The bookkeeping:* the order of `step` calls, weighted means, copies of what is kept.
+# 5. *The bookkeeping:* the order of `step` calls, weighted means, and copies of what is kept.
 #
 # **Interview · A run doesn't learn. What do you check first, second and third?**
 #
-# - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and on one batch that the
-#   model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
-# - *Longer:* That order follows the data through the program, and each check rules out everything before it.
+# - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and
+#   on one batch that the model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
+# - *Longer:* That order follows the data through the program, so each check rules out everything before it.
 # - *They ask next:* Why not begin with the learning rate? Because it is a guess that changes all the numbers at once.
 # - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
 # - *Proof:* `proof-checks`.
 #
 # **Interview · Validation looks better than it can be. Name four causes.**
 #
-# - *Thirty seconds:* The target is in the input, because of a missing shift or a mask with the wrong polarity. Rows of the validation set are in the
-#   training set. Batch norm uses the statistics of the validation batch. Or the mean gives easy batches more weight.
-# - *Longer:* Know the floor. For random tokens it is their entropy, and for a benchmark it is what people reach.
+# - *Thirty seconds:* The target may be in the input, because of a missing shift or a mask with the wrong polarity, or rows of the
+#   validation set may be in the training set. Batch norm may use the statistics of the validation batch, or the mean may give
+#   easy batches more weight.
+# - *Longer:* You have to know the floor, which for random tokens is their entropy, and for a benchmark is what people reach.
 # - *They ask next:* How do you prove a leak? I change what the model isn't allowed to see, and check whether an output moves.
 # - *The trap:* Reporting the number before you have looked for a leak.
 # - *Proof:* `proof-losses`, `proof-leak`.
@@ -324,16 +333,19 @@ for name in ("no fault", "mask polarity"):
     print(f"{name:14} another last token changes the outputs at", [place for place in range(8) if change[place] > 1e-4])
 
 # %% [markdown]
-# What do you *say* in the meantime? Repeat three sentences: what you see, what could cause it, and what you will look at to decide. "The loss is 0.00
-# after six epochs. Either the data is trivial or the target is in the input. I'll print one row and its target." Silence reads as being stuck,
-# whereas a hypothesis that you name and then rule out still counts in your favour.
+# What do you *say* in the meantime? Repeat three sentences: what you see, what could cause it, and what you will look at to
+# decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input, so I'll print one row and
+# its target." Silence reads as being stuck, whereas a hypothesis that you name and then rule out still counts in your favour.
 #
 # **Interview · How do you think aloud in a debug round?**
 #
-# - *Thirty seconds:* I go through observation, hypothesis and test, and I say what each outcome of the test would mean before I run it.
-# - *Longer:* I write the test as an assertion. It proves that the fault was there, and it keeps the fault from coming back.
-# - *They ask next:* When do you stop? When each report is explained by a line, and each has a test that failed before and passes now.
-# - *The trap:* Fixing what looks odd. Nine of the faults change nothing in the loss, so "it still trains" proves nothing.
+# - *Thirty seconds:* I go through observation, hypothesis and test, and I say what each outcome of the test would mean before I
+#   run it.
+# - *Longer:* I write the test as an assertion, which proves that the fault was there and keeps it from coming back.
+# - *They ask next:* When do you stop? I stop when each report is explained by a line, and each has a test that failed before and
+#   passes now.
+# - *The trap:* Fixing what looks odd because "it still trains", which proves nothing, since nine of the faults change nothing in
+#   the loss.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 
 # %% tags=["proof-assertion"]
@@ -347,8 +359,8 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
 
 # %% [markdown]
 # ## Estimate before you calculate
-# An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round early. The first number
-# to know is sixteen bytes per parameter. Count them on a real step:
+# An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round
+# early. The first number to know is sixteen bytes per parameter, which you can count on a real step:
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
@@ -367,7 +379,7 @@ print(sizes, "→", f"{sum(sizes.values()):.0f} bytes a parameter")
 print(f"7 billion parameters: {16 * 7} GB, so one GPU of 80 GB isn't enough")
 
 # %% [markdown]
-# Activations come on top, and they grow with the batch. At inference, so does the key-value cache:
+# Activations come on top, and they grow with the batch. At inference it is the key-value cache that grows:
 
 
 # %% tags=["proof-cache"]
@@ -392,21 +404,23 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 # %% [markdown]
 # **Interview · How much memory does it take to train 7 billion parameters?**
 #
-# - *Thirty seconds:* In mixed precision with Adam it takes 2 bytes for the weight, 2 for its gradient, 4 for the master weight and 8 for two moments.
-#   16 bytes times 7 billion are 112 GB, without activations.
-# - *Longer:* That doesn't fit on one GPU of 80 GB. Sharded over eight it is 14 GB each, which leaves room for activations.
-# - *They ask next:* And for inference? The weights take 14 GB. The cache takes 4.3 GB for 8,192 tokens with 32 layers and 32 heads of width 128.
+# - *Thirty seconds:* In mixed precision with Adam it takes 2 bytes for the weight, 2 for its gradient, 4 for the master weight
+#   and 8 for two moments. 16 bytes times 7 billion are 112 GB, without activations.
+# - *Longer:* That doesn't fit on one GPU of 80 GB, but sharded over eight it is 14 GB each, which leaves room for activations.
+# - *They ask next:* How much does inference take? The weights take 14 GB, and the cache takes 4.3 GB for 8,192 tokens with 32
+#   layers and 32 heads of width 128.
 # - *The trap:* Counting only the weights, which are an eighth of it.
 # - *Proof:* `proof-16-bytes`, `proof-cache`.
 #
 # **Interview · How long does it take to train 7 billion parameters on a trillion tokens?**
 #
-# - *Thirty seconds:* Training takes six operations per parameter and token: 6 · 7·10⁹ · 10¹² = 4.2 · 10²². At 4 · 10¹⁴ per second on each of 256 GPUs
-#   that is 4.1 · 10⁵ seconds, or five days.
-# - *Longer:* Two of the six are the forward pass, a multiplication and an addition. The backward pass needs two matrix multiplications of that size.
-# - *They ask next:* What is missing? Attention's own matrix multiplications, which grow with the length, and all the waiting. Reaching half of
-#   the peak is already good.
-# - *The trap:* Using the vendor's peak with sparsity.
+# - *Thirty seconds:* Training takes six operations per parameter and token: 6 · 7·10⁹ · 10¹² = 4.2 · 10²². At 4 · 10¹⁴ per second
+#   on each of 256 GPUs that is 4.1 · 10⁵ seconds, or five days.
+# - *Longer:* Two of the six are the forward pass, a multiplication and an addition, while the backward pass needs two matrix
+#   multiplications of that size.
+# - *They ask next:* What is missing? Attention's own matrix multiplications, which grow with the length, and all the waiting are
+#   missing, so reaching half of the peak is already good.
+# - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
 # - *Proof:* `proof-six`.
 
 # %% tags=["proof-six"]
@@ -427,9 +441,9 @@ print(f"{6 * 7e9 * 1e12 / (256 * 4e14) / 86400:.1f} days")
 
 # %% [markdown]
 # ### A capacity question
-# A product manager wants a 70-billion-parameter model for 20 requests per second. Each request takes 25 seconds and has 4,096 tokens in its cache. The
-# model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second times seconds per request gives the number of
-# requests that are in the system at once:
+# A product manager wants a 70-billion-parameter model for 20 requests per second, each of which takes 25 seconds and has 4,096
+# tokens in its cache. The model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second times
+# seconds per request gives the number of requests that are in the system at once:
 
 # %% tags=["proof-capacity"]
 together = 20 * 25  # requests per second times seconds per request
@@ -449,21 +463,21 @@ print(
 # %% [markdown]
 # **Interview · How many GPUs do you need to serve a 70-billion-parameter model to 500 users at once?**
 #
-# - *Thirty seconds:* The weights are 140 GB in bfloat16. With 8 key-value heads a cache of 4,096 tokens is 1.3 GB, so 500 of them are 670 GB. With
-#   72 usable GB per GPU I need at least 12, and I'd take 16 as two replicas of eight.
-# - *Longer:* Memory isn't the only limit. Each decoding step reads weights and caches once, about 950 GB over 16 GPUs of 3.35 TB/s, which takes
-#   18 ms. So each user gets at most 56 tokens per second.
-# - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic. Paged caches avoid reserving the
-#   longest length for everybody ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Dividing the weights by 80 GB. Here the caches need five times as much as the weights.
+# - *Thirty seconds:* The weights are 140 GB in bfloat16. With 8 key-value heads a cache of 4,096 tokens is 1.3 GB, so 500 of them
+#   are 670 GB. With 72 usable GB per GPU I need at least 12, and I'd take 16 as two replicas of eight.
+# - *Longer:* Memory isn't the only limit. Each decoding step reads weights and caches once, about 950 GB over 16 GPUs of 3.35
+#   TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
+# - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic, and paged caches
+#   avoid reserving the longest length for everybody ([chapter 22b](22b_memory.ipynb)).
+# - *The trap:* Dividing only the weights by 80 GB, although here the caches need five times as much as the weights.
 # - *Proof:* `proof-capacity`.
 
 # %% [markdown] tags=["short"]
 # ## Run an interview
-# The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have buttons. In a terminal,
-# `course interview` runs the same interview, with `--round debug`, `--minutes 20`, or `--no-clock` if a running clock is in your way. You can stop at
-# any time, and the interview continues where you left it. `course interview --export cards.txt` makes cards for Anki, and
-# `--export questions.html` makes a page to print.
+# The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have
+# buttons, while in a terminal `course interview` runs the same interview, with `--round debug`, `--minutes 20`, or `--no-clock`
+# if a running clock is in your way. You can stop at any time, and the interview continues where you left it.
+# `course interview --export cards.txt` makes cards for Anki, and `--export questions.html` makes a page to print.
 
 # %%
 from course.interview import notebook
@@ -472,24 +486,25 @@ notebook.show()
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What Brier score do you get if you say 50 % each time? 0.25.
+# 1. What Brier score do you get if you say 50 % each time? You get 0.25.
 # 2. What does a loss below its floor suggest? It suggests that the target is in the input.
-# 3. How much memory does Adam in mixed precision take per parameter, without activations? 16 bytes.
-# 4. How many operations does training take for each parameter and token? Six.
+# 3. How much memory does Adam in mixed precision take per parameter, without activations? It takes 16 bytes.
+# 4. How many operations does training take for each parameter and token? It takes six.
 # 5. What does a good test of a bug do before the bug is fixed? It fails.
 #
 # ## Ten lines to remember
 # 1. Say how sure you are, and how you'd check.
-# 2. Test yourself first and read afterwards. Let what you know rest.
-# 3. The weakness is a topic, not a card.
+# 2. Test yourself first, read afterwards, and let what you know rest.
+# 3. The weakness is a topic, not a single card.
 # 4. Write shapes first, then code, then a small input that isn't square.
-# 5. Observation, hypothesis, test: say all three aloud.
+# 5. Name the observation, the hypothesis and the test, all three aloud.
 # 6. Check data, loss, gradients, modes and bookkeeping, in this order.
-# 7. Know the loss at the start and its floor. Too good is a fault.
+# 7. Know the loss at the start and its floor, because too good is a fault as well.
 # 8. Make one change at a time, and write an assertion for each fault.
 # 9. In an estimate, say what is counted, how many there are, and how large each is.
-# 10. 16 bytes per parameter, and 6 operations per parameter and token.
+# 10. Training takes 16 bytes per parameter, and 6 operations per parameter and token.
 #
 # ## You try
-# In [six exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples, predict a loop, write a
-# linear layer, fix a program with four faults, and estimate. Then run an interview a day, until your curve lies near the diagonal.
+# In [six exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples,
+# predict a loop, write a linear layer, fix a program with four faults, and estimate. Then run an interview a day, until your
+# curve lies near the diagonal.
