@@ -10,7 +10,7 @@ mytorch = lesson.mytorch(20)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## A file that runs code
-# Somebody sends you weights, and you load them:
+# Suppose that somebody sends you weights, and you load them:
 
 # %% tags=["proof-runs-while-loading"]
 import tempfile
@@ -32,12 +32,12 @@ torch.save({"weight": Weights()}, evil)
 print(torch.load(evil, weights_only=False))
 
 # %% [markdown]
-# The file called `print`, and it could have called `os.system`. Your own code did nothing wrong, and the class `Weights` isn't even needed to load
-# the file. How can data do that?
+# The file called `print`, and it could have called `os.system`. Your own code did nothing wrong, and the class `Weights` isn't
+# even needed to load the file. How can data do that?
 #
 # ## A pickle is a program
-# `torch.save` uses Python's `pickle`, and a pickle doesn't describe an object. It is a list of operations for a small stack machine, which is called
-# the *unpickler*. Here is such a program, with one operation per line:
+# `torch.save` uses Python's `pickle`, and a pickle doesn't describe an object, but is a list of operations for a small stack
+# machine, which is called the *unpickler*. Here is such a program, with one operation per line:
 
 # %% tags=["proof-program"]
 import pickle
@@ -48,9 +48,9 @@ for code, argument, place in pickletools.genops(program):
     print(f"{place:3} {code.name:11} {'' if argument is None else argument}")
 
 # %% [markdown]
-# Read it aloud: put an empty dict on the stack, remember where the next values begin (`MARK`), push a string, a number, a string and a list, and
-# finally move everything above the mark into the dict (`SETITEMS`). `BINPUT` stores an object in the **memo**, so that it can be used again. An
-# unpickler for this program takes twenty lines:
+# Read it aloud: put an empty dict on the stack, remember where the next values begin (`MARK`), push a string, a number, a string
+# and a list, and finally move everything above the mark into the dict (`SETITEMS`). `BINPUT` stores an object in the **memo**, so
+# that it can be used again. An unpickler for this program takes only twenty lines:
 
 
 # %%
@@ -101,7 +101,7 @@ pictures.slider(draw, start={"step": 10}, step=list(range(len(steps))))
 
 # %% [markdown]
 # ### Break it
-# Now give the toy unpickler the file from the beginning:
+# The program of the first file is too much for the toy unpickler:
 
 # %% tags=["proof-global"]
 program = pickle.dumps(Weights(), protocol=2)
@@ -109,14 +109,14 @@ print([f"{code.name} {argument or ''}".strip() for code, argument, _ in pickleto
 print(repr(check.error(list, run(program))))
 
 # %% [markdown]
-# Two operations do the harm here. `GLOBAL` looks up any function or class by its name and imports what it needs, and `REDUCE` calls it. An object's
-# `__reduce__` method decides which call is written for it. Tensors need both operations, because the program for a tensor names
-# `torch._utils._rebuild_tensor_v2` and calls it. So the unpickler can't do without them, but it can look names up in an allow-list and refuse
-# all others.
+# Two operations do the harm here. `GLOBAL` looks up any function or class by its name and imports what it needs, and `REDUCE`
+# calls it. An object's `__reduce__` method decides which call is written for it. Tensors need both operations, because the
+# program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. So the unpickler can't do without them, but it can
+# look names up in an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
 # ### In `mytorch`
-# `ALLOWED` has ten dtypes, ten classes of storages, `OrderedDict`, and two functions. One of them makes a tensor:
+# `ALLOWED` has ten dtypes, ten classes of storages, `OrderedDict`, and two functions, one of which makes a tensor:
 
 # %% tags=["proof-weights-only"]
 print(str(check.error(mytorch.load, evil)).partition(" Please")[0])
@@ -124,22 +124,23 @@ with torch.serialization.safe_globals([print]):
     print("allowed by hand:", torch.load(evil))
 
 # %% [markdown]
-# You will write the unpickler in exercise 2.
+# You will write the unpickler, with its allow-list, in exercise 2.
 #
 # **Interview · Why is `pickle` dangerous, and what does `weights_only` do?**
 #
-# - *Thirty seconds:* A pickle is a program, which can name any function and call it while the file is loaded. `weights_only=True` uses an unpickler of
-#   its own with an allow-list of tensors, dtypes and plain containers, so everything else raises an error.
-# - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, and the file can then call them. A
-#   few modules, such as the one of `os.system`, stay blocked even then.
-# - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it does. Set
-#   `weights_only=False` only if you trust the file's author.
-# - *The trap:* "I only read the tensors out of it." By then the program has run.
+# - *Thirty seconds:* A pickle is a program, which can name any function and call it while the file is loaded. `weights_only=True`
+#   uses an unpickler of its own with an allow-list of tensors, dtypes and plain containers, so everything else raises an error.
+# - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, and the file
+#   can then call them, although a few modules, such as the one of `os.system`, stay blocked even then.
+# - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it
+#   does. Set `weights_only=False` only if you trust the file's author.
+# - *The trap:* Believing that you are safe because you only read the tensors out of it, when by then the program has run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
 # ## Inside a `.pt` file
-# Where are the numbers? Save three tensors, two of which are views of the first, and open the file as what it is, a zip archive:
+# To see where the numbers are, save three tensors, two of which are views of the first, and open the file as what it is, a zip
+# archive:
 
 # %% tags=["proof-archive"]
 import zipfile
@@ -156,9 +157,10 @@ print("a storage:", [argument or name for name, argument in operations[end - 7 :
 pictures.storage(x, {"x": x, "x[1]": x[1], "x.t()": x.t()})
 
 # %% [markdown]
-# There is one pickle, `data.pkl`, and a record for each *storage* (PyTorch adds three small ones). The program doesn't contain the tensors' elements.
-# It pushes a storage's type, its key, here "0", its device and its size, and `BINPERSID` fetches that storage from its record. An offset, a
-# shape and strides follow. The three tensors made one storage of twelve 4-byte numbers, so what was shared is shared again:
+# There is one pickle, `data.pkl`, and a record for each *storage* (PyTorch adds three small ones). The program doesn't contain
+# the tensors' elements. It pushes a storage's type, its key, here "0", its device and its size, and `BINPERSID` fetches that
+# storage from its record, after which an offset, a shape and strides follow. The three tensors made one storage of twelve 4-byte
+# numbers, so what was shared is shared again:
 
 # %% tags=["proof-sharing"]
 loaded = mytorch.load(path)
@@ -174,8 +176,8 @@ for value in (big, big[0], big[0].clone()):
 # That has a price: if you save a row of a large tensor, its whole storage goes into the file, so clone the row first.
 #
 # ### Milestone: files of the real PyTorch
-# `from_pytorch.pt` was written by PyTorch 2.13. It holds the state of a compiled model, the state of its Adam optimizer, and some tensors. `mytorch`
-# opens it, and PyTorch opens what `mytorch` writes; the tests of this course do both.
+# `from_pytorch.pt` was written by PyTorch 2.13, and it holds the state of a compiled model, the state of its Adam optimizer, and
+# some tensors. `mytorch` opens it, and PyTorch opens what `mytorch` writes; the tests of this course do both.
 
 # %% tags=["proof-from-pytorch"]
 real = mytorch.load("files/from_pytorch.pt")
@@ -186,26 +188,26 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # %% [markdown] tags=["short"]
 # **Interview · A checkpoint was saved under `DataParallel` or `torch.compile`. Why doesn't the plain model load it?**
 #
-# - *Thirty seconds:* The wrapper holds your model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix. Save the state of the
-#   model inside, or strip the prefix when you load.
-# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix is in the middle of its names. `model.compile()` changes
-#   no name.
+# - *Thirty seconds:* The wrapper holds your model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix.
+#   Save the state of the model inside, or strip the prefix when you load.
+# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix is in the middle of its names,
+#   whereas `model.compile()` changes no name.
 # - *They ask next:* Doesn't `strict=False` help? It only silences the error: no name matches, so nothing is loaded.
 # - *The trap:* Stripping `module.` from a model that has a submodule of that name.
 # - *Proof:* `proof-from-pytorch`.
 #
 # **Interview · What is inside a `.pt` file?**
 #
-# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and a record with the bytes of each storage. A tensor in the
-#   pickle is a storage's key, an offset, a shape and strides.
-# - *Longer:* Views of one dtype that are saved together share memory after loading; PyTorch refuses to save views of different dtypes together. Nothing is
-#   compressed, so a file can be mapped into memory.
-# - *They ask next:* Why is my file of a small slice so large? Because the whole storage is saved.
-# - *The trap:* Saving two views in two files. Each file has the whole storage, and after loading nothing is shared.
+# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and a record with the bytes of each
+#   storage. A tensor in the pickle is a storage's key, an offset, a shape and strides.
+# - *Longer:* Views of one dtype that are saved together share memory after loading; PyTorch refuses to save views of different
+#   dtypes together. Since nothing is compressed, a file can be mapped into memory.
+# - *They ask next:* Why is my file of a small slice so large? It is large because the whole storage is saved.
+# - *The trap:* Saving two views in two files, each of which then has the whole storage, while nothing is shared after loading.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
-# You can save a model as an object. What goes into the file?
+# You can also save a model as an object, but what goes into the file then?
 
 
 # %% tags=["proof-code-is-not-saved"]
@@ -220,18 +222,19 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 
 # %% [markdown]
 # ### Myth · "`torch.save(model)` saves the code"
-# For an ordinary module it saves the *name* of the class and the object's attributes, so the file above came back with different code. (A
-# `torch.fx.GraphModule` is an exception, because its generated code is an attribute.)
+# For an ordinary module it saves the *name* of the class and the object's attributes, so the file above came back with different
+# code. (A `torch.fx.GraphModule` is an exception, because its generated code is an attribute.)
 #
 # **Interview · Do you save the `state_dict` or the module?**
 #
-# - *Thirty seconds:* I save the `state_dict`. It is a dict of names and tensors, so it survives renamed files and classes, normally loads with
-#   `weights_only=True`, and can be loaded in part, as fine-tuning does ([chapter 21](21_features_and_visualization.ipynb)).
-# - *Longer:* A pickled module refers to its class by name, so a change of the code goes unnoticed. A module with `get_extra_state` may put objects
-#   into its `state_dict` that `weights_only` refuses.
-# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode aren't.
-# - *The trap:* Keeping a `state_dict` in a variable as a backup, although it shares the model's memory ([chapter 19](19_training_loop.ipynb)). A file
-#   is a copy.
+# - *Thirty seconds:* I save the `state_dict`, because it is a dict of names and tensors. It survives renamed files and classes,
+#   normally loads with `weights_only=True`, and can be loaded in part, as fine-tuning does ([chapter
+#   21](21_features_and_visualization.ipynb)).
+# - *Longer:* A pickled module refers to its class by name, so a change of the code goes unnoticed. A module with
+#   `get_extra_state` may put objects into its `state_dict` that `weights_only` refuses.
+# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode aren't in it.
+# - *The trap:* Keeping a `state_dict` in a variable as a backup, although it shares the model's memory ([chapter
+#   19](19_training_loop.ipynb)), whereas a file is a copy.
 # - *Proof:* `proof-code-is-not-saved`.
 #
 # ### From a GPU to a laptop
@@ -251,17 +254,18 @@ print("map_location:", mytorch.load(path, map_location="cpu")["weight"].device)
 # %% [markdown]
 # **Interview · You have a checkpoint from a GPU and a laptop without one. What happens?**
 #
-# - *Thirty seconds:* `torch.load` puts each storage on the device it was saved from, and raises an error where there is none.
-#   `map_location="cpu"` puts them all on the CPU.
-# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So loading to the CPU is also the best choice for a model on a GPU, and it
-#   needs no GPU memory for a second copy.
-# - *They ask next:* Eight processes load the same file. What goes wrong? Without `map_location`, all eight copies land on the one GPU that wrote it.
+# - *Thirty seconds:* `torch.load` puts each storage on the device it was saved from, and raises an error where there is none,
+#   whereas `map_location="cpu"` puts them all on the CPU.
+# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So loading to the CPU is also the best choice for a
+#   model on a GPU, and it needs no GPU memory for a second copy.
+# - *They ask next:* What goes wrong if eight processes load the same file? Without `map_location`, all eight copies land on the
+#   one GPU that wrote it.
 # - *The trap:* Calling `model.to("cpu")` after the load, which has already failed by then.
 # - *Proof:* `proof-map-location`.
 #
 # ## safetensors
-# If all you want is named tensors, you don't need an unpickler at all. A **safetensors** file has 8 bytes with the length of a header, the header in
-# JSON, and then the bytes of the tensors:
+# If all you want is named tensors, you don't need an unpickler at all. A **safetensors** file has 8 bytes with the length of a
+# header, the header in JSON, and then the bytes of the tensors:
 
 # %% tags=["proof-safetensors"]
 import json
@@ -284,19 +288,19 @@ print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied},
 #
 # **Interview · What does safetensors refuse, and why can it be lazy?**
 #
-# - *Thirty seconds:* It holds tensors by name and nothing else, so there is nothing to run. The header says where each tensor lies, so you can read
-#   a single one, or map the file into memory.
-# - *Longer:* Each process of a sharded model reads its own slices. The real `save_file` also refuses tensors that aren't contiguous, where yours
-#   writes row by row. It accepts views of one storage if they don't overlap.
-# - *They ask next:* Why does it refuse tied weights? It has no storages, only tensors. Shared ones would be written twice and be independent after
-#   loading. `save_model` keeps one of the names and ties the weights again when you load.
-# - *The trap:* Expecting the optimizer's nested state to fit. There are only names, tensors, and strings as metadata.
+# - *Thirty seconds:* It holds tensors by name and nothing else, so there is nothing to run, and it refuses everything that isn't
+#   a tensor. The header says where each tensor lies, so you can read a single one, or map the file into memory.
+# - *Longer:* Each process of a sharded model reads its own slices. The real `save_file` also refuses tensors that aren't
+#   contiguous, where yours writes row by row, but it accepts views of one storage if they don't overlap.
+# - *They ask next:* Why does it refuse tied weights? It has no storages, only tensors, so shared ones would be written twice and
+#   be independent after loading. `save_model` keeps one of the names and ties the weights again when you load.
+# - *The trap:* Expecting the optimizer's nested state to fit, although there are only names, tensors, and strings as metadata.
 # - *Proof:* `proof-safetensors`; large models are split over files: `proof-sharded`.
 #
 # ## Atomic saves
-# Jobs get killed, sometimes in the middle of a save. This cell stops a save at 25 points, as a kill does. One writer writes straight into the file, and
-# the other writes a second file and renames it at the end. `1` means that the old checkpoint can be loaded afterwards, `2` the new one, and `×`
-# neither:
+# Jobs get killed, sometimes in the middle of a save. This cell stops a save at 25 points, as a kill does. One writer writes
+# straight into the file, while the other writes a second file and renames it at the end. In the output, `1` means that the old
+# checkpoint can be loaded afterwards, `2` means the new one, and `×` neither:
 
 # %% tags=["proof-killed"]
 import os
@@ -330,28 +334,32 @@ ax.set(
 pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 kills lose the file; with replace, none.")
 
 # %% [markdown]
-# `os.replace` is **atomic** within one file system, so other programs see either the old file or the new one, and nothing between. `mytorch.save`
-# writes that way, and its tests kill a real process at 25 points. PyTorch's `torch.save` writes in place, so with PyTorch you do the replacing
-# yourself. It doesn't even take a kill: if the object can't be pickled, `torch.save` raises an error *after* it has emptied the old file.
-# (minitorch's keeps the old file here.)
+# `os.replace` is **atomic** within one file system, so other programs see either the old file or the new one, and nothing
+# between. `mytorch.save` writes that way, and its tests kill a real process at 25 points. PyTorch's `torch.save` writes in place,
+# so with PyTorch you do the replacing yourself. It doesn't even take a kill: if the object can't be pickled, `torch.save` raises
+# an error *after* it has emptied the old file. (minitorch's keeps the old file here.)
 #
-# To survive a power failure you need one more thing: the bytes must be on the disk before the name is. `os.fsync(file.fileno())` waits for that, and an
-# `fsync` of the folder does the same for the name. That is exercise 6.
+# To survive a power failure you need one more thing: the bytes must be on the disk before the name is. `os.fsync(file.fileno())`
+# waits for that, and an `fsync` of the folder does the same for the name. You write this in exercise 6.
 #
 # **Interview · How do you write checkpoints so that a crash never costs you the last one?**
 #
-# - *Thirty seconds:* I write to a temporary file in the same folder, flush and `fsync` it, and then rename it with `os.replace`. A reader then sees
-#   the old checkpoint or the new one. I also keep the last few, because a good file can hold bad weights.
-# - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, while the others wait at a barrier. With sharded weights each rank writes its
-#   part, and `torch.distributed.checkpoint` can load them on a different number of GPUs ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* How do you keep saving from stalling the training? Copy the state to CPU memory, which takes seconds, and let a thread or a process
-#   write it, as `torch.distributed.checkpoint.async_save` does.
-# - *The trap:* `torch.save(state, "last.pt")` in place. A kill, a full disk or an object that can't be pickled leaves you with neither checkpoint.
+# - *Thirty seconds:* I write to a temporary file in the same folder, flush and `fsync` it, and then rename it with `os.replace`,
+#   so a reader finds either the old checkpoint or the new one. I also keep the last few, because a good file can hold bad
+#   weights.
+# - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, while the others wait at a barrier. With sharded
+#   weights each rank writes its part, and `torch.distributed.checkpoint` can load them on a different number of GPUs ([chapter
+#   23b](23b_shards.ipynb)).
+# - *They ask next:* How do you keep saving from stalling the training? Copy the state to CPU memory, which takes seconds, and let
+#   a thread or a process write it, as `torch.distributed.checkpoint.async_save` does.
+# - *The trap:* Calling `torch.save(state, "last.pt")` in place, where a kill, a full disk or an object that can't be pickled
+#   leaves you with neither checkpoint.
 # - *Proof:* `proof-killed`.
 #
 # ## Exact resume
-# A run has trained for five steps and is saved. If you resume it, are the next six steps the same? The run has four parts: weights, Adam's state, a
-# scheduler, and random numbers for data and dropout. The cell leaves out one at a time:
+# A run has trained for five steps and is saved. If you resume it, are the next six steps the same? The run has four parts:
+# weights, Adam's state, a scheduler, and random numbers for data and dropout. The cell resumes it with all four, and then leaves
+# out one at a time:
 
 
 # %% tags=["proof-resume"]
@@ -388,21 +396,22 @@ for name in ("all four", "no model", "no optimizer", "no scheduler", "no random"
 pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference of a weight")
 
 # %% [markdown]
-# With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins with the second, because Adam's saved
-# options include the learning rate of that moment. Such a fault can stay hidden for a long time.
+# With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins with the second,
+# because Adam's saved options include the learning rate of that moment. Such a fault can stay hidden for a long time.
 #
 # **Interview · What does a checkpoint need for an exact resume?**
 #
-# - *Thirty seconds:* It needs the model, the optimizer, the scheduler, the state of every random generator, and the position in the data. With float16
-#   it needs the `GradScaler` as well.
-# - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's `random`, NumPy's, and those of
-#   the data loader's workers. On a GPU, equal bits also need deterministic kernels.
-# - *They ask next:* How do you test it? I train 5 + 6 steps and 11 steps, and compare the weights.
+# - *Thirty seconds:* It needs the model, the optimizer, the scheduler, the state of every random generator, and the position in
+#   the data. With float16 it needs the `GradScaler` as well.
+# - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
+#   `random`, NumPy's, and those of the data loader's workers. On a GPU, equal bits also need deterministic kernels.
+# - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
 # - *The trap:* Setting the same seed again, because the run then repeats the random numbers of its beginning.
 # - *Proof:* `proof-resume`, `proof-generators`.
 #
 # ## Models larger than memory
-# A model on the device `meta` has shapes but no data. Build one, and load into it:
+# A model on the device `meta` has shapes but no data. The next cell builds one and loads into it, first with and then without a
+# copy:
 
 # %% tags=["proof-meta-device"]
 state = nn.Linear(2, 2).state_dict()
@@ -414,8 +423,9 @@ print("| with assign:", empty.weight.device, "| shares memory:", empty.weight.da
 
 # %% [markdown]
 # ### Myth · "Matched keys mean loaded"
-# All keys matched, and nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns.) `assign=True` doesn't
-# copy: the loaded tensors become the parameters. An optimizer that was made before still holds the old ones, and two more things get lost:
+# All keys matched, and nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns.)
+# `assign=True` doesn't copy, but makes the loaded tensors the parameters. An optimizer that was made before still holds the old
+# ones, and two more things get lost:
 
 # %% tags=["proof-assign"]
 model = nn.Linear(2, 2)
@@ -436,11 +446,11 @@ print(
 )
 
 # %% [markdown]
-# Make the optimizer afterwards. The tied weight has become two parameters that still share memory. With plain SGD that goes unnoticed, because
-# the two updates add up, but Adam keeps a state for each of them, so training differs. A buffer that isn't in the state is still on
-# `meta`. So tie the weights again and recompute the buffer.
+# Since the old optimizer didn't move the new bias, make the optimizer afterwards. The tied weight has become two parameters that
+# still share memory. With plain SGD that goes unnoticed, because the two updates add up, but Adam keeps a state for each of them,
+# so training differs. A buffer that isn't in the state is still on `meta`, so tie the weights again and recompute the buffer.
 #
-# And how do you get a `state` that is larger than memory? By not reading it:
+# How do you get a `state` that is larger than memory? You don't read it until it is used:
 
 # %% tags=["proof-mmap"]
 import tracemalloc
@@ -457,18 +467,20 @@ for mmap in (False, True):
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
-# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`. The numbers exist once,
-#   in the file, and are read when they are used.
+# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`.
+#   The numbers exist once, in the file, and are read when they are used.
 # - *Longer:* The naive way needs twice the size, for a model with random weights and for the loaded copy.
-# - *They ask next:* When do you make the optimizer? After `assign`, because an earlier one steps parameters that nobody uses.
-# - *The trap:* Forgetting `assign`: all keys match, and the model stays empty. With it, forgetting buffers and tied weights.
+# - *They ask next:* When do you make the optimizer? I make it after `assign`, because an earlier one steps parameters that the
+#   model no longer uses.
+# - *The trap:* Forgetting `assign`, so that all keys match and the model stays empty, or using it and forgetting buffers and tied
+#   weights.
 # - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a loaded tensor remember `requires_grad`? Yes.
-# 2. Does a loaded tensor remember its graph? No, it comes back as a leaf.
-# 3. Is a `.pt` file compressed? No, twelve numbers of 4 bytes take 48 bytes.
+# 1. Does a loaded tensor remember `requires_grad`? Yes, it does.
+# 2. Does a loaded tensor remember its graph? No, because it comes back as a leaf.
+# 3. Is a `.pt` file compressed? It isn't, so twelve numbers of 4 bytes take 48 bytes.
 # 4. What happens with half of a `.pt` file? You get a `RuntimeError`, because the zip's directory is at its end.
 # 5. Does `strict=False` ignore wrong shapes? No, it only ignores missing and unexpected names.
 
@@ -482,28 +494,29 @@ print("4.", type(check.error(torch.load, path)).__name__, " 5.", type(error).__n
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A pickle is a program; `GLOBAL` and `REDUCE` can call anything.
-# 2. `weights_only=True` looks names up in an allow-list. It has been the default since 2.6.
+# 1. A pickle is a program, in which `GLOBAL` and `REDUCE` can call anything.
+# 2. `weights_only=True` looks names up in an allow-list, and has been the default since 2.6.
 # 3. A `.pt` file is a zip with one pickle and the bytes of each storage.
 # 4. Views of one dtype stay views, and a small slice brings its whole storage.
-# 5. Save `state_dict`s. An ordinary module is pickled as a name, not as code.
+# 5. Save `state_dict`s, because an ordinary module is pickled as a name, not as code.
 # 6. Load with `map_location="cpu"`, then call `load_state_dict`.
-# 7. safetensors has a length, JSON and bytes: no code, no sharing, and lazy reading.
-# 8. Write to another file, `fsync`, then `os.replace`. Only rank 0 saves.
+# 7. safetensors has a length, JSON and bytes, which means no code, no sharing, and lazy reading.
+# 8. Write to another file, `fsync`, then `os.replace`, and let only rank 0 save.
 # 9. An exact resume needs model, optimizer, scheduler, every random generator, and the position in the data.
-# 10. For large models: `meta`, `mmap`, `assign`, and the optimizer afterwards.
+# 10. For large models, use `meta`, `mmap` and `assign`, and make the optimizer afterwards.
 #
 # ## You try
-# In [the exercises](../exercises/20_saving_and_loading.ipynb) you predict what a file holds; write the unpickler, the container and safetensors for
-# `mytorch`; strip prefixes from names; write a checkpoint that survives a power failure; and measure which parts a resume needs.
-# [Chapter 20b](20b_export.ipynb) gets a model out of Python, and [chapter 21](21_features_and_visualization.ipynb) starts from saved weights to teach a
-# network new classes.
+# In [the exercises](../exercises/20_saving_and_loading.ipynb) you predict what a file holds; write the unpickler, the container
+# and safetensors for `mytorch`; strip prefixes from names; write a checkpoint that survives a power failure; and measure which
+# parts a resume needs. [Chapter 20b](20b_export.ipynb) gets a model out of Python, and [chapter
+# 21](21_features_and_visualization.ipynb) starts from saved weights to teach a network new classes.
 
 # %% [markdown]
 # ## If you have time
 # ### Myth · "`weights_only=True` makes any file safe"
-# It keeps a file from running code, and it blocks `os.system` even if you allow it by hand. But it doesn't make the contents trustworthy. The second file, of about a kilobyte holds a single number, and claims a shape
-# that would fill four terabytes as soon as you compute with it:
+# It keeps a file from running code, and it blocks `os.system` even if you allow it by hand, but it doesn't make the contents
+# trustworthy. The second file, of about a kilobyte, holds a single number and claims a shape that would fill four terabytes as
+# soon as you compute with it:
 
 
 # %% tags=["proof-tiny-file"]
@@ -522,12 +535,13 @@ print(f"{path.stat().st_size // 1000} kB in the file, {claimed.numel() * 4 / 1e1
 # %% [markdown]
 # **Interview · Is `weights_only=True` enough for a file from a stranger?**
 #
-# - *Thirty seconds:* It is necessary, and I'd still prefer safetensors. In PyTorch up to 2.5.1 a bug let files run code in spite of it
-#   (CVE-2025-32434), so I update first. Afterwards I compare names, shapes and dtypes with what I expect.
-# - *Longer:* Safe loading says nothing about the weights themselves, which can have a backdoor, nor about Python code that comes with a model.
-# - *They ask next:* What is the Python code that comes with it? Hugging Face's `trust_remote_code=True` runs files from the model's repository, whatever
-#   the format of its weights.
-# - *The trap:* Catching the error and loading again with `weights_only=False`. That is what an attacker hopes for.
+# - *Thirty seconds:* It is necessary, and I'd still prefer safetensors. In PyTorch up to 2.5.1 a bug let files run code in spite
+#   of it (CVE-2025-32434), so I update first. Afterwards I compare names, shapes and dtypes with what I expect.
+# - *Longer:* Safe loading says nothing about the weights themselves, which can have a backdoor, nor about Python code that comes
+#   with a model.
+# - *They ask next:* What is the Python code that comes with it? Hugging Face's `trust_remote_code=True` runs files from the
+#   model's repository, whatever the format of its weights.
+# - *The trap:* Catching the error and loading again with `weights_only=False`, which is what an attacker hopes for.
 # - *Proof:* `proof-weights-only`, `proof-tiny-file`.
 #
 # ### Random states of NumPy and Python
@@ -545,7 +559,8 @@ print("NumPy's legacy state:   ", type(check.error(torch.load, path)).__name__)
 
 # %% [markdown]
 # ### Sharded safetensors
-# Large models come as several files with an index, which says for each name which file has it. To load one layer you open the index and one file:
+# Large models come as several files with an index, which says for each name which file has it, so to load one layer you open only
+# the index and one file:
 
 # %% tags=["proof-sharded"]
 table = {"embed.weight": mytorch.ones(4, 2), "head.weight": mytorch.zeros(4, 2)}
