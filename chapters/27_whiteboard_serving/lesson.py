@@ -1,13 +1,15 @@
 # %% [markdown]
 # # A server in one file
-# In this chapter you build a server for language models, at the size of a whiteboard: it turns text into tokens, chooses tokens, keeps the caches
-# of many requests in blocks, and decides in each step who runs. One trace of requests gets cheaper from section to section, while the text of every request stays what the
-# model would have written for it alone. The exercises are the twelve problems that interviewers ask about it.
+# In this chapter you build a server for language models, at the size of a whiteboard: it turns text into tokens, chooses tokens,
+# keeps the caches of many requests in blocks, and decides in each step who runs. One trace of requests gets cheaper from section
+# to section, while the text of every request stays what the model would have written for it alone. The exercises are the twelve
+# problems that interviewers ask about it.
 
 # %% [markdown] tags=["short"]
 # ## One long answer makes everybody wait
-# Twelve requests arrive at once, and the server runs four at a time. Most answers have a few tokens, three have about twenty. The toy model is a table, so a pass costs nothing,
-# and we count *steps*: in each step, every running request gets one token. How many steps does the server save if a request may start as soon as another one ends?
+# Twelve requests arrive at once, and the server runs four at a time. Most answers have a few tokens, while three have about
+# twenty. The toy model is a table, so a pass costs nothing, and we count *steps* instead: in each step, every running request
+# gets one token. How many steps does the server save if a request may start as soon as another one ends?
 
 # %% tags=["proof-continuous"]
 from dataclasses import dataclass, field
@@ -80,22 +82,27 @@ def draw(batching):
 pictures.slider(draw, start={"batching": "static"}, batching=["static", "continuous"])
 
 # %% [markdown]
-# In *static batching*, a batch takes as long as its longest answer, and the places of the short ones stay empty. *Continuous batching* decides anew in each
-# step who runs, so a place is filled again at once. The texts don't change, because each request attends to its own cache alone.
+# In *static batching*, a batch takes as long as its longest answer, and the slots of the short ones stay empty. *Continuous
+# batching* decides anew in each step which requests run, so a slot is filled again at once. The texts don't change, because each
+# request attends to its own cache alone.
 #
 # **Interview · Static or continuous batching?**
 #
-# - *Thirty seconds:* "With static batching, the whole batch runs until its longest answer ends, so short requests leave empty places, and new ones wait outside. With continuous batching,
-#   requests join and leave after every step. The spread of the lengths then costs hardly anything."
-# - *Longer:* It works because decoding is one token per step for everybody, whatever their lengths. The attention kernel must handle sequences of different lengths in one batch, which is why paged attention came with it.
-# - *They ask next:* What do you gain if all answers have the same length and arrive together? Nothing: then both schedules are the same.
-# - *The trap:* "It makes each request faster." It raises throughput and shortens the wait; a step of a full batch takes at least as long as a step of a single request.
+# - *Thirty seconds:* "With static batching, the whole batch runs until its longest answer ends, so short requests leave empty
+#   slots, and new ones wait outside. With continuous batching, requests join and leave after every step, so the spread of the
+#   lengths costs hardly anything."
+# - *Longer:* It works because decoding is one token per step for everybody, whatever their lengths. The attention kernel must
+#   handle sequences of different lengths in one batch, which is why paged attention came with it.
+# - *They ask next:* What do you gain if all answers have the same length and arrive together? You gain nothing, because both
+#   schedules are then the same.
+# - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
+#   takes at least as long as a step of a single request.
 # - *Proof:* `proof-continuous`.
 #
 # ## From text to tokens, and from logits to a token
 # ### Byte-pair encoding (BPE)
-# A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token, and repeats. With letters for the new
-# tokens you can do it by hand:
+# A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token,
+# and repeats. With letters for the new tokens you can do it by hand:
 
 # %% tags=["proof-merges"]
 from collections import Counter
@@ -108,10 +115,13 @@ for new in "XYZ":
     print(f"{new} = {a + b!r}, {count} times: {text!r}")
 
 # %% [markdown]
-# The third merge crosses a word boundary, which is why real tokenizers split the text into words first. Encoding a new text must apply the merges in the order in which they were learned, because a later merge is built from earlier ones. Greedy longest match is another algorithm (WordPiece), and it can give other tokens.
+# The third merge crosses a word boundary, which is why real tokenizers split the text into words first. Encoding a new text must
+# apply the merges in the order in which they were learned, because a later merge is built from earlier ones. Greedy longest match
+# is another algorithm (WordPiece), and it can give other tokens.
 #
 # ### Penalties and min-p
-# Before a token is drawn, *processors* change the logits. A repetition penalty makes tokens that occurred already less likely. Why is it not simply a division?
+# Before a token is drawn, *processors* change the logits. A repetition penalty makes tokens that occurred already less likely,
+# and the next cell shows why it isn't simply a division:
 
 # %% tags=["proof-penalty"]
 logits = np.array([2.0, -2.0, 1.0, 0.5])
@@ -132,12 +142,13 @@ for temperature in (1, 3):
     )
 
 # %% [markdown]
-# A division moves the second logit, −2, closer to 0, so that its token becomes *more* likely; negative logits are multiplied instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. It
-# depends on the temperature before it, so the order of the processors matters.
+# A division moves the second logit, −2, closer to 0, so that its token becomes *more* likely; negative logits are multiplied
+# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Because it depends on the
+# temperature before it, the order of the processors matters.
 #
 # ### Beam search
-# Greedy decoding takes the likeliest token in each step. *Beam search* keeps the `width` best prefixes instead. A sum of log probabilities falls with every token, so finished
-# texts are compared by the sum divided by a power of their length:
+# Greedy decoding takes the likeliest token in each step, whereas *beam search* keeps the `width` best prefixes. A sum of log
+# probabilities falls with every token, so finished texts are compared by the sum divided by a power of their length:
 
 # %% tags=["proof-beam"]
 tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
@@ -155,16 +166,20 @@ for alpha in (0, 1):
     )
 
 # %% [markdown]
-# Without a length penalty, the empty text wins, since every further token lowers the sum. With alpha of 1, `be.` wins. Greedy decoding starts with `a` and gets at most `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences
-# that end are *finished* and leave the beam; the search goes on until no live prefix can win.
+# Without a length penalty, the empty text wins, since every further token lowers the sum, while with alpha of 1, `be.` wins.
+# Greedy decoding starts with `a` and gets at most `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step,
+# sequences that end are *finished* and leave the beam, and the search goes on until no live prefix can win.
 #
 # ### Constrained decoding
-# To force a format, compile it into an automaton over characters. In each state, a mask forbids all tokens that can't be read from there. A token may have several characters, and all of them have to fit. It also must not lead into a *dead end*, from which no further tokens complete a match.
+# To force a format, compile it into an automaton over characters. In each state, a mask forbids all tokens that can't be read
+# from there. Since a token may have several characters, all of them have to fit, and the token must not lead into a *dead end*,
+# from which no further tokens complete a match.
 #
 # ## The cache decides how many requests run
 # ### Paged blocks
-# So far four requests ran because we said so. In a real server, memory for the KV cache decides. Suppose it holds 64 tokens. A server that doesn't know how long an answer gets has to reserve the longest possible
-# cache, here 32 tokens. A server with *blocks* of four tokens takes a block when it needs one, through a table like that of virtual memory:
+# So far four requests ran because we said so, but in a real server, memory for the KV cache decides. Suppose it holds 64 tokens.
+# A server that can't tell how long an answer gets has to reserve the longest possible cache, here 32 tokens. A server with
+# *blocks* of four tokens takes a block when it needs one, through a table like that of virtual memory:
 
 
 # %% tags=["proof-pages"]
@@ -184,16 +199,20 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # %% [markdown]
 # **Interview · What does PagedAttention remove?**
 #
-# - *Thirty seconds:* "It removes cache memory that is reserved and never used, and fragmentation between the reservations. The cache is cut into blocks of, say, 16 tokens, and each sequence has a table of its blocks. So less than one block per sequence is wasted, and more sequences
-#   run at once."
-# - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, with a count of references, and a shared block is copied before somebody writes into it.
-# - *They ask next:* What does it cost? One more lookup per block in the attention kernel, and reads that are contiguous only within a block.
-# - *The trap:* "It makes the cache smaller." Each token takes as many bytes as before.
+# - *Thirty seconds:* "It removes cache memory that is reserved and never used, and fragmentation between the reservations. The
+#   cache is cut into blocks of, say, 16 tokens, and each sequence has a table of its blocks. So less than one block per sequence
+#   is wasted, and more sequences run at once."
+# - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, with a count of
+#   references, and a shared block is copied before somebody writes into it.
+# - *They ask next:* What does it cost? It costs one more lookup per block in the attention kernel, and reads are contiguous only
+#   within a block.
+# - *The trap:* Saying that it makes the cache smaller, although each token takes as many bytes as before.
 # - *Proof:* `proof-pages`.
 #
 # ### When the cache is full: preemption
-# The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run through the model once more. In
-# the next cell the memory is halved.
+# The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then
+# *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and
+# tokens run through the model once more. The next cell serves the trace with the full memory and with half of it.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -208,14 +227,21 @@ for memory in (16, 8):
 # %% [markdown]
 # **Interview · The KV cache is full. What now?**
 #
-# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and compute its cache anew when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes progress, so nobody starves."
-# - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which runs at the speed of FLOPs, while a swap moves the cache over PCIe twice.
-# - *They ask next:* How do you avoid it? Admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject early when the queue is long.
-# - *The trap:* Restarting the victim from its prompt alone. With sampling it would write something else than what was sent.
+# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and compute its cache anew
+#   when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes
+#   progress, so nobody starves."
+# - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which is
+#   bound by FLOPs, while a swap moves the cache over PCIe twice.
+# - *They ask next:* How do you avoid it? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject
+#   early when the queue is long.
+# - *The trap:* Restarting the victim from its prompt alone, because with sampling it would write something else than what was
+#   sent.
 # - *Proof:* `proof-preemption`.
 #
 # ### Prefix caching
-# Requests with a common system prompt can share its blocks. A key and a value depend on all tokens before them, so a block may be reused only if *everything* from the start of the text is equal. The key of a block is therefore a hash of its tokens and of the key of the block before it.
+# Requests with a common system prompt can share its blocks. A key and a value depend on all tokens before them, so a block may be
+# reused only if *everything* from the start of the text is equal. The key of a block is therefore a hash of its tokens and of the
+# key of the block before it.
 
 # %% tags=["proof-prefix"]
 system = list(range(100, 122))
@@ -230,15 +256,21 @@ for name, prompt in prompts.items():
 # %% [markdown]
 # **Interview · When does a prefix cache not hit, and what is its key?**
 #
-# - *Thirty seconds:* "The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled blocks aren't entered."
-# - *Longer:* Whatever else changes keys and values belongs into the first key: the adapter, images, and the tenant if timing mustn't reveal what others have sent.
-# - *They ask next:* The whole prompt is cached. What do you run? At least the last token, because its logits are needed and the cache has only keys and values.
-# - *The trap:* Hashing a block by its own tokens. The same words after another beginning have other keys and values, and other positions.
+# - *Thirty seconds:* "The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the
+#   start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled
+#   blocks aren't entered."
+# - *Longer:* Whatever else changes keys and values belongs into the first key: the adapter, images, and the tenant if timing
+#   mustn't reveal what others have sent.
+# - *They ask next:* What do you run if the whole prompt is cached? At least the last token has to run, because its logits are
+#   needed and the cache has only keys and values.
+# - *The trap:* Hashing a block by its own tokens, although the same words after another beginning have other keys and values, and
+#   other positions.
 # - *Proof:* `proof-prefix`.
 #
 # ## Prefill and decode in one step
-# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes. *Chunked prefill* reads
-# the prompt in pieces, beside the decodes:
+# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
+# 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes.
+# *Chunked prefill* reads the prompt in pieces, beside the decodes:
 
 
 # %% tags=["proof-chunks"]
@@ -258,22 +290,31 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # %% [markdown]
 # **Interview · What does chunked prefill trade?**
 #
-# - *Thirty seconds:* "It trades the long prompt's time to first token against the other requests' time per output token. Small chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again."
-# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to be busy. Below it, smaller chunks make steps no shorter, so they only cost time.
-# - *They ask next:* How do you choose the size? From the limit on the time per output token: the largest chunk whose step stays below it, measured with the full context.
-# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask and makes it slower than the first.
+# - *Thirty seconds:* "It trades the long prompt's time to first token against the other requests' time per output token. Small
+#   chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again."
+# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to be busy. Below it, smaller chunks make
+#   steps no shorter, so they only cost time.
+# - *They ask next:* How do you choose the size? I start from the limit on the time per output token, and take the largest chunk
+#   whose step stays below it, measured with the full context.
+# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask and makes it slower than
+#   the first.
 # - *Proof:* `proof-chunks`.
 #
 # **Interview · Why split prefill and decode on different GPUs?**
 #
-# - *Thirty seconds:* "Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and time per output token. On separate GPUs neither disturbs the other, and each side gets its own batch size, parallelism and number of GPUs. The price is that the cache has to be sent over the network."
-# - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB: about 13 ms at 50 GB/s, and it can be sent layer by layer during the prefill.
-# - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, chunked prefill does nearly as well and keeps all GPUs busy.
-# - *The trap:* Fixing the ratio of the two pools. It has to follow the lengths of prompts and answers.
+# - *Thirty seconds:* "Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and
+#   time per output token. On separate GPUs neither disturbs the other, and each side gets its own batch size, parallelism and
+#   number of GPUs. The price is that the cache has to be sent over the network."
+# - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
+#   ms at 50 GB/s and can be sent layer by layer during the prefill.
+# - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, chunked prefill does nearly as well
+#   and keeps all GPUs busy.
+# - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
 #
 # ## When does speculation lose?
-# [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the batch: verifying four drafts runs five tokens for each sequence, which is free only while the step is bound by reading weights.
+# [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the
+# batch: verifying four drafts runs five tokens for each sequence, which is free only while the step is bound by reading weights.
 
 
 # %% tags=["proof-speculation"]
@@ -292,14 +333,19 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # %% [markdown]
 # **Interview · When does speculation lose?**
 #
-# - *Thirty seconds:* "It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and when the draft itself is slow. With k drafts a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens, and it has to take less time than that many plain steps."
-# - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then speculation still helps.
-# - *They ask next:* How many drafts? As many as the acceptance rate supports; servers adapt the number to rate and batch, down to zero.
+# - *Thirty seconds:* "It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and
+#   when the draft itself is slow. With k drafts a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens, and it has to take less time than that
+#   many plain steps."
+# - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then
+#   speculation still helps.
+# - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
+#   batch, down to zero.
 # - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
 # - *Proof:* `proof-speculation`.
 #
 # ## Sizing a service
-# How many GPUs does a model of 70 billion parameters need for 20 requests per second, with 2,000 prompt and 300 output tokens each? Go through four bounds, one after the other:
+# How many GPUs does a model of 70 billion parameters need for 20 requests per second, with 2,000 prompt and 300 output tokens
+# each? The next cell goes through four bounds, one after the other:
 
 # %% tags=["proof-sizing"]
 weights, cache = 140e9, 2 * 80 * 8 * 128 * 2  # bytes; the cache is per token
@@ -324,18 +370,26 @@ for gpus in (8, 16):
 # %% [markdown]
 # **Interview · How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?**
 #
-# - *Thirty seconds:* "The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second at 140 GFLOP each, 5.6 PFLOP/s, which is eleven H100s at half of their peak. With decoding on top I would take two nodes of eight, and then check memory by Little's law."
-# - *Longer:* Requests at once are the arrival rate times the time that each stays. Times 0.75 GB of cache each, it fits easily here; with 30,000-token prompts the cache would be the bound.
-# - *They ask next:* What did you leave out? Bursts, a reserve for a lost node, the spread of lengths, communication. I'd size for the peak hour and measure.
-# - *The trap:* Stopping at "the weights fit".
+# - *Thirty seconds:* "The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second
+#   at 140 GFLOP each, 5.6 PFLOP/s, which is eleven H100s at half of their peak. With decoding on top I would take two nodes of
+#   eight, and then check memory by Little's law."
+# - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
+#   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
+# - *They ask next:* What did you leave out? I left out bursts, a reserve for a lost node, the spread of lengths, and
+#   communication, so I'd size for the peak hour and measure.
+# - *The trap:* Stopping as soon as the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
 #
-# - *Thirty seconds:* "8-bit weights halve the bytes of a decoding step, so they help small batches. 8-bit activations together with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so twice as many requests fit, and long contexts read less."
-# - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a little.
-# - *They ask next:* Which one is the riskiest? Activations, because of outliers in single channels; weights need at most scales per channel or group.
-# - *The trap:* "8 bits are twice as fast." It depends on what bounds the phase.
+# - *Thirty seconds:* "8-bit weights halve the bytes of a decoding step, so they help small batches. 8-bit activations together
+#   with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so
+#   twice as many requests fit, and long contexts read less."
+# - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a
+#   little.
+# - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels, whereas weights need at
+#   most scales per channel or group.
+# - *The trap:* Saying that 8 bits are twice as fast, when that depends on what bounds the phase.
 # - *Proof:* `proof-quantize`.
 
 # %% tags=["proof-quantize"]
@@ -350,7 +404,8 @@ for phase, (tokens, kept) in phases.items():
 
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
-# At temperature 0 the largest logit wins. But a logit is a sum, floating-point sums depend on the order, and the order depends on the kernel, which is chosen by the size of the batch:
+# At temperature 0 the largest logit wins. But a logit is a sum, floating-point sums depend on the order, and the order depends on
+# the kernel, which is chosen by the size of the batch:
 
 # %% tags=["proof-order"]
 parts = np.array([2.0**25, 1.0, 1.0, -(2.0**25)], dtype=np.float32)
@@ -363,18 +418,23 @@ for name, logit in (("one by one", one_by_one), ("in pairs", in_pairs)):
     print(f"{name:10} logit A {logit:.1f}, logit B {rival}: token {'A' if logit > rival else 'B'}")
 
 # %% [markdown]
-# The toy model has integers in its table, so its texts can't change. Real logits differ in the last digits between batch sizes, and once two of them are nearly equal, another token is chosen, after which the texts part.
+# The toy model has integers in its table, so its texts can't change. Real logits differ in the last digits between batch sizes,
+# and once two of them are nearly equal, another token may be chosen, after which the texts part.
 #
 # **Interview · Temperature 0, two answers. Why?**
 #
-# - *Thirty seconds:* "Because the order of summation depends on the batch. Other requests change the batch size, the library picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax flips, and everything after it differs."
-# - *Longer:* Each kernel is deterministic for a fixed shape; what varies is the shape. *Batch-invariant* kernels fix the order of reduction for every batch size, at some cost in speed.
-# - *They ask next:* Why does it matter? Tests can't be repeated, and in reinforcement learning the sampler's probabilities disagree with the trainer's.
-# - *The trap:* Blaming atomic operations or the seed. At temperature 0 nothing is drawn.
+# - *Thirty seconds:* "Because the order of summation depends on the batch. Other requests change the batch size, the library
+#   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
+#   everything after it differs."
+# - *Longer:* Each kernel is typically deterministic for a fixed shape, and what varies is the shape. *Batch-invariant* kernels
+#   fix the order of reduction for every batch size, at some cost in speed.
+# - *They ask next:* Why does it matter? It matters because tests can't be repeated, and because in reinforcement learning the
+#   sampler's probabilities disagree with the trainer's.
+# - *The trap:* Blaming atomic operations or the seed, although nothing is drawn at temperature 0.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
-# All schedules of this chapter side by side. Each of them wrote the same 94 tokens:
+# The picture shows all schedules of this chapter side by side. Each of them wrote the same 94 tokens:
 
 # %% tags=["proof-milestone"]
 print(
@@ -387,11 +447,11 @@ pictures.curves(lines, xlabel="step", ylabel="tokens written", alt=about)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Whose merges come first when a text is encoded by BPE? Those that were learned first.
-# 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? 320 KiB.
-# 3. How many blocks of 16 do 33 tokens take? Three.
-# 4. Five requests a second stay for four seconds each: how many are there at once? Twenty.
-# 5. Three drafts are each accepted with 0.5: how many tokens does a pass yield? 1.9.
+# 1. Which merges come first when BPE encodes a text? Those that were learned first do.
+# 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? It takes 320 KiB.
+# 3. How many blocks of 16 do 33 tokens take? They take three.
+# 4. If five requests a second stay for four seconds each, how many are there at once? There are twenty.
+# 5. If three drafts are each accepted with 0.5, how many tokens does a pass yield? It yields 1.9.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", "lower".replace("lo", "X").replace("Xw", "Y"), "· 2.", 2 * 80 * 8 * 128 * 2 / 1024, "· 3.", -(-33 // 16))
@@ -399,17 +459,19 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. BPE encodes by the rank of the merges; bytes make every text encodable.
-# 2. Repetition divides positive logits and multiplies negative ones; min-p comes after the temperature.
+# 1. BPE encodes by the rank of the merges, and bytes make every text encodable.
+# 2. A repetition penalty divides positive logits and multiplies negative ones; min-p comes after the temperature.
 # 3. Beam search compares finished texts by sum / lengthᵅ, and goes on while a live prefix can win.
 # 4. A token is allowed if all its characters fit and the end can still be reached.
-# 5. Continuous batching decides in each step who runs.
-# 6. Paged blocks waste less than a block per sequence; shared blocks are copied before they are written.
+# 5. Continuous batching decides in each step which requests run.
+# 6. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written.
 # 7. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
-# 8. When the cache is full, preempt the newest, and keep what was sent.
-# 9. Chunks trade the first token of one against the gaps of the others.
+# 8. When the cache is full, preempt the newest request, and keep what was sent.
+# 9. Chunks trade the first token of one request against the gaps of the others.
 # 10. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
 #
 # ## You try
-# In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding, the block manager, attention over pages, the prefix cache and the
-# scheduler, find a chunk size, repair speculative decoding, design a service and compute where batching stops to help. Each ends with its cost and what they ask next. Take them one at a time.
+# In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding,
+# the block manager, attention over pages, the prefix cache and the scheduler, find a chunk size, repair speculative decoding,
+# design a service and compute where batching stops helping. Each exercise ends with its cost and with what they ask next, so take
+# them one at a time.
