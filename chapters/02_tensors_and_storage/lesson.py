@@ -149,7 +149,7 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #   strides can't be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
 # - *They ask next:* How do you get a reversed array into PyTorch? You copy it first, for example with
 #   `torch.tensor(array[::-1].copy())`, because the copy has positive strides.
-# - *The trap:* Image code that converts BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses
+# - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses
 #   it.
 # - *Proof:* `proof-padded`.
 #
@@ -300,7 +300,7 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# It is the data that decides the dtype. Python integers become int64 and Python floats become the *default dtype* (chapter 01),
+# The dtype comes from the data: Python integers become int64 and Python floats become the *default dtype* (chapter 01),
 # while an array keeps its dtype and the `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data
 # to look at, they take the default dtype.
 #
