@@ -481,8 +481,7 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 #   or as a class index in the loss. Run the same batch on the CPU, where the call itself raises an error and the traceback points
 #   to the line.
 # - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the traceback
-#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error the GPU can't be used in this
-#   process any more, so restart it.
+#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no longer use the GPU, so restart it.
 # - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
 # - *The trap:* Taking −1 for the last row, as it is in indexing, although a lookup refuses it.
@@ -517,7 +516,7 @@ print(layer.weight.data)
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What shape does an embedding of width 64 return for a (32, 128) batch? It returns (32, 128, 64).
-# 2. Does the result of a frozen table require grad? It doesn't, since the table doesn't either.
+# 2. Does the result of a frozen table require grad? It doesn't, because the table doesn't either.
 # 3. Does `from_pretrained` train the table? Not unless you pass `freeze=False`.
 # 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, because it keeps the row as it is.
 # 5. What is `weight[torch.tensor([-1])]`? It is the last row, while `F.embedding` raises an error.
