@@ -299,7 +299,7 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 #
 # `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print the
 # operations that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data,
-# and it runs every operation with the Meta kernels. You can try the Meta kernels in minitorch, with a matrix of four terabytes:
+# and it runs operations with the Meta kernels instead of the device's. You can try the Meta kernels in minitorch, with a matrix of four terabytes:
 
 # %% tags=["proof-meta-kernel"]
 huge = torch.empty(10**6, 10**6, device="meta")
