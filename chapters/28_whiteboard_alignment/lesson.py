@@ -234,7 +234,7 @@ for lam in (0.0, 0.95, 1.0):
 #
 # - *Thirty seconds:* "λ = 0 is the one-step TD error, which has little variance and all the bias of the value function. λ = 1 is
 #   the Monte Carlo return minus the value, which has no bias and the variance of the whole episode."
-# - *They ask next:* What is used for language models? Often γ = 1 and λ near 1, because one reward at the end has to reach the
+# - *They ask next:* Which values do language models use? Often γ = 1 and λ near 1, because one reward at the end has to reach the
 #   first token.
 # - *The trap:* Treating a truncated episode as ended, so that long answers look worthless.
 # - *Proof:* `proof-GAE`.
