@@ -437,7 +437,11 @@ def start(folder: Path) -> None:
     metavar="NAME",
     help="rapid, explain, predict, estimate, whiteboard or debug; several are possible. All of them, if left out.",
 )
-@click.option("--minutes", type=click.FloatRange(min=1), default=45.0, show_default=True, help="How long it takes.")
+@click.option("--profile", metavar="NAME", default="", help="pytorch, language-models, systems or classics.")
+@click.option("--chapter", "chapters", multiple=True, metavar="NUMBER", help="Only this chapter; several are possible.")
+@click.option("--topic", "topics", multiple=True, metavar="WORDS", help="Only what is about these words, such as DPO.")
+@click.option("--screen", is_flag=True, help="An hour: questions about one concept, and the whiteboard.")
+@click.option("--minutes", type=click.FloatRange(min=1), help="How long it takes: 45, or 60 for a screen, if left out.")
 @click.option("--seed", type=click.IntRange(min=0), help="Draw what this seed drew.")
 @click.option("--no-clock", is_flag=True, help="No time is taken.")
 @click.option("--new", is_flag=True, help="Begin another interview, even if one is open.")
@@ -447,12 +451,11 @@ def start(folder: Path) -> None:
 @click.pass_obj
 def interview(
     course: Course,
-    rounds: tuple[str, ...],
-    minutes: float,
-    seed: int | None,
-    no_clock: bool,
+    /,
     new: bool,
     target: Path | None,
+    no_clock: bool,
+    **wanted: Any,
 ) -> None:
     """Hold a mock interview, in rounds, or go on with the one that was interrupted."""
     from rich.console import Console
@@ -461,6 +464,7 @@ def interview(
     from course.interview.bank import Bank
     from course.interview.export import export
     from course.interview.rounds import ROUNDS
+    from course.interview.scope import Plan
 
     if target is not None:
         try:
@@ -468,9 +472,15 @@ def interview(
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         return
-    if unknown := [name for name in rounds if name not in ROUNDS]:
+    plan = Plan(timed=not no_clock, **wanted)
+    if unknown := [name for name in plan.rounds if name not in ROUNDS]:
         raise click.UsageError(f"no round is called {unknown[0]!r}: {', '.join(ROUNDS)}")
-    terminal.hold(course, Console(), rounds, minutes, seed, not no_clock, new)
+    if plan.screen and plan.rounds:
+        raise click.UsageError("a screen has rounds of its own: --screen or --round, not both")
+    try:
+        terminal.hold(course, Console(), plan, new)
+    except LookupError as error:
+        raise click.UsageError(str(error)) from error
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

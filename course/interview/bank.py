@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from course.interview.cards import Card, Point
 from course.interview.estimates import ESTIMATES
 from course.interview.faults import FAULTS
 from course.interview.programs import PROGRAMS
+from course.interview.scope import Scope, scope, weight
 from course.learner import practice
 from course.site.lessons import CELL, Question, questions, slug, title
 
@@ -25,15 +26,21 @@ WHITEBOARD = (
     "loss_nll_and_binary",
     "interview_linear",
     "norm_layer_norm",
+    "norm_batch_norm",
+    "optim_sgd",
     "optim_adam",
     "attention_scaled_dot_product",
+    "attention_heads",
     "attention_kv_cache",
-    "conv_product",
-    "data_prefetch",
+    "llama_rope",
+    "llama_gqa",
+    "llama_sampler",
+    "llama_speculative",
+    "memory_tiles",
+    "memory_int8",
     "schedule_cosine",
     "features_lora",
     "graph_run_backward",
-    "gpus_ring",
     "serve_bpe",
     "serve_beam",
     "serve_schedule",
@@ -51,7 +58,7 @@ WHITEBOARD = (
     "classics_nms",
     "classics_auc",
 )
-"""The exercises of the whiteboard round."""
+"""The exercises of the whiteboard round: what interviewers ask for by name and fifteen minutes are enough for."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _ITEM = re.compile(r"^(?:- |\d+\. )(.*(?:\n {2,}.*)*)", re.MULTILINE)
@@ -80,12 +87,29 @@ class Bank:
         )
         self.lessons = {path.stem: _read(path) for path in sorted(course.notebooks.glob("*.ipynb"), key=_order)}
         self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
+        self.problems: dict[str, int] = collections(course)
         found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
-        self.cards = {card.name: card for card in found}
+        self.cards = {card.name: replace(card, weight=self._weight(card)) for card in found}
 
     def of(self, kind: str) -> list[Card]:
         """The cards of a kind, in the course's order."""
         return [card for card in self.cards.values() if card.kind == kind]
+
+    def scope(self, profile: str = "", chapters: Sequence[str] = (), words: Sequence[str] = ()) -> Scope:
+        """What an interview may ask: see `course.interview.scope.scope`.
+
+        Raises:
+            LookupError: there is no such profile or chapter, or no card is about it.
+        """
+        headings = {topic: self.heading(topic) for topic in self.places}
+        found = scope(self.titles, headings, profile, chapters, words)
+        if not any(found.holds(card) for card in self.cards.values()):
+            raise LookupError(f"the interview has nothing about {' or '.join(map(repr, words)) or 'that'}")
+        return found
+
+    def _weight(self, card: Card) -> float:
+        """How often interviews ask a card: for a whiteboard problem, the number of collections that have it."""
+        return self.problems.get(card.words, 1) if card.kind == "whiteboard" else weight(card)
 
     def heading(self, topic: str) -> str:
         """What a topic is called: the heading of the first section that teaches it."""
@@ -152,6 +176,16 @@ class Bank:
     def chapter(self, number: str) -> str:
         """The name of a chapter, by its key; the key itself, where the chapter isn't written."""
         return next((name for name in self.lessons if str(key(name)) == number), number)
+
+
+def collections(course: Course) -> dict[str, int]:
+    """Of each exercise in whiteboard.yml, how many public collections ask for its problem."""
+    listed = yaml.safe_load((course.notebooks / "whiteboard.yml").read_text(encoding="utf-8"))
+    counts: dict[str, int] = {}
+    for problem in listed:
+        for exercise in (each for exercises in problem["exercises"].values() for each in exercises):
+            counts[exercise] = max(counts.get(exercise, 0), problem["collections"])
+    return counts
 
 
 def points(question: Question) -> tuple[Point, ...]:

@@ -40,7 +40,11 @@ def levels(pairs: Iterable[tuple[int, bool]]) -> list[Level]:
 
 def pairs(answers: Iterable[Answer]) -> list[tuple[int, bool]]:
     """(sure, right) of each answer for which somebody said how sure they were."""
-    return [(each.sure, each.score >= ENOUGH) for each in answers if each.sure is not None]
+    return [
+        (each.sure, each.score >= ENOUGH if each.right is None else each.right)
+        for each in answers
+        if each.sure is not None
+    ]
 
 
 def brier(pairs: Iterable[tuple[int, bool]]) -> float:

@@ -19,7 +19,8 @@ class Card:
     """One thing that can be asked again and again.
 
     `name` is the same from one version of the course to the next as long as the words are. `topics` are those of
-    topics.yml. `points` are what a good answer says; `about` is what a round needs beside the words.
+    topics.yml. `points` are what a good answer says; `about` is what a round needs beside the words. `weight` says how
+    often interviews ask it, compared with another card of its kind.
     """
 
     name: str
@@ -29,3 +30,4 @@ class Card:
     points: tuple[Point, ...] = ()
     topics: frozenset[str] = frozenset()
     about: Any = field(default=None, compare=False)
+    weight: float = 1.0

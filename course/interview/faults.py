@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import io
+import itertools
+import tokenize
 import types
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 Program = types.ModuleType
 SOURCE = Path(__file__).with_name("training.py")
@@ -55,6 +60,36 @@ def planted(faults: Iterable[Fault]) -> str:
     for fault in faults:
         source = fault.planted(source)
     return source
+
+
+def spelled(source: str, rng: np.random.Generator) -> str:
+    """The program's text with other names for what is local, so that no two interviews show the same text."""
+    chosen = {name: str(rng.choice([name, *others])) for name, others in _SPELLINGS.items()}
+    lines = source.splitlines(keepends=True)
+    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    for before, token in reversed(list(itertools.pairwise(tokens))):  # from the end, so that places stay
+        if token.type == tokenize.NAME and token.string in chosen and before.string != ".":
+            line, (row, start) = lines[token.start[0] - 1], token.start
+            lines[row - 1] = line[:start] + chosen[token.string] + line[start + len(token.string) :]
+    return "".join(lines)
+
+
+_SPELLINGS = {
+    "rows": ("batch", "ids"),
+    "drawn": ("noisy", "at_random"),
+    "may_see": ("allowed", "visible"),
+    "scores": ("similarity", "products"),
+    "x": ("h", "hidden"),
+    "total": ("summed", "running"),
+    "count": ("seen", "number"),
+    "loss": ("cost", "objective"),
+    "loader": ("batches", "feed"),
+    "held_out": ("validation", "unseen"),
+    "best": ("kept", "snapshot"),
+    "history": ("curve", "log"),
+    "sizes": ("squares", "magnitudes"),
+}
+"""Names of the program that are local to its functions, and no keyword of anything, with others that would do."""
 
 
 def together(order: Iterable[Fault], count: int) -> list[Fault]:

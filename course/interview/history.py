@@ -23,7 +23,8 @@ VERSION = 1
 class Answer:
     """An answer to a card: `score` from 0 to 1, `sure` in percent, `when` in seconds since 1970.
 
-    `seconds` is None where no clock ran; `late` means that they were more than allowed.
+    `seconds` is None where no clock ran; `late` means that they were more than allowed. `right` says whether that was
+    right of which somebody said how sure they were, where the score is about more than that.
     """
 
     card: str
@@ -33,6 +34,7 @@ class Answer:
     sure: int | None = None
     seconds: float | None = None
     late: bool = False
+    right: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,23 @@ class History:
     note: str = ""
 
     def save(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file, whole or not at all, with the answers that another window has written into it meanwhile."""
+        self._merge()
+        self._write()
+
+    def _merge(self) -> None:
+        """Take over what the file has and this history lacks: answers, and how far the open interview is."""
+        try:
+            answers, opened = _parsed(json.loads(self.path.read_text(encoding="utf-8")))
+        except (OSError, AttributeError, KeyError, TypeError, ValueError):  # none yet, or damaged: this one replaces it
+            return
+        known = {(each.card, each.when) for each in self.answers}
+        others = [each for each in answers if (each.card, each.when) not in known]
+        self.answers = sorted([*self.answers, *others], key=lambda each: each.when)
+        if self.open and opened and (opened.began, opened.seed) == (self.open.began, self.open.seed):
+            self.open.done = max(self.open.done, opened.done)
+
+    def _write(self) -> None:
         about = {
             "version": VERSION,
             "answers": [asdict(each) for each in self.answers],
@@ -151,6 +169,7 @@ def _checked(answer: Answer) -> Answer:
     numbers = {"when": answer.when, "score": answer.score, "seconds": answer.seconds or 0.0, "sure": answer.sure or 0}
     _typed(numbers, dict.fromkeys(numbers, (int, float)))
     _typed({"card": answer.card, "round": answer.round}, {"card": str, "round": str})
+    _typed({"right": answer.right or False}, {"right": bool})
     if not 0 <= answer.score <= 1 or not 0 <= (answer.sure or 0) <= 100:
         raise ValueError("a score is from 0 to 1, and a percentage from 0 to 100")
     return answer

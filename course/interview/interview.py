@@ -14,12 +14,12 @@ import numpy as np
 from course.files import write_atomically
 from course.interview import calibration, schedule
 from course.interview.bank import Bank
+from course.interview.cards import Card
 from course.interview.clock import Clock, Watch, spoken
 from course.interview.history import Answer, History, Item, Open
 from course.interview.prompts import Prompt, Say
-from course.interview.rounds import ROUNDS, Asking, title
-
-MINUTES = 45.0
+from course.interview.rounds import ROUNDS, Asking, Round, title
+from course.interview.scope import Plan, Scope
 
 
 class Interview:
@@ -37,24 +37,34 @@ class Interview:
         self.left_alone = threading.Event()
         """Set once nobody holds this interview any more."""
 
-    def draw(
-        self, rounds: Sequence[str] = (), minutes: float = MINUTES, seed: int | None = None, timed: bool = True
-    ) -> None:
-        """Begin a new interview, of these rounds (all, if empty), and note it.
+    def draw(self, plan: Plan | None = None) -> None:
+        """Begin a new interview, and note it. With the same plan, seed, history and day it asks the same.
 
-        With the same seed, history and day it asks the same.
+        A round that has nothing to ask within the plan is left out. A screen has two rounds of equal length: questions
+        about the concept of one chapter, and the whiteboard.
+
+        Raises:
+            LookupError: there is no such profile or chapter, or none of the rounds has anything to ask.
         """
-        seed = secrets.randbelow(2**31) if seed is None else seed
+        plan = plan or Plan()
+        scope = self.bank.scope(plan.profile, plan.chapters, plan.topics)
+        seed = secrets.randbelow(2**31) if plan.seed is None else plan.seed
         rng = np.random.default_rng(seed)
-        chosen = [ROUNDS[name] for name in ROUNDS if name in (rounds or ROUNDS)]
-        whole = sum(each.share for each in chosen)
-        items: list[Item] = []
-        for each in chosen:
-            cards = [card for kind in each.kinds for card in self.bank.of(kind)]
-            order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
-            items += each.items(order, minutes * each.share / whole, rng)
-        self.history.open = Open(seed, minutes, timed, items, began=self.clock.now())
+        orders = [(each, self._order(each, scope, rng)) for name, each in ROUNDS.items() if name in plan.of(ROUNDS)]
+        if plan.screen:
+            orders = [(each, _one_concept(order) if each.name == "explain" else order) for each, order in orders]
+        held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
+        if not held:
+            raise LookupError("these rounds have nothing to ask about that")
+        whole = sum(share for _, _, share in held)
+        items = [item for each, order, share in held for item in each.items(order, plan.length * share / whole, rng)]
+        self.history.open = Open(seed, plan.length, plan.timed, items, began=self.clock.now())
         self.history.save()
+
+    def _order(self, each: Round, scope: Scope, rng: np.random.Generator) -> list[Card]:
+        """The cards of a round in the order in which they would be asked."""
+        cards = [card for kind in each.kinds for card in self.bank.of(kind) if scope.holds(card)]
+        return schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
 
     def talk(self) -> Generator[Prompt, Any, None]:
         """Hold the interview that is open, from where it was left.
@@ -188,3 +198,8 @@ class Interview:
 
     def _chapter(self, topic: str) -> str:
         return str(self.bank.places[topic][0]["chapter"]).partition("_")[0]
+
+
+def _one_concept(order: Sequence[Card]) -> list[Card]:
+    """The cards of an order that are about the same chapter as the first."""
+    return [card for card in order if card.chapter == order[0].chapter]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
 
+from course.chapters import PATTERN
 from course.files import Course, write_atomically
 from course.image import Picture
 from course.interview import formulas, history
 from course.interview.bank import Bank
 from course.interview.clock import Clock
-from course.interview.interview import MINUTES, Interview
+from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write, code
 from course.interview.rounds import ROUNDS, SURE
+from course.interview.scope import PROFILES, Plan
 from course.learner import package
 
 _STYLE = """<style>
@@ -75,19 +78,30 @@ class Room:
     def _offer(self) -> None:
         """Ask for rounds, minutes and the clock, and begin."""
         w = self.widgets
-        told = f"{self.note}\n\nRounds (none chosen: all of them), minutes, and whether a clock runs."
+        told = f"{self.note}\n\nWhich job is it for, and about which topics or chapters? Rounds: none means all."
         self._show(self.asked, told.strip())
         wraps = {"flex_flow": "row wrap"}
         rounds = [w.ToggleButton(description=each.title, layout={"width": "auto"}) for each in ROUNDS.values()]
-        minutes = w.BoundedIntText(value=int(MINUTES), min=1, max=180, description="minutes")
+        jobs = [("anything", ""), *((title, name) for name, (title, _) in PROFILES.items())]
+        profile = w.Dropdown(options=jobs, description="for", layout={"width": "24em"})
+        about = w.Text(placeholder="DPO, 24b … (or empty)", description="about", layout={"width": "24em"})
+        minutes = w.BoundedIntText(value=int(Plan().length), min=1, max=180, description="minutes")
         timed = w.Checkbox(value=True, description="with a clock", indent=False)
 
         def begin() -> None:
-            chosen = [name for name, button in zip(ROUNDS, rounds, strict=True) if button.value]
-            self.interview.draw(chosen, minutes.value, timed=timed.value)
+            chosen = tuple(name for name, button in zip(ROUNDS, rounds, strict=True) if button.value)
+            words = [each.strip() for each in about.value.split(",") if each.strip()]
+            numbers = tuple(each for each in words if re.fullmatch(PATTERN, each))
+            topics = tuple(each for each in words if each not in numbers)
+            try:
+                self.interview.draw(Plan(chosen, minutes.value, None, timed.value, profile.value, numbers, topics))
+            except LookupError as error:
+                self._show(self.asked, f"{error}.\n\n{told.strip()}")
+                return
             self._begin()
 
         self._controls(
+            w.HBox([profile, about], layout=wraps),
             w.HBox(rounds, layout=wraps),
             w.HBox([minutes, timed], layout=wraps),
             self._button("Begin", begin, "success"),
@@ -244,10 +258,23 @@ _rooms: list[Room] = []
 """The room that was opened last. The clock of an earlier one, whose cell was run again, doesn't go on."""
 
 
-def show(rounds: Sequence[str] = (), minutes: float = MINUTES, seed: int | None = None, timed: bool = True) -> None:
+def show(
+    rounds: Sequence[str] = (),
+    minutes: float | None = None,
+    seed: int | None = None,
+    timed: bool = True,
+    profile: str = "",
+    chapters: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    screen: bool = False,
+) -> None:
     """Hold an interview below this cell, or go on with the one that was interrupted.
 
-    With arguments a new one begins at once, unless one is open. In a build of the course nothing is asked.
+    With arguments (see `course.interview.scope.Plan`) a new one begins at once, unless one is open. In a build of the
+    course nothing is asked.
+
+    Raises:
+        LookupError: there is no such profile or chapter, or nothing to ask about the topics.
     """
     from IPython.display import publish_display_data
 
@@ -257,27 +284,20 @@ def show(rounds: Sequence[str] = (), minutes: float = MINUTES, seed: int | None 
         return
     import ipywidgets
 
-    room = room_for(Course.find(), ipywidgets, rounds, minutes, seed, timed)
+    plan = Plan(tuple(rounds), minutes, seed, timed, profile, tuple(chapters), tuple(topics), screen)
+    room = room_for(Course.find(), ipywidgets, plan)
     told = "Run this cell again, and the interview goes on where you left it. Without widgets: `course interview`."
     publish({**room.box._repr_mimebundle_(), "text/plain": told})
 
 
-def room_for(
-    course: Course,
-    widgets: Any,
-    rounds: Sequence[str] = (),
-    minutes: float = MINUTES,
-    seed: int | None = None,
-    timed: bool = True,
-    clock: Clock | None = None,
-) -> Room:
+def room_for(course: Course, widgets: Any, plan: Plan | None = None, clock: Clock | None = None) -> Room:
     """The room of a learner's interview."""
     for room in _rooms:
         room.interview.left_alone.set()
     past = history.read(course)
     interview = Interview(Bank(course), past, clock or Clock())
-    if past.open is None and (rounds or seed is not None):
-        interview.draw(rounds, minutes, seed, timed)
+    if past.open is None and plan and plan != Plan(minutes=plan.minutes, timed=plan.timed):
+        interview.draw(plan)
     _rooms[:] = [Room(interview, widgets, past.note)]
     return _rooms[0]
 

@@ -57,10 +57,12 @@ class Asking:
         """Random numbers of this item, the same each time it is asked."""
         return np.random.default_rng(self.item.seed)
 
-    def answer(self, score: float, sure: int | None = None, card: Card | None = None) -> Answer:
+    def answer(
+        self, score: float, sure: int | None = None, card: Card | None = None, right: bool | None = None
+    ) -> Answer:
         """An answer that was given now."""
         name = (card or self.card).name
-        return Answer(name, self.item.round, self.clock.now(), score, sure, self.watch.seconds, self.watch.late)
+        return Answer(name, self.item.round, self.clock.now(), score, sure, self.watch.seconds, self.watch.late, right)
 
 
 class Round(ABC):
@@ -94,6 +96,14 @@ def how_sure(text: str) -> Generator[Prompt, Any, int]:
     """Ask how sure somebody is, in percent."""
     reply = yield Choose(text, SURE)
     return LEVELS[reply]
+
+
+def a_line(text: str, label: str) -> Generator[Prompt, Any, str]:
+    """Ask for a line until there is one: a slip of the Enter key is no answer."""
+    given = str((yield Write(text, label)))
+    while not given.strip():
+        given = str((yield Write("The line is empty. Once more:", label, True)))
+    return given
 
 
 class RapidFire(Round):
@@ -136,7 +146,9 @@ class Explain(Round):
             for proof in proofs:
                 printed = f"\n\n```text\n{proof.printed}\n```" if proof.printed else ""
                 yield Say(f"`notebooks/{proof.chapter}.ipynb`\n\n```python\n{proof.source}\n```{printed}")
-        return [asking.answer(sum(ticked) / len(ticked), sure)]
+        short = card.points[0].label  # the confidence was about the thirty seconds alone
+        right = all(on for on, point in zip(ticked, card.points, strict=True) if point.label == short)
+        return [asking.answer(sum(ticked) / len(ticked), sure, right=right)]
 
 
 class Predict(Round):
@@ -151,7 +163,7 @@ class Predict(Round):
 
     def _program(self, asking: Asking, program: programs.Program) -> Talk:
         text = program.drawn(asking.rng)
-        given = yield Write(f"What is the value of the last line?\n\n```python\n{text}\n```", "value")
+        given = yield from a_line(f"What is the value of the last line?\n\n```python\n{text}\n```", "value")
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         right = programs.run(text)
@@ -162,12 +174,11 @@ class Predict(Round):
 
     def _exercise(self, asking: Asking, exercise: Exercise) -> Talk:
         task = task_of(asking.bank, exercise)
-        given = yield Write(f"{task}\n\nWrite what `prediction` is, as a Python value.", "prediction =")
+        given = yield from a_line(f"{task}\n\nWrite what `prediction` is, as a Python value.", "prediction =")
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         yield Say("Checking …")
-        answer = f"prediction = {given}" if given.strip() else exercise.stub
-        verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
+        verdict = judged.exercise(asking.bank.course, exercise, f"prediction = {given}", asking.item.seed)
         yield Say(f"**{'Right' if not verdict.message else 'Not right'}.** {verdict.message}\n\n{timed(asking)}")
         return [asking.answer(verdict.score, sure)]
 
@@ -193,6 +204,9 @@ class Whiteboard(Round):
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         yield Say(f"**{verdict.points} of {verdict.of} points.** {message}\n\n{timed(asking)}{where}")
+        solution = solution_of(asking.bank, exercise) if verdict.points < verdict.of else ""
+        if solution and (yield Choose("", ("go on", "show a solution"))) == 1:
+            yield Say(f"```python\n{solution}\n```")
         return [asking.answer(verdict.score)]
 
 
@@ -213,12 +227,12 @@ class Debug(Round):
 
     def talk(self, asking: Asking) -> Talk:
         path = folder(asking.bank.course) / "training.py"
-        begin(path, faults.planted(card.about for card in asking.cards))
+        begin(path, faults.spelled(faults.planted(card.about for card in asking.cards), asking.rng))
         reports = "\n".join(f"{place}. {card.words}" for place, card in enumerate(asking.cards, 1))
         told = (
             "This program trains a small language model, and has four faults. What was reported, each time of the "
             "program with that fault alone:\n\n"
-            f"{reports}\n\nThink aloud. Mend the program; keep the names of its functions. Every `test_…` function "
+            f"{reports}\n\nThink aloud. Fix the program, and keep the names of its functions. Every `test_…` function "
             "that you write into the file counts if it fails on the program as it is now and passes on yours. "
             f"`python -i {path.name}` loads it, and `train()[2]` then gives each epoch's losses: training, held out."
         )
@@ -284,8 +298,8 @@ def written(told: str, path: Path) -> Generator[Prompt, Any, None]:
     try:
         compile(path.read_bytes(), path.name, "exec")
     except (SyntaxError, ValueError) as error:
-        counts = "Mend that; the next time, the file counts as it is."
-        yield Edit(f"The file isn't Python yet: `{type(error).__name__}: {error}`. {counts}", path, again=True)
+        counts = "Fix that; the next time, the file counts as it is."
+        yield Edit(f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}", path, again=True)
 
 
 def kept(course: Course, path: Path) -> str:
@@ -323,6 +337,17 @@ def task_of(bank: Bank, exercise: Exercise) -> str:
     source = next(cell.source for cell in notebook.cells if role(cell) == "task" and exercise_of(cell) == exercise.name)
     title, _, rest = source.rpartition("\n\n*")[0].partition("\n")
     return f"**{title.lstrip('# ').partition(' · ')[2]}**\n\n{rest.strip()}"
+
+
+def solution_of(bank: Bank, exercise: Exercise) -> str:
+    """The course's answer to an exercise; empty where the course has no solutions."""
+    from course.authoring.notebook import exercise_of, role, v4
+
+    path = bank.course.solutions / f"{exercise.chapter}.ipynb"
+    cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
+    return next(
+        (str(each.source) for each in cells if (role(each), exercise_of(each)) == ("solution", exercise.name)), ""
+    )
 
 
 def title(card: Card) -> str:

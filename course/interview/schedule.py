@@ -11,9 +11,9 @@ from course.interview.cards import Card
 from course.interview.history import Answer
 
 T = TypeVar("T")
-DAYS = (0, 1, 3, 7, 16, 35)
-"""How long a card rests after it was right so many times in a row."""
-DAY = 86400.0
+HOUR, DAY = 3600.0, 86400.0
+RESTS = (HOUR, DAY, 3 * DAY, 7 * DAY, 16 * DAY, 35 * DAY)
+"""How many seconds a card rests after it was right so many times in a row."""
 ENOUGH = 2 / 3
 """The share of a card that makes it right: two of three points."""
 
@@ -25,12 +25,12 @@ def streak(answers: Sequence[Answer]) -> int:
         if answer.score < ENOUGH:
             break
         count += 1
-    return min(count, len(DAYS) - 1)
+    return min(count, len(RESTS) - 1)
 
 
 def due(answers: Sequence[Answer]) -> float:
     """When a card may be asked again, as a time; 0 if it was not asked yet."""
-    return answers[-1].when + DAY * DAYS[streak(answers)] if answers else 0.0
+    return answers[-1].when + RESTS[streak(answers)] if answers else 0.0
 
 
 def weakness(topics: Collection[str], history: Iterable[Answer], cards: dict[str, Card]) -> dict[str, float]:
@@ -54,7 +54,7 @@ def order(
 ) -> list[Card]:
     """The cards: what was wrong the last time, then those of the weakest topics, and those that rest at the end.
 
-    Chance decides between equals.
+    Chance decides between equals, and a card of twice the weight is twice as likely to come before another.
     """
     found = list(chosen)
     by_card: dict[str, list[Answer]] = {}
@@ -67,9 +67,13 @@ def order(
         was_wrong = bool(given) and not streak(given)
         return due(given) > now, not was_wrong, -max((weak[topic] for topic in card.topics), default=0.5)
 
-    return sorted(shuffled(found, rng), key=place)
+    return sorted(shuffled(found, [card.weight for card in found], rng), key=place)
 
 
-def shuffled(values: Sequence[T], rng: np.random.Generator) -> list[T]:
-    """The values in an order that chance decides."""
-    return [values[int(place)] for place in rng.permutation(len(values))]
+def shuffled(values: Sequence[T], weights: Sequence[float], rng: np.random.Generator) -> list[T]:
+    """The values in the order in which they are drawn by their weights, without putting one back.
+
+    A value's time until it is drawn is exponential with its weight as the rate (Efraimidis and Spirakis, 2006).
+    """
+    times = rng.exponential(size=len(values)) / np.asarray(weights, float)
+    return [values[int(place)] for place in times.argsort(kind="stable")]

@@ -16,24 +16,27 @@ from course.files import Course
 from course.interview import formulas, history
 from course.interview.bank import Bank
 from course.interview.clock import Clock
-from course.interview.interview import MINUTES, Interview
+from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write
+from course.interview.scope import Plan
 
 STOPPED = "Stopped. `course interview` goes on from here."
 clock = Clock()
 
 
-def hold(
-    course: Course, console: Console, rounds: Sequence[str], minutes: float, seed: int | None, timed: bool, new: bool
-) -> None:
-    """Hold an interview, or go on with the one that was interrupted."""
-    past = history.read(course)
+def hold(course: Course, console: Console, plan: Plan, new: bool) -> None:
+    """Hold an interview, or go on with the one that was interrupted.
+
+    Raises:
+        LookupError: what is asked for doesn't exist.
+    """
+    bank, past = Bank(course), history.read(course)
     if past.note:
         console.print(f"[yellow]{past.note}[/]", soft_wrap=True)
-    interview = Interview(Bank(course), past, clock)
+    interview = Interview(bank, past, clock)
     if past.open is None or new:
-        interview.draw(rounds, minutes, seed, timed)
-    elif rounds or seed is not None or minutes != MINUTES:
+        interview.draw(plan)
+    elif plan != Plan(timed=plan.timed):
         console.print("An interview is open, and goes on. `--new` begins another.", soft_wrap=True)
     talk, reply = interview.talk(), None
     unread = False

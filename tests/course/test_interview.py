@@ -44,6 +44,7 @@ from course.interview.export import export
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Say, Tick, Write
+from course.interview.scope import PROFILES, Plan
 from course.site.lessons import Question, key
 
 NOON = 1_800_000_000.0
@@ -189,34 +190,43 @@ def cards_of(*topics: str) -> dict[str, Card]:
 def test_weak_topics_come_first_and_what_rests_last() -> None:
     cards = cards_of("a1", "a2", "b1", "b2", "c1")
     past = [Answer("a1", "rapid", NOON, 1.0), Answer("b1", "rapid", NOON, 0.0)]
-    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 60, np.random.default_rng(0))]
+    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 7200, np.random.default_rng(0))]
     assert {*drawn[:2]} == {"b1", "b2"}  # the topic that went wrong
     assert drawn[2:4] == ["c1", "a2"]  # never asked, then the topic that went well
-    assert drawn[4] == "a1"  # right a minute ago
+    assert drawn[4] == "a1"  # right two hours ago
 
 
 def test_what_was_wrong_comes_back_first_though_its_topic_went_well() -> None:
     cards = cards_of("a1", "a2", "a3", "a4", "a5", "b1", "c1")
     past = [Answer(name, "rapid", NOON, 1.0) for name in ("a1", "a2", "a3")] + [Answer("a4", "rapid", NOON, 0.0)]
     past += [Answer("b1", "rapid", NOON - 9e6, 0.0), Answer("b1", "rapid", NOON - 8e6, 1.0)]
-    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 60, np.random.default_rng(0))]
+    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 7200, np.random.default_rng(0))]
     assert drawn[0] == "a4" and {*drawn[1:3]} == {"b1", "c1"} and drawn[3] == "a5"
 
 
 @pytest.mark.parametrize(
-    ("scores", "days"),
-    [([1], 1), ([1, 1], 3), ([1, 1, 1], 7), ([1, 1, 0], 0), ([1, 0, 1], 1), ([1] * 9, 35), ([2 / 3], 1), ([1 / 3], 0)],
+    ("scores", "hours"),
+    [
+        ([1], 24),
+        ([1, 1], 72),
+        ([1] * 3, 168),
+        ([1, 1, 0], 1),
+        ([1, 0, 1], 24),
+        ([1] * 9, 840),
+        ([2 / 3], 24),
+        ([1 / 3], 1),
+    ],
 )
-def test_a_card_rests_longer_each_time_it_is_right(scores: list[float], days: int) -> None:
+def test_a_card_rests_longer_each_time_it_is_right_and_an_hour_if_not(scores: list[float], hours: int) -> None:
     answers = [Answer("a", "rapid", NOON + place, score) for place, score in enumerate(scores)]
-    assert schedule.due(answers) == NOON + len(scores) - 1 + days * 86400
+    assert schedule.due(answers) == NOON + len(scores) - 1 + hours * 3600
 
 
 def test_the_same_seed_draws_the_same(bank: Bank, tmp_path: Path) -> None:
     drawn = []
     for seed in (3, 3, 4):
         interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
-        interview.draw(seed=seed)
+        interview.draw(Plan(seed=seed))
         assert interview.history.open is not None
         drawn.append(interview.history.open.items)
     assert drawn[0] == drawn[1] != drawn[2]
@@ -224,7 +234,7 @@ def test_the_same_seed_draws_the_same(bank: Bank, tmp_path: Path) -> None:
 
 def test_a_whole_interview_has_every_round_and_fits_its_minutes(bank: Bank, tmp_path: Path) -> None:
     interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
-    interview.draw(seed=0)
+    interview.draw(Plan(seed=0))
     assert interview.history.open is not None
     items = interview.history.open.items
     assert list(dict.fromkeys(item.round for item in items)) == list(rounds.ROUNDS)
@@ -333,7 +343,7 @@ def test_a_killed_terminal_gives_no_time_back(course: Course) -> None:
     """Nothing is written when a process is killed, so the time before has to be in a file by then."""
     time = Time(every=0.01)
     killed = Interview(Bank(course), history.read(course), time.clock)
-    killed.draw(["estimate"], 4, 1)
+    killed.draw(Plan(("estimate",), 4, 1))
     asked = until_asked(killed)
     time.at = 50
     for _ in range(1000):
@@ -382,7 +392,7 @@ def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Tim
     named = [name for card in Bank(course).of("fault") for name in (card.name, card.about.name) if name in text]
     assert named == [] and len(json.loads(text)["open"]["items"]) >= 2
     again = hold(course)
-    assert "This program trains a small language model" in hold(course, replies="\n\n\n").output + again.output
+    assert "This program trains a small language model" in hold(course, replies="\n1\n\n").output + again.output
 
 
 def test_a_history_with_names_goes_on_and_loses_them(course: Course, time: Time) -> None:
@@ -521,7 +531,7 @@ def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank,
 def test_a_prediction_is_compared_with_what_the_program_gives(bank: Bank, course: Course, program: Any) -> None:
     name = f"p-{program.name}"
     right = programs.run(program.drawn(np.random.default_rng(5)))
-    for given, score in ((right, 1.0), ("17.25", 0.0), ("", 0.0)):
+    for given, score in ((right, 1.0), ("17.25", 0.0)):
         replies = {Write: given, Choose: 2}
         shown, (answer,) = talked(bank, course, Item("predict", [name], 5), lambda each, r=replies: r[type(each)])
         assert (answer.score, answer.sure) == (score, 50)
@@ -614,7 +624,9 @@ def test_a_debug_round_finds_what_is_mended_and_counts_tests(bank: Bank, course:
     item = Item("debug", [f"f-{each.replace(' ', '-')}" for each in names], 1)
 
     def mend(prompt: Edit) -> None:
-        assert prompt.path.read_text() == faults.planted(map(faults.named, names))
+        assert prompt.path.read_text() == faults.spelled(
+            faults.planted(map(faults.named, names)), np.random.default_rng(1)
+        )
         assert "with that fault alone" in prompt.text  # together, 1.27 at least and 0.67 would contradict each other
         for symptom in (faults.named(name).symptom for name in names):
             assert symptom in prompt.text
@@ -656,7 +668,8 @@ def test_a_program_that_breaks_is_told_so(
 
 def test_debug_draws_four_faults_that_do_not_hide_each_other(bank: Bank) -> None:
     for seed in range(20):
-        order = schedule.shuffled(bank.of("fault"), np.random.default_rng(seed))
+        drawn = bank.of("fault")
+        order = schedule.shuffled(drawn, [1.0] * len(drawn), np.random.default_rng(seed))
         for group in rounds.ROUNDS["debug"].groups(order):
             chosen = [card.about for card in group]
             assert len(chosen) == 4 and not {each.hidden_by for each in chosen} & {each.name for each in chosen}
@@ -899,7 +912,7 @@ def buttons(box: Any) -> dict[str, Any]:
 
 def test_the_notebook_holds_the_same_rounds(course: Course) -> None:
     time = Time()
-    room = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=time.clock)
+    room = notebook.room_for(course, ipywidgets, Plan(("rapid",), 1, 1), time.clock)
     for place, level in enumerate((4, 0, 2)):
         assert "Rapid fire" in room.said.value and f"{place + 1} of 3" in room.said.value
         assert "How sure" in room.asked.value and "animation-duration: 20s" in room.clock.value
@@ -923,7 +936,7 @@ def test_the_notebook_goes_on_where_the_terminal_stopped(course: Course, time: T
 
 def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None:
     room = notebook.room_for(course, ipywidgets, clock=Time().clock)
-    toggles = list(room.answer.children[0].children)
+    toggles = list(room.answer.children[1].children)
     assert [each.description for each in toggles] == [each.title for each in rounds.ROUNDS.values()]
     past = room.interview.history
     names = [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")]
@@ -945,9 +958,8 @@ def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None
     buttons(room.answer)[rounds.SURE[4]].click()
     buttons(room.answer)["Go on"].click()
     field = room.answer.children[1]
-    assert field.value == faults.planted(
-        faults.named(name[2:].replace("-", " ").replace("zero grad", "zero_grad")) for name in names
-    )
+    chosen = [faults.named(name[2:].replace("-", " ").replace("zero grad", "zero_grad")) for name in names]
+    assert field.value == faults.spelled(faults.planted(chosen), np.random.default_rng(1))
     field.value = faults.clean()
     buttons(room.answer)["Check it"].click()
     assert "4 of 4 faults found" in room.said.value
@@ -1049,16 +1061,20 @@ def test_a_slip_of_the_pen_is_said_before_it_counts(bank: Bank, course: Course) 
         prompt.path.write_text(texts[len(asked) - 1])
 
     _, answers = talked(bank, course, item, write)
-    assert len(asked) == 2 and "isn't Python yet: `SyntaxError: " in asked[1]
+    assert len(asked) == 2 and "isn't valid Python yet: `SyntaxError: " in asked[1]
     assert [answer.score for answer in answers] == [1.0] * 4
 
 
 def test_what_was_written_is_kept(bank: Bank, course: Course) -> None:
     item = Item("whiteboard", ["e-init_softmax"], 1)
-    shown, (answer,) = talked(bank, course, item, lambda prompt: prompt.path.write_text("x = 1") and None)
-    assert answer.score == 0.0 and "`my/backups/init_softmax-1.py`" in shown[-1].text
+
+    def write_x(prompt: Edit) -> None:
+        prompt.path.write_text("x = 1")
+
+    shown, (answer,) = talked(bank, course, item, lambda each: write_x(each) if isinstance(each, Edit) else 0)
+    assert answer.score == 0.0 and "`my/backups/init_softmax-1.py`" in shown[-2].text
     assert (course.mine / "backups/init_softmax-1.py").read_text() == "x = 1"
-    assert "`init_softmax` in `exercises/10_activations_and_initialization.ipynb`" in shown[-1].text
+    assert "`init_softmax` in `exercises/10_activations_and_initialization.ipynb`" in shown[-2].text
 
 
 def test_a_whiteboard_says_what_is_written_and_where(bank: Bank, course: Course) -> None:
@@ -1072,7 +1088,7 @@ def test_the_program_with_faults_does_not_say_where_they_are() -> None:
 
 
 def test_in_a_notebook_the_question_stays_until_the_next(course: Course) -> None:
-    room = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=Time().clock)
+    room = notebook.room_for(course, ipywidgets, Plan(("rapid",), 1, 1), Time().clock)
     first = room.asked.value.partition("<strong>")[2].partition("</strong>")[0]
     buttons(room.answer)[rounds.SURE[4]].click()
     assert first in room.said.value and room.said.value.count("1 of 3") == 1
@@ -1140,7 +1156,7 @@ def test_in_a_notebook_a_file_is_saved_while_it_is_written(course: Course) -> No
 
 def test_in_a_notebook_a_reload_gives_no_time_back(course: Course) -> None:
     time = Time()
-    room = notebook.room_for(course, ipywidgets, ["whiteboard"], 15, 1, clock=time.clock)
+    room = notebook.room_for(course, ipywidgets, Plan(("whiteboard",), 15, 1), time.clock)
     time.at += 300
     room.answer.children[1].value += "x = 1"
     again = notebook.room_for(course, ipywidgets, clock=time.clock)
@@ -1149,7 +1165,7 @@ def test_in_a_notebook_a_reload_gives_no_time_back(course: Course) -> None:
 
 
 def test_in_a_notebook_the_clock_of_a_cell_that_was_run_again_stands_still(course: Course) -> None:
-    first = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=Time().clock)
+    first = notebook.room_for(course, ipywidgets, Plan(("rapid",), 1, 1), Time().clock)
     again = notebook.room_for(course, ipywidgets, clock=Time().clock)
     assert first.interview.left_alone.is_set() and not again.interview.left_alone.is_set()
 
@@ -1171,10 +1187,12 @@ def test_in_a_notebook_a_complaint_about_a_file_goes_once_it_was_mended(course: 
     room = at(course, Item("whiteboard", ["e-init_softmax"], 1))
     room.answer.children[1].value = "broken("
     buttons(room.answer)["Check it"].click()
-    assert "isn't Python yet" in html.unescape(room.asked.value)
+    assert "isn't valid Python yet" in html.unescape(room.asked.value)
     room.answer.children[1].value = "whole = 1"
     buttons(room.answer)["Check it"].click()
-    assert "points" in room.said.value and "isn't Python yet" not in html.unescape(room.said.value + room.asked.value)
+    assert "points" in room.said.value and "isn't valid Python yet" not in html.unescape(
+        room.said.value + room.asked.value
+    )
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(20.0, "20 s"), (20.3, "21 s, late: 20 s are allowed")])
@@ -1193,3 +1211,153 @@ def test_parts_are_listed_with_commas(bank: Bank, course: Course) -> None:
     shown, _ = talked(bank, course, Item("whiteboard", ["e-init_softmax"], 1), lambda _: None)
     told = "You write `softmax`, `derivative.softmax`, `log_softmax` and `derivative.log_softmax` of"
     assert f"{told} `mytorch.nn.activation`; " in shown[0].text
+
+
+# What an interview is about
+
+
+def asked(interview: Interview, kind: str) -> list[Card]:
+    """The cards of a round that an interview asks."""
+    assert interview.history.open is not None
+    return [
+        interview.bank.cards[name] for item in interview.history.open.items if item.round == kind for name in item.cards
+    ]
+
+
+def drawn_of(bank: Bank, tmp_path: Path, plan: Plan) -> Interview:
+    interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
+    interview.draw(plan)
+    return interview
+
+
+def test_every_chapter_belongs_to_a_profile(bank: Bank) -> None:
+    held = {each for _, chapters in PROFILES.values() for each in chapters.split()}
+    assert {str(key(name)) for name in bank.titles} <= held
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_asks_about_its_chapters_alone(bank: Bank, tmp_path: Path, profile: str) -> None:
+    interview = drawn_of(bank, tmp_path, Plan(profile=profile, seed=2))
+    assert interview.history.open is not None
+    cards = [bank.cards[name] for item in interview.history.open.items for name in item.cards]
+    assert {str(key(card.chapter)) for card in cards} <= set(PROFILES[profile][1].split())
+    assert {item.round for item in interview.history.open.items} >= {"rapid", "explain", "whiteboard"}
+
+
+def test_a_topic_is_found_by_the_words_that_people_say(bank: Bank, tmp_path: Path) -> None:
+    plan = Plan(("explain", "whiteboard"), 300, 1, topics=("DPO",))
+    interview = drawn_of(bank, tmp_path, plan)
+    words = [card.words for card in asked(interview, "explain")]
+    assert any("DPO" in each for each in words) and len(words) < 20
+    assert [card.words for card in asked(interview, "whiteboard")] == ["align_dpo"]
+
+
+def test_the_minutes_go_to_the_rounds_that_have_something_to_ask(bank: Bank, tmp_path: Path) -> None:
+    interview = drawn_of(bank, tmp_path, Plan(chapters=("24b",), seed=1))
+    assert interview.history.open is not None
+    items = interview.history.open.items
+    assert not asked(interview, "debug") and all(
+        str(key(bank.cards[name].chapter)) == "24b" for item in items for name in item.cards
+    )
+    whole = drawn_of(bank, tmp_path, Plan(seed=1))
+    assert len(asked(interview, "explain")) > len(asked(whole, "explain"))
+
+
+def test_a_screen_is_one_concept_and_the_whiteboard_in_an_hour(bank: Bank, tmp_path: Path) -> None:
+    for seed in range(5):
+        interview = drawn_of(bank, tmp_path, Plan(screen=True, seed=seed))
+        opened = interview.history.open
+        assert (
+            opened is not None
+            and opened.minutes == 60
+            and {item.round for item in opened.items} == {"explain", "whiteboard"}
+        )
+        assert (
+            len({card.chapter for card in asked(interview, "explain")}) == 1 and len(asked(interview, "explain")) >= 4
+        )
+        assert len(asked(interview, "whiteboard")) == 2
+
+
+def test_what_is_asked_often_comes_first_more_often(bank: Bank) -> None:
+    """Six of seven first draws are `often`'s if it is six times as likely as the other."""
+    often, seldom = Card("often", "line", "14", "", weight=6.0), Card("seldom", "line", "08", "")
+    firsts = [schedule.order([seldom, often], [], {}, NOON, np.random.default_rng(seed))[0].name for seed in range(700)]
+    assert 560 < firsts.count("often") < 640  # 600, and a standard deviation of 9
+    weights = {card.words: card.weight for card in bank.of("question")}
+    assert weights["What was `Variable`?"] < weights["What is a guard, and why does `torch.compile` recompile?"]
+    by_name = {card.words: card.weight for card in bank.of("whiteboard")}
+    assert by_name["attention_scaled_dot_product"] == 19 and by_name["align_dpo"] == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--profile", "robotics"], "no profile is called 'robotics': pytorch, language-models, systems, classics"),
+        (["--chapter", "77"], "no chapter is called '77'"),
+        (["--topic", "quaternions"], "the interview has nothing about 'quaternions'"),
+        (["--topic", "DPO", "--round", "debug"], "these rounds have nothing to ask about that"),
+        (["--screen", "--round", "rapid"], "a screen has rounds of its own"),
+    ],
+)
+def test_what_an_interview_cannot_be_about_is_said(course: Course, options: list[str], told: str) -> None:
+    done = CliRunner().invoke(main, ["--root", str(course.root), "interview", *options])
+    assert done.exit_code == 2 and told in done.output
+    assert not (course.mine / "interview" / "history.json").exists()
+
+
+def test_two_windows_lose_no_answer(bank: Bank, course: Course) -> None:
+    path = history.folder(course) / "history.json"
+    first = Interview(bank, history.read(course), Time().clock)
+    first.draw(Plan(("rapid",), 1, 1))
+    second = Interview(bank, history.read(course), Time().clock)
+    for place, window in enumerate((first, first, second, first)):
+        window.history.answers.append(Answer(f"card {place}", "rapid", NOON + place, 1.0))
+        window.history.save()
+    assert [each.card for each in history.read(course).answers] == [f"card {place}" for place in range(4)]
+    assert second.history.open is not None and first.history.open is not None
+    first.history.open.done = 2
+    first.history.save()
+    second.history.save()
+    opened = json.loads(path.read_text())["open"]
+    assert opened["done"] == 2
+
+
+def test_confidence_is_compared_with_the_thirty_second_answer_alone(bank: Bank, course: Course) -> None:
+    card = next(each for each in bank.of("question") if each.points[0].label == "Thirty seconds")
+    for ticks, right in (([True, False, False], True), ([False, True, True], False)):
+        replies: dict[type, Any] = {Tick: ticks, Choose: 4}
+        _, (answer,) = talked(
+            bank,
+            course,
+            Item("explain", [card.name], 1),
+            lambda each, r=replies: 0 if isinstance(each, Choose) and each.options != rounds.SURE else r[type(each)],
+        )
+        assert calibration.pairs([answer]) == [(90, right)]
+        assert answer.score == pytest.approx(sum(ticks) / 3)
+
+
+def test_an_empty_line_is_no_prediction(bank: Bank, course: Course) -> None:
+    program = programs.PROGRAMS[0]
+    right = programs.run(program.drawn(np.random.default_rng(5)))
+    lines = iter(["", "  ", right])
+    item = Item("predict", [f"p-{program.name}"], 5)
+    shown, (answer,) = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 2)
+    assert answer.score == 1.0 and [each.text for each in shown[1:3]] == ["The line is empty. Once more:"] * 2
+
+
+def test_who_did_not_solve_a_whiteboard_problem_can_see_a_solution(bank: Bank, course: Course) -> None:
+    shown, (answer,) = talked(
+        bank, course, Item("whiteboard", ["e-init_softmax"], 11), lambda each: 1 if isinstance(each, Choose) else None
+    )
+    assert answer.score == 0.0 and shown[-2].options == ("go on", "show a solution")
+    assert "np.exp(x - np.max(x" in shown[-1].text.replace("xp.", "np.")
+
+
+def test_the_debug_program_reads_differently_and_computes_the_same() -> None:
+    source = faults.clean()
+    texts = {faults.spelled(source, np.random.default_rng(seed)) for seed in range(6)}
+    assert len(texts) == 6
+    first = faults.load(source).train(2, 0)[2]
+    for text in sorted(texts)[:2]:
+        assert faults.load(text).train(2, 0)[2] == first
+        assert all(faults.complaint(fault, faults.load(text)) == "" for fault in faults.FAULTS[:6])

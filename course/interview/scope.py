@@ -1,0 +1,108 @@
+"""What an interview is about: the profile of a job, chapters or topics; and how often a subject is asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from course.chapters import key
+from course.interview.cards import Card
+
+PROFILES: Mapping[str, tuple[str, str]] = {
+    "pytorch": ("PyTorch internals", "00 01 02 02b 03 04 05 06 07 07b 08 08b 09 16 18 20 20b 22 25"),
+    "language-models": ("Language models", "13 14 16 17 19 22 22b 23b 24 24b 24c 24d 25 26 27 28"),
+    "systems": ("Training and serving systems", "05 08 08b 18 19 20b 22 22b 23 23b 24 24c 25 27"),
+    "classics": ("Classic machine learning and vision", "04 10 11 12 13 15 16 17 19 21 25 29"),
+}
+"""The jobs that an interview can be for: the title, and the chapters that their interviews ask about."""
+
+_ASKED = {3.0: "14 22b 24b 24c 24d 26 27 28", 2.0: "06 07 10 12 16 19 21 22 23 23b 25"}
+"""How often interviews of 2026 ask about a chapter, compared with one that isn't named: from the number of lines on its
+subjects in six public collections of interview notes (June 2025 to September 2026)."""
+_SELDOM = frozenset({"D4", "D6", "C.variable", "D.tf2", "D.same"})
+"""Topics that are a part of the notes and that few interviews still ask about: `Variable` and TensorFlow."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What somebody wants of an interview: rounds (all, if empty), minutes, a seed, a clock, and what it is about.
+
+    A screen is an hour of questions about one concept, and of the whiteboard.
+    """
+
+    rounds: tuple[str, ...] = ()
+    minutes: float | None = None
+    seed: int | None = None
+    timed: bool = True
+    profile: str = ""
+    chapters: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    screen: bool = False
+
+    @property
+    def length(self) -> float:
+        """The minutes that it takes: an hour for a screen and 45 minutes for a whole interview, unless it says."""
+        return self.minutes or (60.0 if self.screen else 45.0)
+
+    def of(self, every: Iterable[str]) -> tuple[str, ...]:
+        """The names of its rounds."""
+        return ("explain", "whiteboard") if self.screen else self.rounds or tuple(every)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The cards that an interview may ask: those of these chapters, by key, that one of these words is about.
+
+    Where no chapter is named, all of them count; where no words are given, any card does.
+    """
+
+    chapters: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+    """The headings under which topics are taught."""
+
+    def holds(self, card: Card) -> bool:
+        """Whether an interview of this scope may ask a card."""
+        if self.chapters and str(key(card.chapter)) not in self.chapters:
+            return False
+        text = " \n".join([card.name, card.words, *(f"{each} {self.about.get(each, '')}" for each in card.topics)])
+        return not self.words or any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in self.words)
+
+
+def scope(
+    titles: Collection[str],
+    about: Mapping[str, str],
+    profile: str = "",
+    chapters: Sequence[str] = (),
+    words: Sequence[str] = (),
+) -> Scope:
+    """The scope of an interview.
+
+    Args:
+        titles: the names of the course's chapters.
+        about: the heading under which each topic of topics.yml is taught.
+        profile: one of `PROFILES`; chapters that are named join its own.
+        chapters: numbers or names of chapters, such as 24b.
+        words: topics of topics.yml, or words that stand in the card or in the heading of its topic.
+
+    Raises:
+        LookupError: there is no such profile or chapter, or nothing is about one of the words.
+    """
+    if profile and profile not in PROFILES:
+        raise LookupError(f"no profile is called {profile!r}: {', '.join(PROFILES)}")
+    known = {str(key(name)) for name in titles}
+    named = {each.partition("_")[0] for each in chapters}
+    if unknown := sorted(named - known):
+        raise LookupError(f"no chapter is called {unknown[0]!r}")
+    own = PROFILES[profile][1].split() if profile else []
+    return Scope(frozenset({*own, *named} & known), tuple(words), about)
+
+
+def weight(card: Card) -> float:
+    """How often interviews ask about the subject of a card, compared with a subject that nobody asks about often."""
+    topics = {topic for topic in card.topics if not topic.startswith("Myth")}
+    if topics and topics <= _SELDOM:
+        return 0.25
+    number = str(key(card.chapter))
+    return next((often for often, chapters in _ASKED.items() if number in chapters.split()), 1.0)
