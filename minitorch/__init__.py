@@ -47,6 +47,7 @@ from minitorch.ops.creation.filled import (
 from minitorch.ops.creation.grids import meshgrid, tril_indices, triu_indices, unravel_index, vander
 from minitorch.ops.creation.ranges import arange, linspace, logspace, range
 from minitorch.ops.creation.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window
+from minitorch.ops.fft.short_time import istft, stft
 from minitorch.ops.function_forms import (
     acos_, acosh_, addmv_, arccos_, arccosh_, arcsin_, arcsinh_, arctan_, arctanh_, as_strided_, asin_, asinh_, atan_,
     atanh_, ceil_, celu_, clamp_, clamp_max_, clamp_min_, clip_, conj_physical_, cos_, cosh_, deg2rad_, detach, detach_,
@@ -189,9 +190,9 @@ for _name, _method in METHODS.items():
 
 
 _SUBMODULES = (
-    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "func", "futures",
-    "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization",
-    "special", "testing", "utils", "version", "viz",
+    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+    "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler",
+    "serialization", "special", "testing", "utils", "version", "viz",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ DIFFERENT = by_name(
             torch.Stream
         """,
         "Events are those of GPUs; the CPU has none.": "torch.Event",
+        "Whether all last digits come back depends on the order of sums.": "fft.hfft2 fft.hfftn",
         "There is no complex type of float16.": "torch.set_default_dtype",
         "Equal elements keep their order, which torch.sort leaves open.": "torch.sort",
         "Typed storages are left out.": "torch.is_storage",

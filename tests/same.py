@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +61,23 @@ def attempt(action: Callable[..., Any], *args: Any) -> Any:
 def errors(*actions: Callable[[], Any]) -> list[Any]:
     """The type and the words of what each action raises, or the repr of what it returns."""
     return [attempt(lambda action=action: repr(action())) for action in actions]  # type: ignore[misc]
+
+
+def warned(torch: Any, *actions: Callable[[], Any]) -> list[list[tuple[str, str]]]:
+    """What each action warns of, also where a warning comes once in a process; the same thing only once."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    found = []
+    try:
+        for action in actions:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                attempt(action)
+            texts = [re.sub(r" \(Triggered internally at .*\)", "", str(each.message)) for each in caught]
+            found.append(list(dict.fromkeys(zip([each.category.__name__ for each in caught], texts, strict=True))))
+    finally:
+        torch.set_warn_always(always)
+    return found
 
 
 def elements(tensor: Any) -> np.ndarray[Any, Any]:

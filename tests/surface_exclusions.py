@@ -118,10 +118,6 @@ EXCLUDED: dict[str, dict[str, str]] = {
         """,
         "Tensor": "storage_type",
     },
-    "Fourier transforms and what is built on them.": {
-        "torch": "istft stft",
-        "Tensor": "istft stft",
-    },
     "Special functions without a derivative in PyTorch: orthogonal polynomials, Bessel's J, Y and K, Airy's.": {
         "special": """
             airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
@@ -156,6 +152,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             thread_safe_generator
         """,
         "linalg": "common_notes",
+        "fft": "common_args factory_common_args",
         "special": "Tensor common_args multi_dim_common",
         "nn.functional": """
             Callable DType GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING Tensor

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-import re
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.same import attempt, errors, exactly_the_same, same
+from tests.same import errors, exactly_the_same, same, warned
 
 LARGE = 10**15
-
-
-def warned(torch: Any, *actions: Callable[[], Any]) -> list[list[tuple[str, str]]]:
-    """What each action warns of, also where a warning comes once in a process; the same thing only once."""
-    always = torch.is_warn_always_enabled()
-    torch.set_warn_always(True)
-    found = []
-    try:
-        for action in actions:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                attempt(action)
-            texts = [re.sub(r" \(Triggered internally at .*\)", "", str(each.message)) for each in caught]
-            found.append(list(dict.fromkeys(zip([each.category.__name__ for each in caught], texts, strict=True))))
-    finally:
-        torch.set_warn_always(always)
-    return found
 
 
 @exactly_the_same

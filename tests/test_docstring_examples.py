@@ -31,7 +31,7 @@ torch = pytest.importorskip("torch", reason="the examples and the expected outpu
 
 PLACES = [
     *("Tensor", "Generator", "Size", "nn.Module", "autograd.Function"),  # before the modules that hold them
-    *("torch", "linalg", "special", "random", "amp", "accelerator", "utils.data", "utils.checkpoint"),
+    *("torch", "linalg", "special", "fft", "random", "amp", "accelerator", "utils.data", "utils.checkpoint"),
     *("nn", "nn.functional", "nn.init", "nn.attention", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize"),
     *("nn.utils.parametrizations", "nn.utils.prune", "nn.utils.stateless", "multiprocessing"),
     *("optim", "optim.lr_scheduler", "optim.swa_utils", "autograd", "autograd.functional", "autograd.graph"),

@@ -1,7 +1,8 @@
 """The parameters of functions and methods: PyTorch's names, order and defaults, as its stubs and schemas have them.
 
-Methods and functions of `torch` are described by torch's stub files, one entry an overload; those of `torch.linalg` and
-`torch.special` by the schemas of its operators; those of `torch.nn.functional` that are Python by themselves.
+Methods and functions of `torch` are described by torch's stub files, one entry an overload; those of `torch.linalg`,
+`torch.special` and `torch.fft` by the schemas of operators; those of `torch.nn.functional` that are Python by
+themselves.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ DIFFERENT: dict[str, str] = {
     "linalg.cholesky linalg.cholesky_ex linalg.eig linalg.eigh linalg.pinv: order": "the argument is called A",
     "special.log_softmax: order": "the function of torch, whose third argument is dtype",
     "set_num_threads set_num_interop_threads: num order": "positional-only, as in PyTorch",
+    "fft.fftfreq fft.rfftfreq: pin_memory": "None and False mean the same",
     "Tensor.is_contiguous: order": STUB,
     "Tensor.requires_grad_: mode order": STUB,
     "Tensor.new: cls args storage other size order": OLD,
@@ -188,7 +190,7 @@ def compared() -> dict[str, tuple[Callable[..., Any], list[Parameters]]]:
                 Parameters(each.positional, [n for n in each.names if n != "out"], each.defaults) for each in overloads
             ]
             found[f"Tensor.{name}"] = method, without_out
-    for namespace in ("linalg", "special"):
+    for namespace in ("linalg", "special", "fft"):
         ours, theirs = getattr(minitorch, namespace), getattr(torch, namespace)
         for name in dir(theirs):
             overloads = of_schemas(f"{namespace}_{name}")

@@ -223,6 +223,7 @@ NAMESPACES = {
     "Tensor": "Tensor",
     "linalg": "linalg",
     "special": "special",
+    "fft": "fft",
     "nn.functional": "nn.functional",
 }
 

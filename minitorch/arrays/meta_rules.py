@@ -84,6 +84,11 @@ def _rows(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, A
     return _wrap(function(*map(_stand_in, args), **kwargs))
 
 
+def _over(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The same of several dimensions, given as `axes`: Fourier transforms."""
+    return _wrap(function(_stand_in(args[0]), **{**kwargs, "axes": _shifted(kwargs["axes"], args[0].ndim)}))
+
+
 def _in_a_row(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The same, where all elements are one row if no dimension is given."""
     array, *rest = args
@@ -216,6 +221,7 @@ RULES: dict[str, Callable[..., Any]] = {
         (_answer, "any all max min amax amin"),
         (_in_a_row, "argmax argmin cumsum cumprod"),
         (_rows, "sort argsort partition argpartition diff tril triu"),
+        (_over, "fftn ifftn rfftn irfftn"),
         (_view, "broadcast_to broadcast_arrays expand_dims moveaxis squeeze swapaxes transpose diagonal flip split"),
         (_joined, "concatenate stack"),
         (_together, "solve inv det slogdet eig eigh eigvals eigvalsh svd qr cholesky matrix_rank pinv"),

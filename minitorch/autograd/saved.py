@@ -106,7 +106,7 @@ class SavedTensor:
         origin = f", which is output {number} of {forward_name(maker)}," if maker is not None else ""
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{_type_name(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
+            f"[{type_with_device(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
             f"expected version {self.version} instead. Hint: {_hint()}"
         )
 
@@ -165,7 +165,7 @@ class Packed:
 _OLD_TYPES = ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
 
-def _type_name(tensor: Tensor) -> str:
+def type_with_device(tensor: Tensor) -> str:
     """What PyTorch calls a tensor's type in errors: by the old name, where there was one."""
     kind = tensor.type().removeprefix("torch.").removesuffix("Tensor")
     return tensor.type() if kind in _OLD_TYPES else f"{tensor.device.type.upper()}{kind}Type"

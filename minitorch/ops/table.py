@@ -4,6 +4,7 @@
 from minitorch.ops import housekeeping
 from minitorch.ops.activation import common, exponential_linear, leaky, shrinking, softmax
 from minitorch.ops.creation import conversion, data, filled, grids, ranges, windows
+from minitorch.ops.fft import short_time
 from minitorch.ops.indexing import gather_scatter, getitem, index_select, joining, masks, rearranging
 from minitorch.ops.linalg import (
     contraction,

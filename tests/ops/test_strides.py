@@ -18,6 +18,8 @@ KINDS = ("rotated", "channels last", "expanded", "first transposed", "one row", 
 DIFFERENT = {
     "nn.functional.ctc_loss": "of one class alone, PyTorch reads others beyond it",
     "max_pool3d": "PyTorch refuses inputs without a batch whose channels are last",
+    "fft.ihfftn": "the stride of a dimension of size 1, of a half that is copied before its other dimensions",
+    "fft.ihfft2": "the same",
     "linalg.cond": "PyTorch lets LAPACK's failure on singular matrices pass",
 }
 

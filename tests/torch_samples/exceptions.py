@@ -7,7 +7,6 @@ from __future__ import annotations
 
 MISSING = {
     "_": "a private name",
-    "fft.": "Fourier transforms are left out (docs/surface.md)",
     "jiterator_": "CUDA kernels written in strings",
     "masked.": "torch.masked is a module of its own, left out",
     "native_dropout_backward": "what autograd calls inside",
@@ -37,7 +36,8 @@ _REASONS: dict[str, dict[str, str]] = {
         "as_tuple=True together with out= is refused by PyTorch alone": "nonzero",
         "a tensor given as `out=` that is resized gets the strides of the result": (
             "cholesky cholesky_inverse cholesky_solve geqrf linalg.householder_product linalg.lstsq "
-            "linalg.matrix_power linalg.tensorinv"
+            "linalg.matrix_power linalg.tensorinv fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft2 "
+            "fft.ifftn fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn"
         ),
     },
     "methods": {

@@ -1,0 +1,1 @@
+"""Fourier transforms. Source: https://pytorch.org/docs/stable/fft.html"""
