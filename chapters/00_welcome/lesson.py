@@ -14,8 +14,9 @@ mytorch = lesson.mytorch(16)  # as of chapter 16, using your code wherever you'v
 # %% [markdown]
 # ## What you will have written
 # ### It reads digits
-# Your library is called `mytorch`. The first program needs only what you will have written by the end of chapter 07, which is tensors, indexing
-# and gradients, so it has neither layers nor an optimizer. It learns from 1,500 handwritten digits and then reads 297 new ones.
+# Your library is called `mytorch`. The first program needs only what you will have written by the end of chapter 07, which is
+# tensors, indexing and gradients, so it has neither layers nor an optimizer. It learns from 1,500 handwritten digits and then
+# reads 297 new ones.
 
 # %% tags=["proof-digits"]
 from sklearn.datasets import load_digits
@@ -50,7 +51,7 @@ errors = (predicted != labels[1500:]).sum().item()
 print("wrong: about", round(errors, -1), "of 297; by guessing it would be about", round(297 * 0.9))
 
 # %% [markdown]
-# The picture shows ten of the new digits, each with the network's answer above it. An incorrect answer would be framed.
+# The picture shows ten of the new digits, each with the network's answer above it; an incorrect answer would be framed.
 
 # %% hidden=true
 alt = "Ten handwritten digits and answers."
@@ -59,9 +60,9 @@ pictures.images(images[1500:1510].reshape(10, 8, 8), predicted[:10].tolist(), wr
 
 # %% [markdown]
 # ### It writes
-# The second program is a GPT, which needs the layers, attention, loss and optimizer that you write in chapters 09 to 16. The model is a
-# PyTorch program of 150 lines in which only the name of the library is changed. It learns one text by heart, letter by letter, and then
-# writes by choosing the most likely next letter again and again.
+# The second program is a GPT, which needs the layers, attention, loss and optimizer that you write in chapters 09 to 16. The
+# model is a PyTorch program of 150 lines in which only the name of the library is changed. It learns one text by heart, letter by
+# letter, and then writes by choosing the most likely next letter again and again.
 
 # %% tags=["proof-GPT"]
 from minitorch.models import gpt as model
@@ -84,7 +85,7 @@ written = gpt.generate(tokens[:, :1], len(TEXT) - 1, top_k=1)
 print("".join(letters[token] for token in written[0].tolist()))
 
 # %% [markdown]
-# The course comes with a second library, **minitorch**, which is PyTorch written again in Python. From here on `torch` means
+# The course comes with a second library, **minitorch**, which is PyTorch written again in Python, and from here on `torch` means
 # minitorch, in the exercises as well. To see whether you can trust it to show what PyTorch does, look at the numbers that it
 # prints here, which you may recognize:
 
@@ -120,7 +121,7 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # %% [markdown] tags=["short"]
 # Although `normalize` doesn't mention devices, it works on all of them. An operation runs where its inputs are and its result
 # stays there, unless the operation copies to another device, as `y.to("cpu")` does. Your part is to bring the inputs to one
-# device. The exception is a 0-d tensor on the CPU, which [chapter 05](05_devices.ipynb) explains.
+# device, except for a 0-d tensor on the CPU, which [chapter 05](05_devices.ipynb) explains.
 #
 # A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower
 # than NumPy, since each call passes through several layers before it reaches the arithmetic ([chapter
@@ -178,10 +179,10 @@ print("backward:  ", x.grad.item())
 
 # %% [markdown]
 # ### Where finite differences break
-# At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but the two
-# large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but how would you know
-# that without the answer? Even closer to the edge, this step fails as well, whereas `backward` has no step to choose. Move the slider and
-# watch the estimate at 48, which starts far from 4 because the step crosses the edge.
+# At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but
+# the two large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but
+# how would you know that without the answer? Even closer to the edge, this step fails as well, whereas `backward` has no step to
+# choose. Move the slider and watch the estimate at 48, which starts far from 4 because the step crosses the edge.
 
 
 # %% hidden=true
@@ -195,8 +196,8 @@ def estimate_at_48(step):
 pictures.slider(estimate_at_48, start={"step": 8.0}, step=[0.5, 1.0, 1.5, 2.0, 4.0, 8.0])
 
 # %% [markdown]
-# Finite differences also need one more run of the function for each input. The next cell counts the runs for a function with many
-# inputs:
+# Finite differences also need one more run of the function for each input, and the next cell counts the runs for a function with
+# many inputs:
 
 # %% tags=["proof-one-run-per-input"]
 runs, counts = [], {"differences": [], "backward": []}
@@ -357,7 +358,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
 #
-# - *Thirty seconds:* They are invisible to autograd. Python decides which operations run, and autograd differentiates exactly
+# - *Thirty seconds:* They are invisible to autograd, because Python decides which operations run. Autograd differentiates exactly
 #   those operations, as if the decision had been fixed.
 # - *Longer:* So two inputs may get derivatives from different branches, and where a branch changes, the function may jump without
 #   any trace in the gradient.
@@ -407,8 +408,8 @@ pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on
 # | the derivatives | computed during the backward pass, from values that the node saved |
 # | `number.grad += …` | the node `AccumulateGrad`, at the end of a path |
 #
-# Nodes and pointers form a **graph**. The next cell counts the multiplications in it for three starts, and draws the graph for
-# 30.
+# Nodes and pointers form a **graph**. For three starts, the next cell counts the multiplications in it, and it draws the graph
+# for 30.
 
 # %% tags=["proof-dynamic-graph"]
 for start in (3.0, 12.0, 60.0):
@@ -498,7 +499,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the
 # cell, and then run the check below it.
 #
-# **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you haven't
+# **Your library** is the folder `my/mytorch/`, which works from the start, because the course fills in the pieces that you haven't
 # written yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises
 # ask for about 35 % of the code, which is the part that carries an idea, while the rest is provided, and you can write that as
 # well.
@@ -529,8 +530,8 @@ topics.chapter_map()
 
 # %% [markdown]
 # ### From the Chinese interview notes
-# The course covers the topics of interview notes that circulate in Chinese. If you know those notes, you can look up a topic by its number and
-# term.
+# The course covers the topics of interview notes that circulate in Chinese. If you know those notes, you can look up a topic by
+# its number and term.
 
 # %% hidden=true
 topics.notes_index()
