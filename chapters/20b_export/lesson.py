@@ -94,8 +94,8 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the length that differs becomes −1, which ONNX computes itself. If anything else differs, as in `x / len(x)`, the
-# export is refused. You write `generalize` in exercise 3. But what if a batch size is *hard-coded*?
+# In a view, the length that differs becomes −1, which ONNX computes itself, while the export is refused if anything else differs,
+# as in `x / len(x)`. You write `generalize` in exercise 3, but what happens if a batch size is *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -126,8 +126,8 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # ## The outputs differ
-# Sometimes the exported model's outputs differ from the original's. A classic cause is TensorFlow's `padding="SAME"`, which with stride 2
-# isn't PyTorch's `padding=1`.
+# Sometimes the exported model's outputs differ from the original's. A classic cause is TensorFlow's `padding="SAME"`, which with
+# stride 2 isn't PyTorch's `padding=1`.
 
 # %% tags=["proof-same"]
 import minitorch as torch
@@ -138,9 +138,9 @@ print("padding=1", F.conv1d(row, kernel, stride=2, padding=1).flatten().tolist()
 print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().tolist())
 
 # %% [markdown] tags=["short"]
-# SAME pads only as much as it must, and if that is an odd number, the extra zero goes to the end. Here it adds one zero on the right only, so
-# the shapes agree although the values don't. To find such a node, make each intermediate result an output of the file,
-# and compare them in order. The bad file below has a fault of that kind before its second convolution:
+# SAME pads only as much as it must, and if that is an odd number, the extra zero goes to the end. Here it adds one zero on the
+# right only, so the shapes agree although the values don't. To find such a node, make each intermediate result an output of the
+# file, and compare them in order. The bad file below has a fault of that kind before its second convolution:
 
 
 # %% tags=["proof-first-difference"]
@@ -219,8 +219,9 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # ## Who captures what · `torch.export`
-# PyTorch's exporter stands on `torch.export.export`, which captures a module as one graph. minitorch doesn't have that function, so this is what
-# PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without the comments that name the source lines:
+# PyTorch's exporter stands on `torch.export.export`, which captures a module as one graph. minitorch doesn't have that function,
+# so this is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without the comments that name the source
+# lines:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
@@ -237,12 +238,13 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # Range constraints: {s31: VR[0, int_oo]}
 # ```
 #
-# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns a module that
-# runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes` the sizes are fixed, and another batch raises
-# `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` also refuses `x.reshape(3, -1)`, because the code "specialized" the batch.
+# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns
+# a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes` the sizes are fixed,
+# and another batch raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` also refuses `x.reshape(3, -1)`,
+# because the code "specialized" the batch.
 #
-# Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that depends on a
-# tensor's value. minitorch refuses it, too:
+# Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
+# depends on a tensor's value. minitorch refuses it, too:
 
 
 # %% tags=["proof-refuses"]
@@ -328,7 +330,7 @@ for number in (5, 300, -1):
 # %% [markdown]
 # A byte holds 0 to 255, so the toy fails at 300. Integers are **varints**: each byte holds 7 bits of the number, the lowest bits
 # first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture, the numbers below the
-# bits are their place values. Move the slider to write other integers:
+# bits are their place values, and the slider writes other integers:
 
 
 # %%
@@ -383,7 +385,7 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # - *Thirty seconds:* It holds a graph in protocol buffers: nodes with an operator, names of inputs and outputs, and attributes.
 #   It also holds the weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is
 #   called the *opset*.
-# - *Longer:* The file has the numbers of fields, not their names. Protobuf readers skip fields that they don't know, so the
+# - *Longer:* The file has the numbers of fields, not their names, and Protobuf readers skip fields that they don't know, so the
 #   format can grow. Your reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
 # - *They ask next:* What isn't in it? It lacks Python, the `if` that was decided, the training mode, and your preprocessing,
 #   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
@@ -417,8 +419,8 @@ pictures.graph(
 )
 
 # %% [markdown] given="mytorch.onnx.fusing:recognize"
-# Three things happened. The simplification of chapter 08 folded everything that doesn't depend on an input, such as reshaped weights and
-# `1 / √(var + eps)`. Then the steps of a convolution were recognized as a whole, by their pattern:
+# Three things happened. The simplification of chapter 08 folded everything that doesn't depend on an input, such as reshaped
+# weights and `1 / √(var + eps)`. Then the steps of a convolution were recognized as a whole, by their pattern:
 
 # %% [markdown]
 # Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
@@ -462,8 +464,8 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 
 # %% [markdown]
 # ### Milestone: LeNet without a library
-# This is chapter 12's LeNet, with batch norms and two epochs of training. Its file and a copy of `runtime.py` go into an empty folder, where a
-# new Python process classifies 450 digits:
+# This is chapter 12's LeNet, with batch norms and two epochs of training. Its file and a copy of `runtime.py` go into an empty
+# folder, where a new Python process classifies 450 digits:
 
 # %% tags=["proof-LeNet"]
 import inspect
