@@ -232,8 +232,8 @@ print(index(seen, tuple(note)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-
 
 # %% [markdown]
 # ### Masks
-# A mask stands for the indices of its True elements, given as one index tensor for each of its dimensions. `indices_of` replaces the mask by
-# these tensors, so all dimensions that a mask covers become one.
+# A mask stands for the indices of its True elements, given as one index tensor for each of its dimensions. `indices_of` replaces
+# the mask by these tensors, so all dimensions that a mask covers become one.
 
 # %% tags=["proof-mask"]
 grid = torch.arange(6).reshape(2, 3)
@@ -313,8 +313,8 @@ recorded = torch.zeros(6, requires_grad=True) * 1
 print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 
 # %% [markdown]
-# `chunk(4)` returned three parts. Six elements in four parts would be 1.5 each, so `chunk` rounds up to 2, and after three parts
-# nothing is left.
+# `chunk(4)` returned three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and after three
+# parts nothing is left.
 #
 # The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into one of
 # several views that came from a single operation, which are those of `split`, `chunk`, `unbind`, and of a loop over a tensor,
@@ -364,8 +364,8 @@ print("take_along_dim, index [[-1]]", torch.take_along_dim(logits, torch.tensor(
 print("index_select", logits.index_select(1, label).tolist())
 
 # %% [markdown]
-# `gather` needs no `arange`. Along `dim` it reads where the index says, and along each other dimension an element keeps its own
-# position. For three dimensions these are the formulas:
+# `gather` needs no `arange`, because it reads along `dim` where the index says, while along each other dimension an element keeps
+# its own position. For three dimensions these are the formulas:
 #
 # | dim | `out = x.gather(dim, index)` | `x.scatter_(dim, index, src)` |
 # |---|---|---|
@@ -373,7 +373,7 @@ print("index_select", logits.index_select(1, label).tolist())
 # | 1 | `out[i][j][k] = x[i][index[i][j][k]][k]` | `x[i][index[i][j][k]][k] = src[i][j][k]` |
 # | 2 | `out[i][j][k] = x[i][j][index[i][j][k]]` | `x[i][j][index[i][j][k]] = src[i][j][k]` |
 #
-# One sentence covers all six: *replace coordinate `dim` by the index*. The next cell writes the sentence as a loop:
+# One sentence covers all six, *replace coordinate `dim` by the index*, and the next cell writes it as a loop:
 
 # %% tags=["proof-gather-formulas"]
 from itertools import product
@@ -397,7 +397,7 @@ for dim in range(3):
     print(f"dim {dim}: {same} of {picked.numel()} as by hand, {home} of {(back > 0).sum()} back in place")
 
 # %% [markdown]
-# Move the sliders. The index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The
+# Move the sliders: the index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The
 # outlined cells belong to one element of the result.
 
 
@@ -415,7 +415,7 @@ def gathered(dim, element):
 pictures.slider(gathered, dim=[0, 1], element=[0, 1, 2])
 
 # %% [markdown]
-# `scatter_` goes in the opposite direction. What happens if two elements go to the same position?
+# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position?
 
 # %% tags=["proof-scatter"]
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
