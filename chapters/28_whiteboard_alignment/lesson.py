@@ -88,7 +88,7 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 # - *Thirty seconds:* "Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
 #   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch."
 # - *They ask next:* What if rows are packed? Neither predictions nor attention may cross the seam.
-# - *The trap:* Masking every token with the padding's id. If that is also the end token, the model never learns to stop.
+# - *The trap:* Masking every token with the padding's id, because if that is the end token, the model never learns to stop.
 # - *Proof:* `proof-SFT`.
 #
 # Nine demonstrations teach our policy the format and some of the task. All losses below start from an answer's log-probability,
@@ -161,7 +161,7 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 #   difference of β times the log-ratios trains the policy directly."
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
-# - *The trap:* Saying that DPO needs no reference. It needs no reward *model*, but the frozen reference is in every term.
+# - *The trap:* Saying that DPO needs no reference: it needs no reward *model*, but the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
 #
 # ### Reward hacking, exactly
@@ -395,7 +395,7 @@ for beta in (1, 0.12):
 #   log-probabilities and log the gap, and I correct with truncated importance weights or make both engines bitwise equal."
 # - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
 #   its own.
-# - *The trap:* "The difference is only 1 %." That is for one token, and an answer has thousands.
+# - *The trap:* Dismissing a difference of 1 %, although that is for one token of thousands.
 # - *Proof:* `proof-mismatch`.
 
 # %% tags=["proof-mismatch"]
