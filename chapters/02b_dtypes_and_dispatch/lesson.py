@@ -23,7 +23,7 @@ print({name: seen[-1] for name, seen in counts.items()})
 pictures.curves(counts, xlabel="additions", ylabel="counter")
 
 # %% [markdown] tags=["short"]
-# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't
+# Only the float16 counter reaches 600, while the uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't
 # represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
 #
 # ## The smallest model
@@ -49,13 +49,14 @@ for name, operands in (("int64 and float16", (whole, half)), ("float16 and 2.5",
     print(f"{name}:  toy {toy_type(*operands)},  PyTorch {(operands[0] + operands[1]).dtype}")
 
 # %% [markdown] tags=["short"]
-# The toy's first answer would truncate 0.5 to 0, because int64 holds no fractions. Its second answer would turn a float16 network into a
-# float32 one at the first `* 2.5`. PyTorch's rules avoid both mistakes.
+# The toy's first answer would truncate 0.5 to 0, because int64 holds no fractions. Its second answer would turn a float16 network
+# into a float32 one at the first `* 2.5`. PyTorch's rules avoid both mistakes.
 #
 # ## Which type wins · type promotion
-# There are four **categories**, which are from low to high bool, integer, floating point and complex (`mytorch` does without complex).
-# The category comes before the size: an integer tensor and a floating-point tensor give a floating-point result, and the size decides only
-# within a category. Two pairs in the table of ten dtypes give a third one, namely u8 with i8, and f16 with bf16.
+# There are four **categories**, which are from low to high bool, integer, floating point and complex (`mytorch` does without
+# complex). The category comes before the size: an integer tensor and a floating-point tensor give a floating-point result, and
+# the size decides only within a category. Two pairs in the table of ten dtypes give a third one, namely u8 with i8, and f16 with
+# bf16.
 
 # %%
 kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -188,10 +189,12 @@ for kind in kinds:
 
 # %% [markdown]
 # ### Myth · "There are eight types, and `finfo` knows three"
-# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has still more: unsigned integers of 16,
-# 32 and 64 bits, which support few operations (two uint16 tensors can't be added), and float8 in several formats, which `finfo` knows as well.
+# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has still more: unsigned
+# integers of 16, 32 and 64 bits, which support few operations (two uint16 tensors can't be added), and float8 in several formats,
+# which `finfo` knows as well.
 #
-# `eps` is the spacing between 1 and the next number that the type can represent. Measure this spacing for small and for large numbers:
+# `eps` is the spacing between 1 and the next number that the type can represent, and the next cell measures this spacing for
+# small and for large numbers:
 
 # %% tags=["proof-16-bits"]
 magnitudes = [10.0**k for k in range(-4, 9)]
@@ -210,8 +213,8 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 #
 # - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and
 #   gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
-# - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large. Weights and sums are
-#   therefore kept in float32.
+# - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large, so weights and sums are kept
+#   in float32.
 # - *They ask next:* Why does float16 need loss scaling? Because small gradients become 0 in it ([chapter
 #   22](22_mixed_precision.ipynb)).
 # - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
@@ -270,26 +273,26 @@ print("a tensor subclass:     ", call({"CPU", "Autograd", "Python"}))
 print("meta tensor:           ", call({"Meta", "Autograd"}))
 
 # %% [markdown] tags=["short"]
-# The toy has a single operation, while PyTorch's table has a row for each operation and a column for each key. A new device adds a column of
-# kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its own key and calls
-# again, which is called **redispatching**.
+# The toy has a single operation, while PyTorch's table has a row for each operation and a column for each key. A new device adds
+# a column of kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its
+# own key and calls again, which is called **redispatching**.
 #
 # **Interview · What is a dispatch key?**
 #
-# - *Thirty seconds:* It is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and others a
-#   feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that kernel redispatches to the
-#   next one.
-# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it requires
-#   grad or not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other modes switch keys
-#   on and off for the thread.
-# - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses the backend from
-#   the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
+# - *Thirty seconds:* It is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and
+#   others a feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that
+#   kernel redispatches to the next one.
+# - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it
+#   requires grad or not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other
+#   modes switch keys on and off for the thread.
+# - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses
+#   the backend from the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
 # - *The trap:* A tensor without `requires_grad` still passes through the autograd layer, which finds nothing to record.
 # - *Proof:* `proof-keys`.
 #
 # ### `__torch_dispatch__` and FakeTensor
-# The Python key stands below autograd, and Python code can handle it. Minitorch has no such hook, so this is what the real PyTorch prints for
-# `y = (x.square() + 1).sum()` under a mode whose `__torch_dispatch__` prints each operation and calls it:
+# The Python key stands below autograd, and Python code can handle it. Minitorch has no such hook, so this is what the real
+# PyTorch prints for `y = (x.square() + 1).sum()` under a mode whose `__torch_dispatch__` prints each operation and calls it:
 #
 # ```text
 # aten.pow.Tensor_Scalar
@@ -297,9 +300,10 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 # aten.sum.default
 # ```
 #
-# `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print the
-# operations that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data,
-# and it runs operations with the Meta kernels instead of the device's. You can try the Meta kernels in minitorch, with a matrix of four terabytes:
+# `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print
+# the operations that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape
+# but no data, and it runs operations with the Meta kernels instead of the device's. You can try the Meta kernels in minitorch,
+# with a matrix of four terabytes:
 
 # %% tags=["proof-meta-kernel"]
 huge = torch.empty(10**6, 10**6, device="meta")
@@ -372,7 +376,7 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
-# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies, such as autocast or autograd, does its part and
+# - *Thirty seconds:* The call goes down the dispatcher: each layer that applies, such as autocast or autograd, does its part and
 #   redispatches, and the device's kernel comes last.
 # - *They ask next:* Do methods and operators take another path? No, since `x + 1` is the same call as `add(x, 1)`.
 # - *The trap:* Assuming that a call runs the operation of that name, when `square` runs `mul` above and runs `pow` in PyTorch.
@@ -406,7 +410,7 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# At small sizes NumPy wins. On one thread the tensor only breaks even, while with two threads it wins once there is enough work
+# At small sizes NumPy wins, and on one thread the tensor only breaks even, while with two threads it wins once there is enough work
 # to split.
 #
 # ## Mean and variance
@@ -423,15 +427,17 @@ for correction in (0, 1):
 print(f"std of 1, 2, 6:  torch {torch.tensor([1.0, 2.0, 6.0]).std().item():.4f}, NumPy {np.std([1.0, 2.0, 6.0]):.4f}")
 
 # %% [markdown]
-# Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by n − 1 is
-# correct on average (**Bessel's correction**), and it is PyTorch's default. You will write `mean` and `var`, where 16-bit types need care.
+# Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by n
+# − 1 is correct on average (**Bessel's correction**), and it is PyTorch's default. You will write `mean` and `var`, where 16-bit
+# types need care.
 #
 # **Interview · Why do `torch.std` and `np.std` differ?**
 #
-# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`; NumPy's is
-#   `ddof`, and since NumPy 2 it accepts `correction` as well.
+# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`;
+#   NumPy's is `ddof`, and since NumPy 2 it accepts `correction` as well.
 # - *They ask next:* What does `std` return for a single value? It returns nan, because n − 1 is 0.
-# - *The trap:* Batch norm uses both, n to normalize and n − 1 for its running variance ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *The trap:* Batch norm uses both, n to normalize and n − 1 for its running variance ([chapter
+#   12](12_norm_dropout_and_modes.ipynb)).
 # - *Proof:* `proof-bessel`.
 #
 # ## The real one
