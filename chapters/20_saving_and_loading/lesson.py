@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Saving and loading
-# After this chapter your own library writes files that PyTorch opens, and opens PyTorch's. You will know what is inside a `.pt` file, why it can be
-# dangerous, and what a training run needs so that it continues as if it had never stopped.
+# After this chapter your own library writes files that PyTorch opens, and opens PyTorch's. You will know what is inside a `.pt`
+# file, why it can be dangerous, and what a training run needs so that it continues as if it had never stopped.
 
 # %% hidden=true
 from course import lesson
@@ -133,7 +133,7 @@ with torch.serialization.safe_globals([print]):
 # - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, and the file
 #   can then call them, although a few modules, such as the one of `os.system`, stay blocked even then.
 # - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it
-#   does. Set `weights_only=False` only if you trust the file's author.
+#   does, but set `weights_only=False` only if you trust the file's author.
 # - *The trap:* Believing that you are safe because you only read the tensors out of it, when by then the program has run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
@@ -158,7 +158,7 @@ pictures.storage(x, {"x": x, "x[1]": x[1], "x.t()": x.t()})
 
 # %% [markdown]
 # There is one pickle, `data.pkl`, and a record for each *storage* (PyTorch adds three small ones). The program doesn't contain
-# the tensors' elements. It pushes a storage's type, its key, here "0", its device and its size, and `BINPERSID` fetches that
+# the tensors' elements, but pushes a storage's type, its key, here "0", its device and its size, and `BINPERSID` fetches that
 # storage from its record, after which an offset, a shape and strides follow. The three tensors made one storage of twelve 4-byte
 # numbers, so what was shared is shared again:
 
@@ -232,7 +232,8 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 #   21](21_features_and_visualization.ipynb)).
 # - *Longer:* A pickled module refers to its class by name, so a change of the code goes unnoticed. A module with
 #   `get_extra_state` may put objects into its `state_dict` that `weights_only` refuses.
-# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode aren't in it.
+# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode
+#   aren't in it.
 # - *The trap:* Keeping a `state_dict` in a variable as a backup, although it shares the model's memory ([chapter
 #   19](19_training_loop.ipynb)), whereas a file is a copy.
 # - *Proof:* `proof-code-is-not-saved`.
@@ -467,8 +468,8 @@ for mmap in (False, True):
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
-# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`.
-#   The numbers exist once, in the file, and are read when they are used.
+# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`, so
+#   that the numbers exist once, in the file, and are read when they are used.
 # - *Longer:* The naive way needs twice the size, for a model with random weights and for the loaded copy.
 # - *They ask next:* When do you make the optimizer? I make it after `assign`, because an earlier one steps parameters that the
 #   model no longer uses.
