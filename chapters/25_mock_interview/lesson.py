@@ -263,7 +263,7 @@ pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=f"Held
 # random, so no honest model gets below 0.95, and a loss that is too good is a fault as well.
 #
 # So look at the loss first, but have a number to compare it with. Then ask one question after another, each of which a line of
-# code answers. The next cell asks three of them, for four programs:
+# code answers, as the next cell does with three of them, for four programs:
 
 
 # %% tags=["proof-checks"]
@@ -379,7 +379,7 @@ print(sizes, "→", f"{sum(sizes.values()):.0f} bytes a parameter")
 print(f"7 billion parameters: {16 * 7} GB, so one GPU of 80 GB isn't enough")
 
 # %% [markdown]
-# Activations come on top, and they grow with the batch. At inference it is the key-value cache that grows:
+# Activations come on top, and they grow with the batch, as does the key-value cache at inference:
 
 
 # %% tags=["proof-cache"]
