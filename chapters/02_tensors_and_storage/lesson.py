@@ -242,10 +242,11 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 # %% [markdown]
 # **Interview · How can a framework free a parameter's memory while the module still holds the parameter?**
 #
-# - *Thirty seconds:* It resizes the storage to zero bytes with `untyped_storage().resize_(0)`. The tensor keeps its shape and its identity,
-#   so the module, the optimizer and autograd still refer to the same object, and the memory can be allocated again when it is needed.
-# - *Longer:* FSDP does this with gathered parameters: it frees them after a layer has run and gathers them again for the backward pass
-#   ([chapter 23b](23b_shards.ipynb)).
+# - *Thirty seconds:* It resizes the storage to zero bytes with `untyped_storage().resize_(0)`. The tensor keeps its shape and its
+#   identity, so the module, the optimizer and autograd still refer to the same object, and the memory can be allocated again when
+#   it is needed.
+# - *Longer:* FSDP does this with gathered parameters: it frees them after a layer has run and gathers them again for the backward
+#   pass ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
 #   `torch.load(..., mmap=True)` and `load_state_dict(..., assign=True)`, which read a page of the file only
 #   when it is used ([chapter 20](20_saving_and_loading.ipynb)).
@@ -390,17 +391,17 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 # %% [markdown]
 # **Interview · `tensor`, `as_tensor`, `from_numpy`: which ones copy?**
 #
-# - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor unless the
-#   dtype or the device has to change.
-# - *They ask next:* And `t.numpy()`? It shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter 05), or whose
-#   type NumPy doesn't have, such as bfloat16.
+# - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor
+#   unless the dtype or the device has to change.
+# - *They ask next:* And `t.numpy()`? It shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter
+#   05), or whose type NumPy doesn't have, such as bfloat16.
 # - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #
 # ### Other libraries, and raw bytes
-# NumPy isn't the only library with which you can share memory. **DLPack** is a small description that array libraries exchange, consisting
-# of address, shape, strides, dtype and device. `from_dlpack` accepts any object that offers it, and by default copies nothing. `frombuffer`
-# takes raw bytes, and you say which dtype they are.
+# NumPy isn't the only library with which you can share memory. **DLPack** is a small description that array libraries exchange,
+# consisting of address, shape, strides, dtype and device. `from_dlpack` accepts any object that offers it, and by default copies
+# nothing. `frombuffer` takes raw bytes, and you say which dtype they are.
 
 # %% tags=["proof-DLPack"]
 source = np.arange(4.0)
@@ -505,8 +506,8 @@ twist(words)
 print([round(temper(word) % 2**24 / 2**24, 4) for word in words[:3]])
 
 # %% [markdown] given="mytorch.random:Generator.uniform"
-# The lowest 24 bits of a word, divided by $2^{24}$, are what `rand` returns in float32. NumPy has the same generator in C, so `mytorch`
-# takes the words from there and turns them into PyTorch's numbers:
+# The lowest 24 bits of a word, divided by $2^{24}$, are what `rand` returns in float32. NumPy has the same generator in C, so
+# `mytorch` takes the words from there and turns them into PyTorch's numbers:
 
 # %% tags=["proof-same-seed"]
 for library in (mytorch, torch):

@@ -76,8 +76,8 @@ pictures.grids(*forwards, "↓", *backwards)
 # Row 2 of the gradient is 1 + 3 + 4, the sum over all positions at which the word occurred.
 #
 # ### Break it
-# In the model, each result is a sum over *all* rows, of which all but one are multiplied by 0. So put an infinity into a row that no word of
-# the batch uses, and then count the bytes for a batch of 1,024 words from GPT-2's vocabulary.
+# In the model, each result is a sum over *all* rows, of which all but one are multiplied by 0. So put an infinity into a row that
+# no word of the batch uses, and then count the bytes for a batch of 1,024 words from GPT-2's vocabulary.
 
 # %% tags=["proof-one-hot-breaks"]
 spoilt = np.array([values[0], [np.inf, np.inf], values[2], values[3]])
@@ -122,9 +122,9 @@ def after(places):
 pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
 
 # %% [markdown] given="mytorch.nn.embedding:derivative.embedding mytorch.nn.embedding:derivative.embedding_backward"
-# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without a loop, while
-# their derivatives are provided. The first derivative needs no values of the table, only its shape, and the second one says that the gradient
-# of a scatter-add is a lookup again.
+# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without a
+# loop, while their derivatives are provided. The first derivative needs no values of the table, only its shape, and the second
+# one says that the gradient of a scatter-add is a lookup again.
 
 # %% [markdown]
 # Check the gradient, and the gradient of the gradient, against finite differences:
@@ -481,7 +481,8 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 #   or as a class index in the loss. Run the same batch on the CPU, where the call itself raises an error and the traceback points
 #   to the line.
 # - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the traceback
-#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no longer use the GPU, so restart it.
+#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no longer use the
+#   GPU, so restart it.
 # - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
 # - *The trap:* Taking −1 for the last row, as it is in indexing, although a lookup refuses it.
