@@ -11,6 +11,7 @@ from minitorch.arrays import openblas as _openblas
 # isort: split
 
 import importlib
+import sys
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,9 @@ from minitorch.dispatch.declaration import METHODS, NAMESPACES
 from minitorch.dispatch.promotion import result_type
 from minitorch.dtypes import (
     bfloat16, can_cast, cdouble, cfloat, complex64, complex128, double, dtype, finfo, float16, float32, float64,
+    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
     get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types, set_default_dtype, short, uint8,
+    uint16, uint32, uint64,
     bool_ as bool, float_ as float, int_ as int,
 )  # fmt: skip
 from minitorch.interop import from_dlpack, frombuffer, to_dlpack
@@ -191,17 +194,26 @@ for _name, _method in METHODS.items():
 
 _SUBMODULES = (
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-    "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler",
-    "serialization", "special", "testing", "utils", "version", "viz",
+    "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "overrides",
+    "profiler", "serialization", "special", "testing", "types", "utils", "version", "viz",
 )  # fmt: skip
+
+
+_OF_JIT = "PyTorchFileReader", "ScriptFunction", "ScriptModule"
 
 
 def __getattr__(name: str) -> Any:
     # Submodules load when first used, which keeps `import minitorch` light.
-    if name in _SUBMODULES or name in ("_dynamo", "_inductor"):
+    if name in _SUBMODULES or name in ("_C", "_dynamo", "_inductor"):
         return importlib.import_module(f"minitorch.{name}")
+    if name == "torch":
+        return sys.modules[__name__]  # as PyTorch's module imports itself
     if name in ("load", "save"):
         return getattr(importlib.import_module("minitorch.serialization"), name)
+    if name in _OF_JIT:
+        return getattr(importlib.import_module("minitorch._C"), name)
+    if name.startswith("DisableTorchFunction"):
+        return getattr(importlib.import_module("minitorch._C"), name)
     if name == "compile":
         return getattr(importlib.import_module("minitorch._dynamo.compiling"), name)
     if "autocast" in name:

@@ -79,6 +79,19 @@ complex64 = cfloat = dtype("complex64", np.complex64, COMPLEX)
 complex128 = cdouble = dtype("complex128", np.complex128, COMPLEX)
 bool_ = dtype("bool", np.bool_, BOOL)
 
+uint16 = dtype("uint16", np.uint16, INTEGER)
+uint32 = dtype("uint32", np.uint32, INTEGER)
+uint64 = dtype("uint64", np.uint64, INTEGER)
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING)
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOATING)
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOATING)
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOATING)
+float8_e8m0fnu = dtype("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOATING)
+
+STORED: Final = (
+    uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
+)  # fmt: skip
+"""Types that tensors can be made of, copied and converted in; few ops compute in them."""
 DTYPES: Final = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 SCALAR_TYPES: Final = {
     "bool": "Bool",
@@ -93,6 +106,14 @@ SCALAR_TYPES: Final = {
     "float64": "Double",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "float8_e4m3fn": "Float8_e4m3fn",
+    "float8_e4m3fnuz": "Float8_e4m3fnuz",
+    "float8_e5m2": "Float8_e5m2",
+    "float8_e5m2fnuz": "Float8_e5m2fnuz",
+    "float8_e8m0fnu": "Float8_e8m0fnu",
 }
 """The names that PyTorch's older messages and its tensor types use."""
 C_NAMES: Final = {
@@ -108,6 +129,10 @@ C_NAMES: Final = {
     "float64": "double",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+    **{f"float8_{name}": f"c10::Float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
 }
 """Names of dtypes in error messages that come from C++."""
 
@@ -122,12 +147,12 @@ def c_type_name(values: Any) -> str:
     return C_NAMES[values.dtype.name]
 
 
-FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}
+FROM_NUMPY: Final = {each.numpy: each for each in DTYPES + STORED}
 _REAL: Final = {complex64: float32, complex128: float64}
 
 
 def _by_name(name: str) -> dtype:
-    return next(each for each in DTYPES if each.name == name)
+    return next(each for each in DTYPES + STORED if each.name == name)
 
 
 def from_numpy_dtype(numpy_type: Any) -> dtype:
@@ -159,8 +184,19 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return type1
     promoted = type1._promotion.get(type2)
     if promoted is None:
+        _refuse_stored(type1, type2)
         promoted = type1._promotion[type2] = _promote(type1, type2)
     return promoted
+
+
+def _refuse_stored(a: dtype, b: dtype) -> None:
+    """Raises RuntimeError for types that have no common one: float8 and any, long unsigned ones and integers."""
+    stored = [each for each in (a, b) if each in STORED]
+    names = f"attempted to promote {SCALAR_TYPES[a.name]} and {SCALAR_TYPES[b.name]}"
+    if any(each.is_floating_point for each in stored):
+        raise RuntimeError(f"Promotion for Float8 Types is not supported, {names}")
+    if stored and a.category < FLOATING and b.category < FLOATING:
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, {names}")
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
@@ -252,7 +288,8 @@ class finfo:
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(f"1e-{limits.precision}")  # decimal, as PyTorch's: not its rounding to the type
+        # Decimal, as PyTorch's: not its rounding to the type.
+        self.resolution = 1.0 if self.bits == 8 else float(f"1e-{limits.precision}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, finfo) and self.dtype == other.dtype

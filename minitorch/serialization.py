@@ -38,6 +38,7 @@ from minitorch.storage import UntypedStorage
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 DEFAULT_PROTOCOL = 2
+MAP_LOCATION = FILE_LIKE = Any  # what annotations name
 _ALIGNMENT = 64
 _SMALLEST_ARCHIVE = 22  # bytes: an empty one consists of the record that ends it
 _PADDING_FIELD = b"FB"  # the identifier, in the zip format, of the extra field that holds the padding

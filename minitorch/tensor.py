@@ -22,7 +22,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.views import INFERENCE, NO_GRAD
 from minitorch.bits import CONJUGATE, NEGATIVE, resolved
 from minitorch.devices import cpu
-from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, from_numpy_dtype, get_default_dtype
 from minitorch.layout import contiguous_format, is_contiguous, restrided, strides_of
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.printing import tensor_format, tensor_repr
@@ -221,12 +221,12 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
-        return self._alias()
+        return self._alias() if self.__class__ is Tensor else self._detached()
 
     @property
     def data(self) -> Tensor:
         """The same memory with a version counter of its own: autograd doesn't notice writes through it."""
-        alias = self._alias()
+        alias = self.detach()
         if alias._counter is not UNTRACKED:
             alias._counter = None
         return alias
@@ -310,8 +310,8 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
                 raise RuntimeError(
                     f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{method}().numpy() instead."
                 )
-        if self._dtype.name == "bfloat16":
-            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self._dtype.name.startswith(("bfloat16", "float8")):
+            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPES[self._dtype.name]}")
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

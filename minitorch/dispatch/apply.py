@@ -18,7 +18,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.views import INFERENCE, MULTIPLE
 from minitorch.devices import cpu, device
-from minitorch.dispatch import autocast, errors, layers, promotion
+from minitorch.dispatch import autocast, errors, layers, overriding, promotion
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
 from minitorch.dispatch.op import Op
@@ -274,13 +274,18 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     unchecked, required, variadic = op.unchecked, op.required, op.variadic
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if variadic is not None and len(args) > variadic:
-            args = (*args[:variadic], checked_ints(op.name, args[variadic:], variadic, op.parameters[variadic]))
-        if not kwargs and required <= len(args) <= unchecked:
-            return apply(op, args)
-        out = kwargs.pop("out", None) if with_out else None
-        bound = op.bind(args, kwargs)
-        return apply(op, bound) if out is None else apply_out(op, bound, out)
+        try:
+            if variadic is not None and len(args) > variadic:
+                args = (*args[:variadic], checked_ints(op.name, args[variadic:], variadic, op.parameters[variadic]))
+            if not kwargs and required <= len(args) <= unchecked:
+                return apply(op, args)
+            out = kwargs.pop("out", None) if with_out else None
+            bound = op.bind(args, kwargs)
+            return apply(op, bound) if out is None else apply_out(op, bound, out)
+        except TypeError:
+            if (result := overriding.instead(op.functions["apply"], args, kwargs)) is NotImplemented:
+                raise
+            return result
 
     return function
 

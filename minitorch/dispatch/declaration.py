@@ -37,7 +37,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from minitorch.dispatch import apply, iteration, signatures
+from minitorch.dispatch import apply, iteration, overriding, signatures
 from minitorch.dispatch.autocast import Casts, applied, casts_of
 from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
@@ -118,11 +118,13 @@ def declare(
         public = apply.function_of(op, with_out="out" in variants)
         function = applied(public, autocast, autocast_on_gpu, op.parameters) if autocast else public
         signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})
+        op.functions["apply"] = function
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
             in_place = apply.in_place_of(op)
             in_place.__name__ = in_place.__qualname__ = kernel.__name__ + "_"
             signatures.describe_op(in_place, op, "self")
+            op.functions["apply_in_place"] = in_place
             for name in (kernel.__name__, *aliases.split()):
                 METHODS[name + "_"] = in_place
         for operator in operators.split():
@@ -259,6 +261,8 @@ def _function_of(
         try:
             result = function(*args, **kwargs)
         except (AttributeError, TypeError) as error:
+            if (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
+                return instead
             if (better := _no_tensor(function, called, args, kwargs, error)) is None:
                 raise
             raise better from None

@@ -58,8 +58,29 @@ def remove(layer: Layer) -> None:
     global count
     place = stack.layers.index(layer)
     stack.layers = stack.layers[:place] + stack.layers[place + 1 :]
+    if not stack.layers:
+        del stack.layers  # from here on, those of all threads
     with _counting:
         count -= 1
+
+
+def surround(layer: Layer) -> None:
+    """Put a layer around the calls of all threads, for good."""
+    global count
+    with _counting:
+        count += 1
+    Stack.layers = (*Stack.layers, layer)
+    if "layers" in vars(stack):
+        stack.layers = (*stack.layers, layer)
+
+
+def withdraw(layer: Layer) -> None:
+    """Take away a layer that was put around all threads, from this thread and those that have no others."""
+    global count
+    with _counting:
+        count -= 1
+    for owner in (Stack, stack):
+        owner.layers = tuple(each for each in owner.layers if each is not layer)
 
 
 @contextmanager

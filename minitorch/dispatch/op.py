@@ -27,7 +27,7 @@ class Op:
     __slots__ = (
         "autocast_on_gpu", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
         "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from", "formulas",
-        "from_cpu", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view", "kernel",
+        "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view", "kernel",
         "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
         "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
         "parameters", "plans", "positions", "promoted", "required", "saves_number", "saves_self", "scalars",
@@ -131,6 +131,7 @@ class Op:
         self.formulas = derivatives
         self.derivatives: tuple[Derivative, ...] | None = None
         self.nodes: dict[str, type[OpNode]] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}  # the public ones, by what of `dispatch.apply` they call
         self.plans: dict[Any, Plan] = {}
 
     def _inputs_of(self, formulas: Mapping[str, Formula]) -> tuple[int, ...]:

@@ -36,7 +36,12 @@ _KINDS = {"Array": "Tensor", "Tensor": "Tensor", "bool": "_bool", "int": "_int",
 
 def text() -> str:
     """The whole file."""
-    return _HEAD + "\n".join(_stub(name, METHODS[name]) for name in sorted(METHODS) if name != "__reduce_ex__") + "\n"
+    return _HEAD + "\n".join(_stub(name, METHODS[name]) for name in sorted(METHODS) if not _is_left_out(name)) + "\n"
+
+
+def _is_left_out(name: str) -> bool:
+    """Whether a method is declared elsewhere for type checkers, or is none of instances."""
+    return name == "__reduce_ex__" or isinstance(METHODS[name], (classmethod, staticmethod))
 
 
 def _stub(name: str, method: Any) -> str:

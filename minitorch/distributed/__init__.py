@@ -45,11 +45,10 @@ from minitorch.distributed.subgroups import new_subgroups, new_subgroups_by_enum
 from minitorch.distributed.tcp_store import TCPStore
 from minitorch.distributed.work import Work
 
-_SUBMODULES = ("algorithms", "optim")
+_SUBMODULES = ("algorithms", "device_mesh", "fsdp", "nn", "optim", "tensor")
 _OUT_OF_SCOPE = frozenset(
     {
-        "DeviceMesh", "autograd", "checkpoint", "device_mesh", "elastic", "fsdp", "init_device_mesh", "nn",
-        "pipelining", "rpc", "shrink_group", "split_group", "tensor",
+        "autograd", "checkpoint", "elastic", "pipelining", "rpc", "shrink_group", "split_group",
     }
 )  # fmt: skip
 
@@ -62,6 +61,8 @@ def is_available() -> bool:
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"minitorch.distributed.{name}")
+    if name in ("DeviceMesh", "init_device_mesh"):
+        return getattr(importlib.import_module("minitorch.distributed.device_mesh"), name)
     if name in _OUT_OF_SCOPE:  # not NotImplementedError: programs ask with hasattr
         raise AttributeError(f"torch.distributed.{name} is out of minitorch's scope")
     raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")

@@ -12,8 +12,8 @@ from typing import Any, Final, NoReturn, TypeVar
 from minitorch.nn.modules.module import Module
 
 __all__ = [
-    "Final", "ScriptModule", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing",
-    "load", "save", "script", "script_if_tracing", "script_method", "trace", "unused",
+    "Final", "ScriptModule", "TracerWarning", "annotate", "export", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "load", "save", "script", "script_if_tracing", "script_method", "trace", "unused",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,7 +51,7 @@ def _mark(fn: F) -> F:
     return fn
 
 
-export = script_if_tracing = script_method = unused = _mark
+export = interface = script_if_tracing = script_method = unused = _mark
 
 
 def is_scripting() -> bool:

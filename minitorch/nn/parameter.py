@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dispatch.declaration import METHODS
+from minitorch.dispatch.overriding import disabled
 from minitorch.ops.creation.filled import empty
 from minitorch.printing import parameter_repr
 from minitorch.tensor import Tensor, _as_subclass, _TensorType
@@ -25,6 +26,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
     """A leaf tensor that becomes a parameter of the module it is assigned to. It shares the memory of `data`."""
 
     __slots__ = ()
+    __torch_function__: Any = classmethod(disabled)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -57,6 +59,7 @@ class Buffer(Tensor, metaclass=_BufferType):
     """A tensor that becomes a buffer of the module it is assigned to; only a persistent one is in the state dict."""
 
     __slots__ = ()
+    __torch_function__: Any = classmethod(disabled)
 
     persistent: bool
 
@@ -73,6 +76,7 @@ class UninitializedTensorMixin:
     """What lazy modules have before they know a shape: a tensor of which only dtype and device are known."""
 
     __slots__ = ()
+    __torch_function__: Any = classmethod(disabled)
 
     _of: type
 

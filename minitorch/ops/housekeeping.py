@@ -22,7 +22,7 @@ from minitorch.ops.creation import conversion  # noqa: F401 - declares `fill_`, 
 from minitorch.ops.creation.data import tensor
 from minitorch.ops.views.shape import alias
 from minitorch.size import checked_ints
-from minitorch.tensor import Tensor, _as_subclass, make_tensor
+from minitorch.tensor import Tensor, make_tensor
 from minitorch.tensor_types import legacy_tensor
 from minitorch.warn_once import warn_once
 
@@ -127,12 +127,6 @@ METHODS["name"] = _answer(None, "None.")
 _OTHER_KINDS = "sparse sparse_csr quantized mkldnn nested mps xpu xla vulkan ipu mtia maia"
 for _kind in _OTHER_KINDS.split():
     METHODS["is_" + _kind] = _answer(False, "False: there are no such tensors.")
-
-
-@composite(variants="method")
-def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """The same tensor as an object of a subclass of Tensor."""
-    return _as_subclass(self, cls)
 
 
 @composite(variants="method")

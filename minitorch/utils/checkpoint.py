@@ -270,6 +270,18 @@ def _kept(argument: Any) -> Any:
     return saved
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The indices of the GPUs that the tensors among the arguments lie on, and the states of their generators."""
+    ids = sorted({each.get_device() for each in tree_leaves(args) if isinstance(each, Tensor) and each.is_cuda})
+    return ids, [default_gpu_generator(each).get_state() for each in ids]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Puts the generators of GPUs into these states."""
+    for index, state in zip(devices, states, strict=True):
+        default_gpu_generator(index).set_state(state)
+
+
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Leaves with the memory of the tensors among the inputs."""
     if not isinstance(inputs, tuple):

@@ -6,6 +6,7 @@ Source: https://pytorch.org/docs/stable/data.html#torch.utils.data.default_colla
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from minitorch import Tensor, as_tensor, float64, stack
 from minitorch.utils.data.dataset import Rows
 
+np_str_obj_array_pattern = re.compile("[SaUO]")
+"""The kinds of NumPy's types whose arrays don't become tensors: strings and objects."""
 CollateMap = dict[Any, Callable[..., Any]]
 
 _ERROR = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
