@@ -11,9 +11,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from minitorch._dynamo.containers import Containers
 from minitorch._dynamo.exc import Break
 from minitorch._dynamo.machine import Frame
-from minitorch._dynamo.operating import Operating
 from minitorch._dynamo.reading import SPECIAL
 from minitorch._dynamo.recording import PLAIN, is_method, is_operation
 from minitorch._dynamo.values import (
@@ -48,7 +48,7 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 GLOBAL_HOOKS = ("forward_pre_hooks", "forward_hooks", "backward_pre_hooks", "backward_hooks", "node_backward_hooks")
 
 
-class Calling(Operating):
+class Calling(Containers):
     """How calls are captured."""
 
     def __init__(self) -> None:
@@ -152,41 +152,19 @@ class Calling(Operating):
             owner.leave()
             return Known(None)
         if isinstance(owner, Items) and owner.kind is list and name in ("append", "extend", "insert", "pop", "reverse"):
-            self.own(owner)
-            return self._of_list(owner.items, name, args)
+            return self.method_of_list(owner, name, args)
         if isinstance(owner, Items) and issubclass(owner.kind, Size) and name == "numel":
             return self.constant(math.prod(self.plain(owner)))
         if isinstance(owner, Mapping) and name in ("keys", "values", "items", "get") and not kwargs:
-            return self._of_dict(owner, name, args)
+            return self.method_of_dict(owner, name, args)
+        if isinstance(owner, Mapping) and name in ("update", "pop", "setdefault"):
+            return self.write_to_dict(owner, name, args, kwargs)
         if isinstance(owner, Known) and isinstance(owner.value, str):
             try:
                 return self.constant(getattr(owner.value, name)(*map(self.plain, args)))
             except Exception as error:
                 raise Break(f"{type(error).__name__}: {error}") from None
         raise Break(f"calls the method {name}")
-
-    def _of_list(self, items: list[Value], name: str, args: list[Value]) -> Value:
-        if name == "append" and len(args) == 1:
-            items.append(args[0])
-        elif name == "extend" and len(args) == 1:
-            items += self.iterator(args[0]).rest()
-        elif name == "insert" and len(args) == 2:
-            items.insert(self.plain(args[0]), args[1])
-        elif name == "reverse":
-            items.reverse()
-        elif name == "pop" and items and len(args) < 2:
-            return items.pop(*map(self.plain, args))
-        else:
-            raise Break(f"list.{name}")
-        return Known(None)
-
-    def _of_dict(self, owner: Mapping, name: str, args: list[Value]) -> Value:
-        if name == "get":
-            return owner.items.get(self.plain(args[0]), args[1] if len(args) > 1 else Known(None))
-        if name == "keys":
-            return Steps([Known(key) for key in owner.items])
-        pairs: list[Value] = [Items(tuple, [Known(key), each]) for key, each in owner.items.items()]
-        return Steps(list(owner.items.values()) if name == "values" else pairs)
 
 
 def bound(function: Function, args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping as MappingType
 from typing import Any
 
 from minitorch._dynamo.calling import Calling
-from minitorch._dynamo.exc import Break, NeedsStatic
+from minitorch._dynamo.effects import Effects, can_fail, writes_buffers
+from minitorch._dynamo.exc import Break, NeedsBreaks, NeedsStatic
 from minitorch._dynamo.guards import Guards
 from minitorch._dynamo.results import Writer
 from minitorch._dynamo.splitting import Reached, RootFrame, Split, Stop
@@ -39,6 +40,7 @@ class Captured:
         self.reason: str | None = None
         self.stop: Stop | None = None
         self.where = ""
+        self.has_effects = False
 
     def forget_tensors(self) -> None:
         """Forgets the tensors of this call, which nobody needs once the graph is compiled."""
@@ -53,10 +55,14 @@ class Capture(Calling):
         dynamic: the dimensions that are symbols, by the source of the tensor.
         symbols: the sources of integers that are symbols.
         stop: where the graph ends, if not where the function returns.
+        effects: whether effects on Python objects wait for the end of the graph; else each of them ends it.
     """
 
-    def __init__(self, dynamic: dict[str, set[int]], symbols: set[str], stop: Stop | None = None) -> None:
+    def __init__(
+        self, dynamic: dict[str, set[int]], symbols: set[str], stop: Stop | None = None, effects: bool = True
+    ) -> None:
         super().__init__()
+        self.effects = Effects(self.guards, effects)
         self.dynamic, self.symbols, self.stop = dynamic, symbols, stop
         self.root: RootFrame | None = None
 
@@ -72,7 +78,8 @@ class Capture(Calling):
                 assert self.root is not None
                 found.split, text = self.root.split(writer)
             self._check_writes()
-            self._finish(found, text, writer)
+            found.has_effects = bool(self.effects)
+            self._finish(found, self.effects.write(writer, text), writer)
         except Break as error:
             found.reason, found.where = error.reason, error.where
             found.stop = None if self.root is None else self.root.where_to_stop(error)
@@ -101,9 +108,12 @@ class Capture(Calling):
 
         Then the write changes what the view's base says of itself.
         """
+        calls = [each for each in self.graph.nodes if each.op.startswith("call")]
+        writes = any(is_write(each) for each in calls)
+        if self.effects and any(map(can_fail, calls)) and (writes or any(map(writes_buffers, calls))):
+            raise NeedsBreaks
         if not any(getattr(each, "requires_grad", False) for each in self.examples):
             return
-        writes = any(each.op.startswith("call") and is_write(each) for each in self.graph.nodes)
         if writes and any(getattr(each, "_base", None) is not None for each in self.examples):
             raise Break("writes in place, and an input is a view")
 
@@ -159,11 +169,15 @@ def capture(
     With `splits`, a function that can't be captured whole is captured again up to where it must be split.
     """
     stop: Stop | None = None
+    effects = True
     while True:
         try:
-            found = Capture(dynamic, symbols, stop).run(function, arguments)
+            found = Capture(dynamic, symbols, stop, effects).run(function, arguments)
         except NeedsStatic:
             dynamic, symbols = {}, set()
+            continue
+        except NeedsBreaks:
+            effects, stop = False, None
             continue
         if found.stop is None or not splits:
             return found

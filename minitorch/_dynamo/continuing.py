@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from minitorch._dynamo.calling import GLOBAL_HOOKS, HOOKS
+from minitorch._dynamo.exc import Failed
 from minitorch._dynamo.splitting import Split
 from minitorch.nn.modules import hooks
 from minitorch.nn.modules.module import Module
@@ -137,7 +138,10 @@ class Continuation:
             entry = compiled.entry(arguments, function)
             if entry is None:
                 return function(*args)
-            values, rest = entry.result(arguments, function), entry.rest
+            try:
+                values, rest = entry.result(arguments, function), entry.rest
+            except Failed:
+                return function(*args)
         return values
 
     def _after(self, taken: tuple[Any, ...], kept: tuple[Any, ...], cells: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -31,5 +31,13 @@ class Break(Exception):  # noqa: N818 - no error: capture ends
         self.where = ""
 
 
+class NeedsBreaks(Exception):  # noqa: N818 - no error: capture begins again
+    """The graph may fail after it has written to a tensor: then effects on Python objects can't wait for its end."""
+
+
+class Failed(Exception):  # noqa: N818 - no error: the function runs eagerly
+    """A graph has failed before anything has happened that others can see."""
+
+
 class NeedsStatic(Exception):  # noqa: N818 - no error: capture begins again
     """Python read of a size what only one value of it makes true: no dimension may be a symbol."""

@@ -14,7 +14,7 @@ from typing import Any
 from minitorch._dynamo import config, logs
 from minitorch._dynamo.capture import Captured, capture
 from minitorch._dynamo.continuing import Continuation, Family, Signature
-from minitorch._dynamo.exc import FailOnRecompileLimitHit, Unsupported
+from minitorch._dynamo.exc import Failed, FailOnRecompileLimitHit, Unsupported
 from minitorch._dynamo.sizes import Changes
 from minitorch._dynamo.utils import count_frame
 from minitorch.arrays import gpus
@@ -115,7 +115,10 @@ class Compiled:
         entry = None if arguments is None else self.entry(arguments, self.function)
         if entry is None or arguments is None:
             return self.eager(*args, **kwargs)  # which raises the error of arguments that don't fit
-        result = entry.result(arguments, self.function)
+        try:
+            result = entry.result(arguments, self.function)
+        except Failed:
+            return self.eager(*args, **kwargs)  # which raises the error, after the effects that come before it
         return result if entry.rest is None else entry.rest.finish(result)
 
     def call(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,7 +127,10 @@ class Compiled:
         entry = None if arguments is None else self.entry(arguments, function)
         if entry is None or arguments is None:
             return function(*args, **kwargs)
-        result = entry.result(arguments, function)
+        try:
+            result = entry.result(arguments, function)
+        except Failed:
+            return function(*args, **kwargs)
         return result if entry.rest is None else entry.rest.finish(result)
 
     def entry(self, arguments: Mapping[str, Any], function: Any) -> Entry | None:
@@ -178,8 +184,8 @@ class Compiled:
         run = self.backend(found.module, list(found.examples))
         set_rng_state(random)
         if any(each.target is set_grad_enabled for each in found.module.graph.nodes):
-            return restoring(run)
-        return run
+            run = restoring(run)
+        return failing(run) if found.has_effects else run
 
     def _limit(self, reason: str) -> None:
         code = self.source.__code__ if self.source is not None else None
@@ -215,6 +221,20 @@ def restoring(run: Callable[..., Any]) -> Callable[..., Any]:
             grad_mode.set(before, grad_mode.inference)
 
     return restored
+
+
+def failing(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that raises Failed where an operation fails, with the random numbers that it has drawn put back."""
+
+    def tried(*args: Any) -> Any:
+        random = get_rng_state()
+        try:
+            return run(*args)
+        except Exception as error:
+            set_rng_state(random)
+            raise Failed from error
+
+    return tried
 
 
 def _nothing() -> None:

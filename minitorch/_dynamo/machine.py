@@ -36,6 +36,7 @@ BINARY = {
 COMPARISONS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 UNARY = {"UNARY_NEGATIVE": "neg", "UNARY_POSITIVE": "pos", "UNARY_INVERT": "invert"}
 MOST_STEPS = 200_000
+SET_CELL = "{0}.cell_contents = {1}"
 
 
 class Frame:
@@ -149,9 +150,9 @@ class Frame:
         self.push(content)
 
     def STORE_DEREF(self, step: dis.Instruction) -> None:
-        if step.argval in self.code.co_freevars and self.function.value is not None:
-            raise Break(f"assigns to the outer variable {step.argval}")
-        self.cells[step.argval].content = self.pop()
+        cell, value = self.cells[step.argval], self.pop()
+        self.capture.effects.change(f"assigns to the outer variable {step.argval}", SET_CELL, cell, value)
+        cell.content = value
 
     def LOAD_GLOBAL(self, step: dis.Instruction) -> None:
         if step.arg is not None and step.arg & 1:
@@ -173,10 +174,11 @@ class Frame:
         return value
 
     def STORE_ATTR(self, step: dis.Instruction) -> None:
-        raise Break(f"assigns to the attribute {step.argval}")
+        owner = self.taken()
+        self.capture.set_attribute(owner, step.argval, self.taken())
 
     def STORE_GLOBAL(self, step: dis.Instruction) -> None:
-        raise Break(f"assigns to the global {step.argval}")
+        self.capture.set_global(self.function.scope, step.argval, self.taken())
 
     # Operators
 
@@ -338,9 +340,8 @@ class Frame:
         self.push(Known(format(conversion(value) if conversion else value, spec)))
 
     def BUILD_STRING(self, step: dis.Instruction) -> None:
-        self.push(
-            Known("".join(self.capture.plain(self.capture.looked_at(each)) for each in self.several(step.argval)))
-        )
+        parts = [self.capture.plain(self.capture.looked_at(each)) for each in self.several(step.argval)]
+        self.push(Known("".join(parts)))
 
     # Calls
 

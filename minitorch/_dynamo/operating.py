@@ -14,6 +14,7 @@ from minitorch._dynamo.values import Function, Items, Known, Lazy, Mapping, Meth
 from minitorch.nn.modules.module import Module
 
 ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}
+OUTSIDE = "writes to a list or dict from outside the function"
 COMPARING = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 
 
@@ -29,8 +30,9 @@ class Operating(Reading):
             return self._of_symbols(name, *operands)
         first = operands[0]
         if name == "iadd" and isinstance(first, Items) and first.kind is list:
-            self.own(first)
-            first.items += self.iterator(operands[1]).rest()
+            rest = self.iterator(operands[1]).rest()
+            self.effects.change(OUTSIDE, "{0}.extend({1})", first, Items(list, rest))
+            first.items += rest
             return first
         base = name[1:] if name.startswith("i") and hasattr(operator, name[1:]) and name != "invert" else name
         if base in ("add", "mul") and isinstance(first, Items) and first.kind in (list, tuple):
@@ -203,23 +205,19 @@ class Operating(Reading):
             return Steps([Known(each) for each in plain])
         raise Break(f"iteration over an object of type {type(plain).__name__}")
 
-    def own(self, value: Items | Mapping) -> None:
-        """Raises Break for a container that others may see, which must not be written to."""
-        if value.source is not None:
-            raise Break("writes to a list or dict from outside the function")
-
     def set_item(self, target: Value, index: Value, value: Value) -> None:
         """What `target[index] = value` does."""
         if isinstance(target, TensorValue):
             self.record("call_function", operator.setitem, [target, index, value], {})
         elif isinstance(target, Mapping):
-            self.own(target)
-            target.items[self.plain(index)] = value
+            key = self.plain(index)
+            self.effects.change(OUTSIDE, "{0}[{1}] = {2}", target, Known(key), value)
+            target.items[key] = value
         elif isinstance(target, Items) and target.kind is list:
-            self.own(target)
             place = self.plain(index)
             if not isinstance(place, int) or not -len(target.items) <= place < len(target.items):
                 raise Break("assigns to a slice of a list, or past its end")
+            self.effects.change(OUTSIDE, "{0}[{1}] = {2}", target, Known(place), value)
             target.items[place] = value
         else:
             raise Break("assigns to an item of an object from outside the function")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from minitorch._dynamo.effects import Effects
 from minitorch._dynamo.exc import Break
 from minitorch._dynamo.recording import FORBIDDEN, PLAIN, Recording, is_method, is_operation
 from minitorch._dynamo.values import (
@@ -47,6 +48,7 @@ class Reading(Recording):
     def __init__(self) -> None:
         super().__init__()
         self.symbols: set[str] = set()
+        self.effects = Effects(self.guards, False)
         self._seen: dict[str, Value] = {}
 
     def looked_at(self, value: Value) -> Value:
@@ -74,11 +76,19 @@ class Reading(Recording):
             return Known(value, source)
         if kind is tuple or kind is list:
             length = f"type({source}) is {kind.__name__} and len({source}) == {len(value)}"
+            known = self.effects.known(value, source) if kind is list else None
+            if known is not None:
+                return known
             self.guards.add(length, "SEQUENCE_LENGTH", source)
-            return Items(kind, [Lazy(each, f"{source}[{i}]") for i, each in enumerate(value)], source)
+            made = Items(kind, [Lazy(each, f"{source}[{i}]") for i, each in enumerate(value)], source)
+            return self.effects.add(value, made) if kind is list else made
         if kind is dict and all(type(key) in (str, int) for key in value):
+            known = self.effects.known(value, source)
+            if known is not None:
+                return known
             self.guards.add(f"type({source}) is dict and list({source}) == {list(value)!r}", "DICT_KEYS", source)
-            return Mapping({key: Lazy(each, f"{source}[{key!r}]") for key, each in value.items()}, source)
+            items: dict[Any, Value] = {key: Lazy(each, f"{source}[{key!r}]") for key, each in value.items()}
+            return self.effects.add(value, Mapping(items, source))
         if kind is MethodType:
             self.guards.add(f"type({source}) is {self.guards.constant(MethodType, 't')}", "TYPE_MATCH", source)
             owner = self.looked_at(Lazy(value.__self__, f"{source}.__self__"))
@@ -113,7 +123,7 @@ class Reading(Recording):
         for i, each in enumerate(value.__closure__ or ()):
             found = f"{source}.__closure__[{i}]"
             content = Lazy(each.cell_contents, f"{found}.cell_contents") if _is_full(each) else None
-            cells.append(Cell(content, found))
+            cells.append(self.effects.known(each, found) or self.effects.add(each, Cell(content, found)))
         self.guards.add(f"{source}.__code__ is {self.guards.constant(value.__code__)}", "ID_MATCH", source)
         defaults = [Lazy(each, f"{source}.__defaults__[{i}]") for i, each in enumerate(value.__defaults__ or ())]
         named: dict[str, Value] = {}
@@ -147,6 +157,8 @@ class Reading(Recording):
 
     def global_of(self, scope: Scope, name: str) -> Value:
         """A global variable, or a builtin that none hides."""
+        if (id(scope.names), name) in self.effects.written:
+            return self.effects.written[id(scope.names), name]
         if name in scope.names:
             return Lazy(scope.names[name], f"{scope.source}[{name!r}]")
         if not hasattr(builtins, name):
@@ -185,6 +197,8 @@ class Reading(Recording):
 
     def _of_object(self, value: Known, name: str) -> Value:
         owner, source = value.value, value.source
+        if (id(owner), name) in self.effects.written:
+            return self.effects.written[id(owner), name]
         if isinstance(owner, ModuleType):
             return self._of_module(owner, name, source)
         if isinstance(owner, str):
@@ -231,6 +245,8 @@ class Reading(Recording):
         return source
 
     def _of_module(self, owner: ModuleType, name: str, source: str | None) -> Value:
+        if (id(vars(owner)), name) in self.effects.written:
+            return self.effects.written[id(vars(owner)), name]
         if source is None or not (name in vars(owner) or owner.__name__.partition(".")[0] == "minitorch"):
             raise Break(f"reads {name} of the module {owner.__name__}")
         return Lazy(getattr(owner, name), f"{source}.{name}")

@@ -58,6 +58,12 @@ class Writer:
             self.lines.append(f"{self._made[id(value)]} = {made}")
         return self._made[id(value)]
 
+    def variable(self, text: str) -> str:
+        """The name of a variable that has the value of an expression."""
+        name = f"w{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
     def cell(self, value: Cell) -> str:
         """An expression for a cell, which functions share."""
         return value.source or self.text(value)

@@ -69,6 +69,7 @@ BODIES = {
     "graph_break among arguments": "return t.add(x + 1, (x * 2, brk())[0])",
     "dead tensors": "a = x + 1\nb = x * 2\nprint('dead')\nreturn b + 3",
     "the same tensor twice": "a = x + 1\nb = a\nprint(a is b)\nb.add_(1)\nreturn a + b",
+    "a list across": "xs = [x + 1, x + 2]\nys = xs\nprint('list')\nys.append(x)\nreturn xs[0] + xs[2] * len(xs)",
     "a dict across": "d = {'a': x + 1, 'n': 3}\nprint('dict')\nreturn d['a'] * d['n']",
     "an inner function across": "k = x * 2\ndef inner(y):\n    return y + k\nprint('def')\nreturn inner(x) * 3",
     "a lambda with a default": "inner = lambda y, n=2: y * n\ny = x + 1\nprint('lambda')\nreturn inner(y)",
@@ -159,6 +160,63 @@ def recursive(t: Any) -> Any:
     return function, [(_full(t, 2), 2), (_full(t, 2), 2)]
 
 
+OBJECTS = """
+class Box:
+    def __init__(self):
+        self.n, self.xs = 2, []
+
+class Model(t.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n, self.seen, self.last = 2, [], None
+    def forward(self, x):
+        self.n += 1
+        self.seen.append(x.shape[0])
+        self.last = x * 2
+        return self.last + self.n
+
+box, model, state, log, N = Box(), Model(), {"n": 2}, [1, 2, 3, 4, 5, 6], 2
+"""
+EFFECTS = {
+    "append": "log.append(3)\nreturn x + 1",
+    "append a tensor": "log.append(x * 2)\nreturn x + 1",
+    "append and read": "log.append(3)\nreturn x + len(log)",
+    "pop": "n = log.pop()\nreturn x + n",
+    "attribute": "box.n += 1\nreturn x + 1",
+    "attribute read": "box.n += 1\nreturn x + box.n",
+    "a tensor as an attribute": "box.n = x + 1\nreturn box.n * 2",
+    "a list in an attribute": "box.xs.append(x)\nreturn x * 2",
+    "dict": "state['n'] += 1\nreturn x + state['n']",
+    "a key more": "state['m'] = x * 2\nreturn x + 1",
+    "global": "global N\nN += 1\nreturn x + N",
+    "module": "return model(x) + model.n",
+    "a break between": "box.n += 1\ny = x * 2\nprint(box.n)\nbox.n += 1\nreturn y + 1",
+    "a write in place besides": "x.add_(1)\nbox.n = 7\nreturn x * 2",
+}
+
+
+def _effect(body: str) -> Case:
+    """A case whose function changes objects."""
+
+    def case(t: Any) -> Any:
+        scope: dict[str, Any] = {"t": t}
+        exec(OBJECTS, scope)
+        code = f"def function(x):\n{''.join(f'    {line}{chr(10)}' for line in body.splitlines())}"
+        exec(compile(code, f"<{abs(hash(body))}>", "exec"), scope)
+        return scope["function"], [(_full(t, 3),) for _ in range(4)]
+
+    return case
+
+
+def arguments_change(t: Any) -> Any:
+    def function(xs: Any, d: Any) -> Any:
+        xs.append(xs[0] * 2)
+        d.update(b=d["a"] * 2)
+        return xs[-1] + 1
+
+    return function, [([_full(t, 3)], {"a": _full(t, 3)}) for _ in range(3)]
+
+
 NUMBERS = {
     "a float": "s = x.sum().item()\nreturn x * s + 1",
     "arithmetic": "s = x.sum().item() * 2 + 1\nreturn x * s + 1",
@@ -175,4 +233,6 @@ SPLIT_CASES: dict[str, Case] = {
         each.__name__: each
         for each in (disabled, module_with_print, module_that_branches, sizes_change, gradients, recursive)
     },
+    **{f"effect: {name}": _effect(body) for name, body in EFFECTS.items()},
+    "effect: arguments": arguments_change,
 }
