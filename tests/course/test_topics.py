@@ -48,6 +48,7 @@ TOPICS = {
     "24_capstone": "A.capstone",
     "24b_llama": "A.llm",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
+    "26_whiteboard_decoder": "W.positions W.caches W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
     "29_whiteboard_classics": "W.squares W.kmeans W.auc W.nms W.focal W.vit W.vae W.tree",

@@ -1,0 +1,367 @@
+# %% [markdown]
+# # One decoder, twelve changes
+# In this chapter you take a transformer decoder apart as interviewers do: other positions, a smaller cache, a linear form, a backward pass by hand. Each change is
+# either a *rewrite*, which keeps the outputs to the last digits, or a *real change*, and you learn to say which it is before you run it. The exercises are twelve
+# problems from the whiteboard.
+
+# %% [markdown] tags=["short"]
+# ## Which of these edits changes the output?
+# Here is causal attention in NumPy, and four edits to it. A constant vector is added to all keys, to all queries, or to all values, or keys and queries swap a factor of 3. Which of the four leave the
+# output as it was?
+
+# %% tags=["proof-edits"]
+import numpy as np
+
+from course import pictures
+
+rng = np.random.default_rng(0)
+
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def seen(queries, keys, window=None):
+    """True where a query may look: the last query belongs to the last key."""
+    distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
+    return (distance >= 0) & (distance < (window or keys))
+
+
+def attend(q, k, v, bias=0.0, window=None):
+    scores = q @ k.mT / np.sqrt(q.shape[-1]) + bias
+    return softmax(np.where(seen(q.shape[-2], k.shape[-2], window), scores, -np.inf)) @ v
+
+
+def off(a, b):
+    return f"{np.abs(a - b).max():.0e}" if np.abs(a - b).max() > 1e-9 else "below 1e-9"
+
+
+q, k, v = rng.normal(size=(3, 12, 8))
+constant, out = rng.normal(size=8), attend(q, k, v)
+for name, other in {
+    "keys + constant": attend(q, k + constant, v),
+    "queries + constant": attend(q + constant, k, v),
+    "values + constant": attend(q, k, v + constant),
+    "queries * 3, keys / 3": attend(3 * q, k / 3, v),
+}.items():
+    print(f"{name:22} output differs by {off(other, out)}")
+print("values + constant, minus the constant:", off(attend(q, k, v + constant) - constant, out))
+
+# %% [markdown]
+# A constant in all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, which is why Whisper has none. A constant in the
+# values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
+#
+# ## Padding: a row without any key
+# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞, so that their weights are exactly 0. What happens if *all* keys of a row are padding?
+
+# %% tags=["proof-all-masked"]
+scores, values = np.zeros((1, 3)), np.array([[10.0], [20.0], [30.0]])
+with np.errstate(invalid="ignore"):
+    print("−inf everywhere:  ", (softmax(scores - np.inf) @ values).item())
+print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
+print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
+
+# %% [markdown]
+# A row of −∞ gives 0/0. A large negative number instead of −∞ avoids the nan and averages the padding, which nobody notices. The product with the mask makes it 0, and leaves all other rows alone.
+#
+# ## Positions
+# ### Biases by distance: ALiBi and T5's buckets
+# Attention doesn't see the order of its keys, so something must bring it in. *Sines* are added to the embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with another slope for
+# each head, and **T5** learns one number for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
+
+# %% tags=["proof-buckets"]
+distances = np.arange(128)
+far = np.log(np.maximum(distances, 16) / 16) / np.log(128 / 16)
+buckets = np.where(distances < 16, distances, np.minimum(16 + (16 * far).astype(int), 31))
+for first in (8, 16, 24, 30):
+    inside = distances[buckets == first]
+    print(f"bucket {first:2}: distances {inside.min()} to {inside.max()}")
+slopes = 2.0 ** (-8 / 8 * np.arange(1, 9))
+lines = {f"ALiBi, head {head}": np.exp(-slopes[head - 1] * distances) for head in (1, 3, 5, 7)}
+print({name: f"{line[16]:.2g}" for name, line in lines.items()}, "at distance 16")
+about = "exp(−slope · distance): head 1 sees a few tokens, head 7 more than a hundred."
+pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weight", alt=about)
+
+# %% [markdown]
+# In ALiBi, a head with a large slope looks at its neighbours only, and one with a small slope sees far. The bias acts like a window with a soft edge.
+#
+# **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
+#
+# - *Thirty seconds:* "Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on the distance."
+# - *Longer:* RoPE has won, because it acts inside the dot product: the model can attend to a content at a distance, and fused kernels need no bias. ALiBi reads longer texts without training, but mainly since it ignores what is far away.
+# - *They ask next:* What do you need while decoding? The new token's absolute position for sines and RoPE; for biases, the distances to the cached keys.
+# - *The trap:* Adding the bias before the scores are divided by √d, or counting the single query of a decoding step as position 0.
+# - *Proof:* `proof-buckets`.
+#
+# ### Stretching RoPE: PI, NTK, YaRN
+# RoPE rotates each pair of elements by position · frequency. A model that was trained on 1,024 tokens has seen the fast pairs turn many times, while the slow ones have not made a full turn, so four times the length brings angles that it never saw. *Position interpolation* divides all frequencies
+# by 4, *NTK* raises the base, and *YaRN* divides only the slow ones:
+
+# %% tags=["proof-stretch"]
+original, scale, width = 1024, 4, 64
+pairs = np.arange(width // 2)
+plain = 10_000.0 ** (-2 * pairs / width)
+turns = original * plain / (2 * np.pi)
+keep = np.clip((turns - 1) / (32 - 1), 0, 1)
+kinds = {"PI": plain / scale, "NTK": (10_000.0 * scale ** (width / (width - 2))) ** (-2 * pairs / width)}
+kinds["YaRN"] = plain * (keep + (1 - keep) / scale)
+for pair in (0, 8, 16, 31):
+    print(
+        f"pair {pair:2}: {turns[pair]:6.2f} turns,",
+        {name: f"{each[pair] / plain[pair]:.2f}" for name, each in kinds.items()},
+    )
+
+
+def draw(method):
+    lines = {name: each / plain for name, each in kinds.items() if name in (method, "PI")}
+    about = f"Frequencies as a share of the original ones by pair, for position interpolation and {method}."
+    return pictures.curves(lines, xlabel="pair, from fast to slow", ylabel="frequency / original", alt=about)
+
+
+pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
+
+# %% [markdown]
+# Fast pairs tell neighbours apart, and PI blurs them, because it slows all pairs alike. YaRN leaves every pair with at least 32 turns as it is. Since more keys compete, it also multiplies the scores by a factor, (0.1 · ln s + 1)².
+#
+# **Interview · How do you stretch a context from 8k to 128k?**
+#
+# - *Thirty seconds:* "I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: the slow ones are divided by 16, the fast ones stay, as in YaRN. Then I train a little on long texts, and I test with tasks that need the whole context, not just with a needle."
+# - *Longer:* Most long-context models do it in stages: a larger base and continued pretraining on longer and longer documents, with context parallelism, because activations and attention grow. Perplexity at the end of a long text shows only whether it broke.
+# - *They ask next:* Why not only raise the base? It slows the medium frequencies as well, and without training that moves all distances a little. It is a good start if you train anyway.
+# - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
+# - *Proof:* `proof-stretch`; on trained models: [chapter 24b](24b_llama.ipynb).
+#
+# ## A smaller cache
+# ### A sliding window in a ring
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in place p % w. Which positions are where after ten tokens, and is the output a rewrite of masked attention?
+
+# %% tags=["proof-ring"]
+window = 4
+places, keys, values = np.full(window, -1), np.zeros((window, 8)), np.zeros((window, 8))
+outputs = []
+for position in range(12):
+    places[position % window], keys[position % window], values[position % window] = position, k[position], v[position]
+    kept = min(position + 1, window)
+    outputs.append(softmax(q[position] @ keys[:kept].T / np.sqrt(8)) @ values[:kept])
+    if position in (2, 9):
+        print(f"after position {position}: places hold {places}")
+masked = attend(q, k, v, window=window)
+print("ring against masked attention:", off(np.stack(outputs), masked), "·", window, "cached tokens instead of 12")
+
+# %% [markdown]
+# The softmax doesn't care about the order of the keys, so places can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write: the last tokens of a piece overwrite what its first ones still need.
+#
+# **Interview · What goes wrong in a ring cache?**
+#
+# - *Thirty seconds:* "Four things: reading empty places before the ring is full, rotating a key by its place instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text."
+# - *Longer:* The same test finds a window that is off by one, w or w + 1 keys, since only the equality over all splits pins it down.
+# - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight somewhere, and models learn to put it there.
+# - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
+# - *Proof:* `proof-ring`, `proof-reach`.
+#
+# ### A common myth: "With a window of 4, a token can't be influenced by what is 5 tokens back"
+# Stack three layers with a window of 4, change one token, and look where the outputs move:
+
+
+# %% tags=["proof-reach"]
+def layers(x, count):
+    for _ in range(count):
+        x = x + attend(x, x, x, window=4)
+    return x
+
+
+x = rng.normal(size=(16, 8))
+changed = x.copy()
+changed[0] += 1.0
+for count in (1, 2, 3):
+    moved = np.flatnonzero(np.abs(layers(changed, count) - layers(x, count)).max(-1) > 1e-12)
+    print(f"{count} layers: position 0 reaches position {moved.max()}")
+
+# %% [markdown]
+# ### MLA: move a bracket, and the keys are gone
+# Multi-head latent attention caches a short vector c per token; keys are c U. The score (x W)·(c U) is the same number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is what it costs, for a
+# model with 128 heads of 128 and a latent of 512 + 64:
+
+# %% tags=["proof-mla"]
+heads, width, latent, rotary = 128, 128, 512, 64
+cached = {"MHA": 2 * heads * width, "GQA, 8 heads": 2 * 8 * width, "MLA": latent + rotary}
+print("cached numbers per token and layer:", cached)
+expand = latent * 2 * width  # once for each cached token and head
+for queries in (1, 16, 256, 4096):
+    naive = queries * (2 * width + rotary) + expand
+    absorbed = queries * (2 * latent + rotary)
+    better = "absorbed" if absorbed < naive else "naive"
+    print(f"{queries:4} queries: {naive:9,} multiplications per key and head naive, {absorbed:9,} absorbed: {better}")
+sizes = [2**power for power in range(10, 18)]
+lines = {name: [61 * each * size * 2 / 2**30 for size in sizes] for name, each in cached.items()}
+about = "Cache by tokens for 61 layers in 16 bits: MLA's line lies below that of GQA, and far below MHA's."
+pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", alt=about)
+
+# %% [markdown]
+# **Interview · Why can MLA absorb its up-projection, and when is that worth it?**
+#
+# - *Thirty seconds:* "The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper."
+# - *Longer:* Absorbed dot products are longer, 512 + 64 instead of 128 + 64, so with some 170 queries per key the expansion has paid for itself.
+# - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of positions, so nothing could be merged.
+# - *The trap:* The scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
+# - *Proof:* `proof-mla`.
+#
+# ## Linear attention: no softmax, no cache
+# Replace exp(q·k) by φ(q)·φ(k), with a positive φ. Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and that sum is a matrix S which needs no past tokens. It is another model, not a rewrite of softmax attention. But its own three forms are rewrites of each other:
+
+# %% tags=["proof-forms"]
+fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
+parallel = np.tril(fq @ fk.T)
+parallel = parallel @ v / parallel.sum(-1, keepdims=True)
+
+
+def recurrent(fq, fk, v):
+    state, total, outputs = np.zeros((8, 8)), np.zeros(8), []
+    for one_q, one_k, one_v in zip(fq, fk, v, strict=True):
+        state, total = state + np.outer(one_k, one_v), total + one_k
+        outputs.append(one_q @ state / (one_q @ total))
+    return np.stack(outputs)
+
+
+print("recurrent against parallel:", off(recurrent(fq, fk, v), parallel))
+print("linear against softmax attention:", off(parallel, out))
+
+# %% [markdown]
+# The parallel form takes T² work, the recurrent one T steps that can't fill a GPU. In practice the text is cut into *chunks*: parallel inside, with a state between them. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value:
+
+# %% tags=["proof-delta"]
+keys = rng.normal(size=(400, 32))
+keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+news, order = rng.normal(size=(400, 32)), np.arange(400) % 20  # 20 keys, each of them written 20 times
+recalled = {}
+for name in ("additive", "delta rule"):
+    state = np.zeros((32, 32))
+    for step, key in enumerate(keys[order]):
+        state += np.outer(key, news[step] - (key @ state if name == "delta rule" else 0))
+    answers = keys[:20] @ state
+    nearest = ((answers[:, None] - news[-20:]) ** 2).sum(-1).argmin(-1)
+    recalled[name] = (nearest == np.arange(20)).sum()
+    print(f"{name:10} recalls the newest value of {recalled[name]} of 20 keys")
+
+# %% [markdown]
+# **Interview · What do linear attention and Mamba give up?**
+#
+# - *Thirty seconds:* "Exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall."
+# - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value instead of adding to it, so the room is used better; it doesn't grow.
+# - *They ask next:* Why is it trained in chunks? The parallel form costs T², the recurrent form is sequential. A chunk is a few dense matmuls, plus one update of the state.
+# - *The trap:* "It is attention without softmax, so weights can be loaded." It is another function, and it needs training or distillation.
+# - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
+#
+# ## The feed-forward layer
+# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C, rounded up to a multiple that suits the hardware. Gate and up are usually *fused* into one weight. Its layout, in halves or interleaved, is a convention that no shape
+# reveals: read it the other way, and everything runs, and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token; [chapter 24b](24b_llama.ipynb) has the picture, and exercises 1 and 10 are its router and its balance.
+#
+# ## The backward pass by hand
+# Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there since the weights add up to 1. Does it need the matrix of weights?
+
+# %% tags=["proof-row-sum"]
+g = rng.normal(size=out.shape)
+weights = softmax(np.where(seen(12, 12), q @ k.T / np.sqrt(8), -np.inf))
+gp = g @ v.T
+print("row sum from the weights:", (weights * gp).sum(-1)[:4].round(3))
+print("g · output:              ", (g * out).sum(-1)[:4].round(3))
+score_gradient = weights * (gp - (g * out).sum(-1, keepdims=True))
+print("rows of the scores' gradient add up to", abs(score_gradient.sum(-1)).max().round(9))
+step = np.zeros_like(k)
+step[3, 5] = 1e-6
+measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
+print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
+
+# %% [markdown]
+# Norms have the same structure. A layer norm's output doesn't change when a constant is added to a row, or when the row is scaled (apart from eps), so the gradient has no component along either of these directions: two terms are subtracted, one for the mean and one for the variance.
+#
+# **Interview · What does attention's backward pass need from its forward pass?**
+#
+# - *Thirty seconds:* "Queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator. With it the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the output and its gradient. So the T × T matrix isn't stored."
+# - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix takes longer than recomputing it.
+# - *They ask next:* What do masked keys get? Their weight is 0, and it multiplies the whole gradient.
+# - *The trap:* Forgetting the 1/√d: it stands in the gradients of q and k, once in each.
+# - *Proof:* `proof-row-sum`.
+#
+# ## A decoder that doesn't learn
+# In debugging rounds you get a training script and a list of complaints. Three checks find most faults of a decoder in a minute: the first loss, a leak test, and one batch that must be learned by heart. Here are the first two, on a tiny decoder with two common faults:
+
+# %% tags=["proof-checks"]
+V, T = 50, 10
+table, places = 0.02 * rng.normal(size=(V, 16)), 0.02 * rng.normal(size=(T, 16))
+
+
+def logits(ids, causal=True, scale=1.0):
+    x = scale * (table[ids] + places[: len(ids)])
+    mixed = attend(x, x, x) if causal else softmax(x @ x.T / 4) @ x
+    return (x + mixed) @ table.T * scale
+
+
+def first_loss(out, targets):
+    return -np.log(softmax(out)[np.arange(len(targets)), targets]).mean()
+
+
+ids = rng.integers(0, V, T + 1)
+other = np.append(ids[: T - 1], (ids[T - 1] + 1) % V)
+for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": {"scale": 30.0}}.items():
+    loss = first_loss(logits(ids[:-1], **options), ids[1:])
+    moved = np.abs(logits(other, **options) - logits(ids[:-1], **options)).max(-1)[:-1].max()
+    leak = "leaks" if moved > 1e-9 else "no leak"
+    print(
+        f"{name:10} first loss {'near' if abs(loss - np.log(V)) < 0.1 else 'far above'} ln V = {np.log(V):.2f}; {leak}"
+    )
+
+# %% [markdown]
+# **Interview · The loss of your decoder falls nicely, and it generates garbage. Where do you look?**
+#
+# - *Thirty seconds:* "A loss that falls too well is a leak: a missing causal mask, or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions."
+# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be ln V, then one batch until its loss is near 0, then gradients: are they zeroed each step, is any parameter without one?
+# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start: initialization, a missing norm, or a missing scale.
+# - *The trap:* Searching by reading. Each check halves the script.
+# - *Proof:* `proof-checks`.
+#
+# ## Milestone: rewrites and changes, side by side
+
+# %% tags=["proof-milestone"]
+up, latents = rng.normal(size=(4, 8)), rng.normal(size=(12, 4))
+ring, full = np.stack(outputs), attend(q, latents @ up, v)
+absorbed = softmax(np.where(seen(12, 12), q @ up.T @ latents.T / np.sqrt(8), -np.inf)) @ v
+halves = np.concatenate([attend(q[:5], k[:5], v[:5]), attend(q[5:], k, v)])
+for name, other, reference in [
+    ("rewrite: two pieces with a cache", halves, out),
+    ("rewrite: ring of 4", ring, masked),
+    ("rewrite: absorbed keys", absorbed, full),
+    ("rewrite: linear, recurrent", recurrent(fq, fk, v), parallel),
+    ("change:  window of 4", masked, out),
+    ("change:  ALiBi", attend(q, k, v, -0.5 * np.abs(np.arange(12)[:, None] - np.arange(12))), out),
+    ("change:  linear for softmax", parallel, out),
+]:
+    print(f"{name:33} differs by {off(other, reference)}")
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. Does a bias on the key projection change attention? No, since the softmax ignores a shift of its row.
+# 2. How far does a token reach in 3 layers with a window of 4? 9 positions.
+# 3. Which hidden width has SwiGLU at C = 768, rounded up to a multiple of 64? 2,048.
+# 4. How many numbers per token does MLA cache with a latent of 512 and 64 rotary elements? 576.
+# 5. What is the first loss of a decoder with 50 tokens? ln 50 = 3.9.
+
+# %% tags=["proof-rapid-fire"]
+print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 64, "· 5.", round(np.log(50), 1))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
+# 2. A row of −∞ gives nan; a large negative number averages the padding.
+# 3. The last query belongs to the last key: masks, biases and rotations count from there.
+# 4. ALiBi is minus slope · distance; T5's buckets are exact near by and logarithmic far away.
+# 5. Stretch slow frequencies, leave fast ones, and never mix with keys of the old ones.
+# 6. A ring keeps position p in place p % w: read before you write, rotate by position.
+# 7. MLA: move the bracket; scale by √(D + P); rotary keys stay apart.
+# 8. Linear attention is a matrix as memory; chunks are its fast form, and the delta rule overwrites.
+# 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
+# 10. A norm's backward subtracts one projection for each thing it doesn't see: shift and scale.
+#
+# ## You try
+# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and what they ask next. Take them one at a time.
