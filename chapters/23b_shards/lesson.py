@@ -352,7 +352,7 @@ for copied in (False, True):
 # - *They ask next:* What is hard about expert parallelism? Balance, because the rank with the most popular expert is the one that all others wait
 #   for.
 # - *The trap:* Using context parallelism for short sequences. The batch can be divided without any traffic in attention.
-# - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24b](24b_llama.ipynb).
+# - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
 # ## One norm for all shards
 # Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips it to norm 1:

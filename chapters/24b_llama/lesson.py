@@ -474,7 +474,7 @@ print("5.", round(3 * 4096 * 11008 / 1e6))
 # ## You try
 # In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped queries with
 # a cache, and the sampler. You build speculative decoding, repair a prompt that is read in pieces, and measure widths at equal FLOPs.
-# [Chapter 25](25_mock_interview.ipynb) is a mock interview about all of it.
+# [Chapter 24c](24c_mixture_of_experts.ipynb) replaces the MLPs by experts.
 
 # %% [markdown]
 # ## If you have time
@@ -518,38 +518,6 @@ print("keys computed:  ", ((latent @ up) @ query).numpy().round(2), "from 5 * 4 
 print("query projected:", (latent @ (up @ query)).numpy().round(2))
 
 # %% [markdown]
-# ### Mixture of experts
-# Many models since Llama replace each MLP by several *experts* and a **router**, a linear layer that chooses the k best experts for each
-# token. Their outputs are added up with the router's probabilities as weights. Each expert runs once, on the tokens that chose it:
-
-# %% tags=["proof-experts"]
-tokens, router = torch.randn(6, 8), torch.nn.Linear(8, 4, bias=False)
-experts = [torch.nn.Linear(8, 8) for _ in range(4)]  # MLPs in a real model
-with torch.no_grad():
-    shares, chosen = router(tokens).softmax(-1).topk(2)
-    shares = shares / shares.sum(-1, keepdim=True)
-    output = torch.zeros(6, 8)
-    for number, expert in enumerate(experts):
-        token, slot = (chosen == number).nonzero(as_tuple=True)
-        output[token] += shares[token, slot, None] * expert(tokens[token])
-    direct = torch.zeros(6, 8)
-    for row, picked in enumerate(chosen.tolist()):
-        direct[row] = sum(share * experts[each](tokens[row]) for share, each in zip(shares[row], picked, strict=True))
-print("tokens for each expert:", chosen.flatten().bincount(minlength=4).tolist())
-print(f"off from one token at a time by {(output - direct).abs().max():.4f}")
-
-# %% [markdown]
-# **Interview · What does a mixture of experts save, and what does it cost?**
-#
-# - *Thirty seconds:* "A router sends each token to k of the experts, so the FLOPs per token are those of k experts, while the parameters
-#   are those of all of them. It saves compute at a given quality, but all the experts have to be held in memory."
-# - *Longer:* Mixtral 8x7B has 47 billion parameters and uses 13 billion per token. The loads of the experts are uneven, so training
-#   adds a balancing loss or a bias to the router. On many GPUs, an all-to-all moves the tokens to their experts and back.
-# - *They ask next:* Is decoding faster, too? For one sequence, yes, because only the chosen experts' weights are read. In a large batch nearly
-#   all experts are chosen by some token, so nearly all weights are read.
-# - *The trap:* Counting memory by the active parameters.
-# - *Proof:* `proof-experts`.
-#
 # ### A common myth: "Perplexity compares across tokenizers"
 # Perplexity is exp(mean loss per *token*). The same model gives the same text the same probability, whether you count it by
 # characters or by pairs of them, but the perplexity differs. So compare bits per byte, or use the same tokenizer:

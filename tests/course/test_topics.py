@@ -47,6 +47,7 @@ TOPICS = {
     "23b_shards": "A.sharding",
     "24_capstone": "A.capstone",
     "24b_llama": "A.llm",
+    "24c_mixture_of_experts": "A.moe A.balance",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
     "26_whiteboard_decoder": "W.positions W.caches W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
