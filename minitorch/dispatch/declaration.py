@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ from minitorch.dispatch import apply, iteration, overriding, signatures
 from minitorch.dispatch.autocast import Casts, applied, casts_of
 from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
-from minitorch.dispatch.op import KEEP, Op
+from minitorch.dispatch.op import ALIASES, KEEP, Op
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -221,8 +222,8 @@ def composite(
         source = inspect.unwrap(function)
         if "<locals>" in source.__code__.co_qualname:
             signatures.describe(source, source)
-        method = applied(function, autocast, autocast_on_gpu)
-        public: Any = method
+        public: Any = applied(with_aliases(function, 1), autocast, autocast_on_gpu)
+        method = public
         if "function" in variants:
             casts = casts_of(autocast, autocast_on_gpu, tuple(inspect.signature(function).parameters))
             public = _function_of(function, named or function.__name__, "out" in variants, out_type, casts)
@@ -250,7 +251,7 @@ def _function_of(
     All that is one call more, however much of it a function needs, so that tracebacks are short.
     """
     if casts is None and not takes_out and "Tensor" not in _kinds(function).values():
-        return function
+        return with_aliases(function, 0)
     uncast = None if casts is None else _function_of(function, called, takes_out, out_type, None)
 
     @functools.wraps(function)
@@ -263,14 +264,61 @@ def _function_of(
         except (AttributeError, TypeError) as error:
             if (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
                 return instead
-            if (better := _no_tensor(function, called, args, kwargs, error)) is None:
+            if (bound := renamed(function, args, kwargs)) is not None:
+                result = public(*bound[0], **bound[1])
+            elif (better := _no_tensor(function, called, args, kwargs, error)) is None:
                 raise
-            raise better from None
+            else:
+                raise better from None
         return result if out is None else apply.write_out(function.__name__, out, result, out_type)
 
     if takes_out:
         signatures.describe(public, function, keywords={"out": None})
     return public
+
+
+def with_aliases(function: Any, first: int) -> Any:
+    """A function that also takes the keywords of `ALIASES` for its parameters from the first of these on."""
+    code = function.__code__  # asking `inspect` would take long, for so many functions
+    takes_several = code.co_argcount > 0 and code.co_flags & inspect.CO_VARARGS
+    if not takes_several and _RENAMED.isdisjoint(code.co_varnames[first : code.co_argcount + code.co_kwonlyargcount]):
+        return function
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            if (bound := renamed(function, args, kwargs)) is None:
+                raise
+        return function(*bound[0], **bound[1])
+
+    return public
+
+
+_RENAMED = {name for names in ALIASES.values() for name in names}
+
+
+def renamed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any] | None:
+    """The arguments of a call with the function's own names for them, None if they have them or it has no such names.
+
+    A keyword may also stand for what the function takes one by one: `x.view(size=(2, 3))`.
+    """
+    parameters = inspect.signature(function).parameters
+    named: dict[str, Any] = {}
+    rest: tuple[Any, ...] = ()
+    for name, value in kwargs.items():
+        own = next((each for each in (name, *ALIASES.get(name, ())) if each in parameters), None)
+        if own is None or own in named:
+            return None
+        if parameters[own].kind is inspect.Parameter.VAR_POSITIONAL:
+            rest = (value,)
+        else:
+            named[own] = value
+    if rest:  # they follow the positional ones
+        before = itertools.takewhile(lambda each: each.kind is each.POSITIONAL_OR_KEYWORD, parameters.values())
+        args = (*args, *(named.pop(each.name) for each in list(before)[len(args) :] if each.name in named), *rest)
+    return None if named == kwargs else (args, named)
 
 
 def _kinds(function: Callable[..., Any]) -> dict[str, Any]:

@@ -176,7 +176,7 @@ class Op:
             raise self._too_many(len(args))
         bound = list(args) + list(self.defaults[len(args) :])
         for name, value in kwargs.items():
-            names = (name, "self" if name == "input" else "", ALIASES.get(name, ""))
+            names = (name, *ALIASES.get(name, ()))
             position = next((self.positions[each] for each in names if each in self.positions), None)
             if position is None:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
@@ -232,18 +232,22 @@ class Required:
 
 
 REQUIRED = Required()
-ALIASES = {
-    "axis": "dim",
-    "axis0": "dim0",
-    "axis1": "dim1",
-    "from": "from_",
-    "input": "A",
-    "keepdims": "keepdim",
-    "x": "self",
-    "x1": "self",
-    "x2": "other",
+ALIASES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("a", "x", "x1"), ("self", "input", "A")),
+    "axis": ("dim",),
+    "axis0": ("dim0",),
+    "axis1": ("dim1",),
+    "element": ("elements",),
+    "from": ("from_",),
+    "input": ("self", "A"),
+    "keepdims": ("keepdim",),
+    "self": ("input",),
+    "test_element": ("test_elements",),
+    "x2": ("other",),
 }
-"""NumPy's names, which PyTorch takes too, and the names of older functions."""
+"""Keywords that a function takes for those of its parameters: NumPy's names, which PyTorch takes too, the names of
+older functions, and those of other overloads.
+"""
 
 
 def _public(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minitorch.dispatch.declaration import METHODS, NAMESPACES
+from minitorch.dispatch.declaration import METHODS, NAMESPACES, with_aliases
 from minitorch.ops import table  # noqa: F401 - every method is declared before its name is looked up
 from minitorch.ops.activation import common, exponential_linear
 from minitorch.ops.activation.common import in_place_form
@@ -19,11 +19,10 @@ _IN_PLACE = """
 FORMS: dict[str, Any] = {name: METHODS[name] for name in _IN_PLACE.split()} | {
     "celu_": in_place_form(exponential_linear.celu),
     "threshold_": in_place_form(common.threshold),
-    "detach": Tensor.detach,
-    "detach_": Tensor.detach_,
-    "get_device": Tensor.get_device,
-    "is_signed": Tensor.is_signed,
-    "numel": Tensor.numel,
+    **{
+        name: with_aliases(getattr(Tensor, name), 0)
+        for name in ("detach", "detach_", "get_device", "is_signed", "numel")
+    },
 }
 NAMESPACES["torch"].update(FORMS)
 globals().update(FORMS)

@@ -30,7 +30,19 @@ GENERATORS.add(PACKAGE / "ops" / "creation" / "factory.py")
 
 MODULES = (
     *("accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "backends", "cuda", "distributed"),
-    *("func", "futures", "hub", "jit", "linalg", "multiprocessing", "nn.functional", "nn.init", "nn.utils", "optim"),
+    *(
+        "fft",
+        "func",
+        "futures",
+        "hub",
+        "jit",
+        "linalg",
+        "multiprocessing",
+        "nn.functional",
+        "nn.init",
+        "nn.utils",
+        "optim",
+    ),
     *("profiler", "random", "sparse", "special", "testing", "utils", "utils.data", "viz"),
 )
 

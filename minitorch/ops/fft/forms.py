@@ -5,7 +5,7 @@ Source: https://pytorch.org/docs/stable/fft.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from minitorch.dispatch.declaration import composite
@@ -246,17 +246,37 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
     return conj(half) if len(dims) == 1 else c2c(conj_physical(half), dims[:-1], mode, False)
 
 
-def _of_two(name: str, several: Callable[..., Tensor]) -> Any:
-    """The form for two dimensions, by default the last two."""
-
-    def form(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
-        return several(input, s, dim, norm)
-
-    form.__name__ = form.__qualname__ = name
-    form.__doc__ = f"`{several.__name__}` along two dimensions, by default the last two."
-    return _form(form)
+@_form
+def fft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`fftn` along two dimensions, by default the last two."""
+    return fftn(input, s, dim, norm)
 
 
-fft2, ifft2 = _of_two("fft2", fftn), _of_two("ifft2", ifftn)
-rfft2, irfft2 = _of_two("rfft2", rfftn), _of_two("irfft2", irfftn)
-hfft2, ihfft2 = _of_two("hfft2", hfftn), _of_two("ihfft2", ihfftn)
+@_form
+def ifft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`ifftn` along two dimensions, by default the last two."""
+    return ifftn(input, s, dim, norm)
+
+
+@_form
+def rfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`rfftn` along two dimensions, by default the last two."""
+    return rfftn(input, s, dim, norm)
+
+
+@_form
+def irfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`irfftn` along two dimensions, by default the last two."""
+    return irfftn(input, s, dim, norm)
+
+
+@_form
+def hfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`hfftn` along two dimensions, by default the last two."""
+    return hfftn(input, s, dim, norm)
+
+
+@_form
+def ihfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """`ihfftn` along two dimensions, by default the last two."""
+    return ihfftn(input, s, dim, norm)

@@ -194,8 +194,10 @@ def randn_like(xp: Any, array: Array, *, generator: Generator | None = None) -> 
 
 @like
 def randint_like(
-    xp: Any, array: Array, low: int, high: int | None = None, *, generator: Generator | None = None
+    xp: Any, array: Array, low: int | None = None, high: int | None = None, *, generator: Generator | None = None
 ) -> None:
     """randint_like(input, low=0, high, dtype, ...): integers uniform in [low, high)."""
-    bounds = (0, int(low)) if high is None else (int(low), int(high))
-    draw(xp, array, sampling.random_, generator, *bounds)
+    below = low if high is None else high
+    if below is None:
+        raise TypeError('randint_like() missing 1 required positional arguments: "high"')
+    draw(xp, array, sampling.random_, generator, 0 if high is None or low is None else int(low), int(below))
