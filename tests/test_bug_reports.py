@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.same import errors, exactly_the_same, same, warned
+from tests.same import attempt, errors, exactly_the_same, same, warned
 
 LARGE = 10**15
 
@@ -200,3 +200,28 @@ def test_the_dict_of_a_tensor_is_the_users(torch: Any) -> Any:
     tensors = [x, x.grad, y, y.grad, first, second, view, largest, values, indices, grown, x.data, x.detach()]
     x.__dict__["note"] = "b"
     return [each.__dict__ for each in tensors], vars(copy.copy(x)), copy.deepcopy(y.detach()).__dict__, x.note
+
+
+@same
+def test_numbers_alone(torch: Any) -> Any:
+    """Sums, products and quotients take them; the other functions of two operands refuse them."""
+    sums = (torch.add, torch.sub, torch.mul, torch.multiply, torch.subtract)
+    quotients = (torch.div, torch.divide, torch.true_divide, torch.floor_divide)
+    pairs = ((1, 2), (7, 2.0), (-2.5, 3), (2, 1 + 2j), (300, -2))
+    out = torch.zeros(3, dtype=torch.float64)
+    refused = (torch.pow, torch.fmod, torch.remainder, torch.eq, torch.maximum, torch.atan2, torch.bitwise_and)
+    return [
+        [function(*pair) for function in sums for pair in pairs],
+        [function(*pair) for function in quotients for pair in pairs if pair[1] != 1 + 2j],
+        [torch.div(7, pair, rounding_mode=mode) for pair in (2, -2.0) for mode in ("trunc", "floor")],
+        [torch.add(True, False), torch.add(True, 3.5), torch.mul(2, True)],
+        torch.mul(True, True),
+        torch.add(1, 2, alpha=3),
+        torch.add(input=1, other=2.5),
+        torch.add(1, 2.0, out=out[0]),
+        torch.add(2, torch.ones(2, dtype=torch.float16)),
+        torch.sub(1.0, torch.ones(2, dtype=torch.int64, requires_grad=False)),
+        errors(lambda: torch.sub(True, 2), lambda: torch.floor_divide(1, 0)),
+        [attempt(function, 2, 3)[0] for function in refused],
+        attempt(torch.add, "a", 1)[0],
+    ]

@@ -75,6 +75,9 @@ def compute(
                 common = tensor._dtype
         values[position] = [None if tensor is None else tensor._array for tensor in tensors]
     if where is None:
+        if op.takes_numbers and promotion.is_number(args[0]):  # of numbers alone, the first becomes a tensor
+            kind = promotion.common_type(args[:1])
+            return compute(op, [make_tensor(cpu.xp.asarray(args[0], kind.numpy), kind, cpu), *args[1:]], target)
         raise errors.no_tensor(op, args)
     if where is not cpu:
         values = [there(where, each) for each in values]

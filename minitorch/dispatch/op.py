@@ -31,8 +31,8 @@ class Op:
         "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
         "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
         "parameters", "plans", "positions", "promoted", "required", "saves_number", "saves_self", "scalars",
-        "sequences", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked", "upcast", "variadic",
-        "written_value",
+        "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked", "upcast",
+        "variadic", "written_value",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +65,7 @@ class Op:
         number_first: str = "",
         no_tensors: str = "",
         takes_sparse: bool = False,
+        takes_numbers: bool = False,
     ) -> None:
         """The options are explained at `declare`."""
         code = kernel.__code__
@@ -122,7 +123,7 @@ class Op:
         self.on_expanded, self.unchanged, self.instead = on_expanded, unchanged, instead
         self.number_is_parameter = self.saves_number = number_is_parameter
         self.number_first, self.no_tensors, self.autocast_on_gpu = number_first, no_tensors, ""
-        self.takes_sparse = takes_sparse
+        self.takes_sparse, self.takes_numbers = takes_sparse, takes_numbers
         self.leading = len(self.tensors) if self.tensors in ((0,), (0, 1)) and not self.sequences and not edits else 0
         self.is_binary = self.leading == 2 and len(self.promoted) == 2 and 1 in self.scalars
         self.differentiable = self._inputs_of(derivatives)

@@ -53,6 +53,7 @@ def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 @pointwise(
     number_first="alpha",
     takes_sparse=True,
+    takes_numbers=True,
     operators="__add__ __radd__ __iadd__",
     derivatives={"self": passed_on, "other": lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha)},
 )
@@ -88,6 +89,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 @pointwise(
     number_first="alpha",
     takes_sparse=True,
+    takes_numbers=True,
     operators="__sub__ __isub__",
     aliases="subtract",
     check=_check_not_bool,
@@ -131,6 +133,7 @@ def _times_conjugate(grad: Tensor, other: Any, memory: Array | None) -> Tensor:
 
 @pointwise(
     exact=("other",),
+    takes_numbers=True,
     operators="__mul__ __rmul__ __imul__",
     aliases="multiply",
     derivatives={

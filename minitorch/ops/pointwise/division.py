@@ -20,6 +20,7 @@ from minitorch.tensor import Tensor
 
 @pointwise(
     exact=("other",),
+    takes_numbers=True,
     promotion="to float",
     operators="__truediv__ __itruediv__",
     node="DivBackward0",
@@ -60,6 +61,7 @@ def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel:
 
 @pointwise(
     exact=("other",),
+    takes_numbers=True,
     operators="__floordiv__ __rfloordiv__ __ifloordiv__",
     node="torch::autograd::NotImplemented",
     derivatives={"self, other": no_derivative("floor_divide")},
@@ -77,7 +79,14 @@ _ROUNDED: dict[str, Any] = {
 """A quotient that is rounded has slope 0. PyTorch keeps its arguments all the same."""
 
 
-@pointwise(upcast=False, exact=("other",), variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
+@pointwise(
+    upcast=False,
+    exact=("other",),
+    takes_numbers=True,
+    variants="inplace out",
+    node="DivBackward2",
+    derivatives=_ROUNDED,
+)
 def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other, rounded towards zero."""
     _check_divisor(xp, self, other, "div_trunc_cpu")
@@ -87,7 +96,7 @@ def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.trunc(xp.true_divide(self, other)).astype(kind, copy=False)  # of a two-byte float and a number, a float32
 
 
-@pointwise(exact=("other",), variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
+@pointwise(exact=("other",), takes_numbers=True, variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
