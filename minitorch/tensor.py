@@ -474,6 +474,8 @@ def make_view(source: Tensor, array: Array, detached: bool = False) -> Tensor:
 
 def holds_somewhere(mask: Tensor) -> bool:
     """Whether a mask is True somewhere, for derivatives that have another formula then. The meta device says no."""
+    while (value := getattr(mask, "_value", None)) is not None:
+        mask = value  # all examples of a `vmap`
     return not mask.is_meta and bool(mask.any())
 
 

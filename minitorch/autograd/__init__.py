@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/autograd.html
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from minitorch.autograd import engine, functional, graph, profiler
@@ -32,6 +33,12 @@ __all__ = [
     "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
     "profiler", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "forward_ad":  # which loads with torch.func
+        return importlib.import_module("minitorch.autograd.forward_ad")
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
 
 
 def variable(*args: Any, **kwargs: Any) -> None:

@@ -19,6 +19,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import NodeHooks, RemovableHandle
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
 from minitorch.devices import cpu
+from minitorch.dispatch import layers
 from minitorch.dispatch.formulas import ARGUMENT, PLAIN, RESULT, SHAPE, STRIDE
 from minitorch.size import Size
 
@@ -223,7 +224,7 @@ def spare_memory(grads: Gradients) -> Array | None:
         and array.flags.c_contiguous
         and grad._device is cpu
         and grad._dtype.is_native
-        and not (grad._bits or grad_mode.enabled)
+        and not (grad._bits or grad_mode.enabled or layers.count)
     )
     return array if spare else None
 

@@ -91,3 +91,14 @@ def pushed(layer: Layer) -> Iterator[None]:
         yield
     finally:
         remove(layer)
+
+
+@contextmanager
+def without(layers: Sequence[Layer]) -> Iterator[None]:
+    """Leaves layers out of this thread's calls inside the block."""
+    before = stack.layers
+    stack.layers = tuple(each for each in before if each not in layers)
+    try:
+        yield
+    finally:
+        stack.layers = before

@@ -16,7 +16,8 @@ from minitorch.arrays import Array, pinned
 from minitorch.arrays.gpus import out_of_memory
 from minitorch.devices import cpu as CPU
 from minitorch.devices import tensor_device
-from minitorch.dispatch import signatures
+from minitorch.dispatch import layers, signatures
+from minitorch.dispatch.batched import drawn, levels
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import C_NAMES, COMPLEX, FLOATING, FROM_NUMPY, dtype, get_default_dtype, int32, int64
 from minitorch.layout import check_layout, strided, strides_of
@@ -121,6 +122,7 @@ def factory(function: Callable[..., Array]) -> Any:
 def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
     """The same function of a `factory`, but not public."""
     name = function.__name__
+    draws = "generator" in function.__code__.co_varnames
 
     def create(
         *args: Any,
@@ -136,6 +138,9 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
         if layout is not strided:
             check_layout(name, layout)
         kind = None if dtype is None else checked_dtype(name, dtype)
+        if draws and layers.count and levels():
+            options = {"out": out, "dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return drawn(lambda: create(*args, **options, **named))
         if out is None:
             where = tensor_device(device)
             if where is CPU:  # which is always active

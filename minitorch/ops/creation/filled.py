@@ -12,7 +12,8 @@ from typing import Any
 from minitorch import settings
 from minitorch.arrays import Array
 from minitorch.devices import tensor_device
-from minitorch.dispatch import signatures
+from minitorch.dispatch import layers, signatures
+from minitorch.dispatch.batched import Batched, drawn, levels, spread
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import FROM_NUMPY, bool_, dtype, get_default_dtype, iinfo, scalar_type
 from minitorch.layout import (
@@ -176,6 +177,7 @@ def like(fill: Callable[..., Any]) -> Any:
     where the keywords give no others.
     """
     name = fill.__name__
+    draws = "generator" in fill.__code__.co_varnames
 
     def create(
         input: Tensor,
@@ -191,11 +193,16 @@ def like(fill: Callable[..., Any]) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         check_layout(name, layout)
+        if draws and layers.count and levels():
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return drawn(lambda: create(input, *args, **options, memory_format=memory_format, **named))
         kind = checked_dtype(name, dtype) or input._dtype
         where = input._device if device is None else tensor_device(device)
         if memory_format is None:
             memory_format = preserve_format
-        if memory_format is not preserve_format:
+        if isinstance(input, Batched):
+            array = where.xp.empty(input._array.shape, kind.numpy)
+        elif memory_format is not preserve_format:
             array = empty_in(where.xp, input._array.shape, kind.numpy, memory_format)
         elif where is input._device:
             array = empty_as(where.xp, input._array, kind.numpy)
@@ -205,7 +212,8 @@ def like(fill: Callable[..., Any]) -> Any:
             array = where.xp.lib.stride_tricks.as_strided(memory, input._array.shape, strides)
         with where.active():
             fill(where.xp, array, *args, **named)
-        return finish(array, where, requires_grad, pin_memory)
+        created = finish(array, where, requires_grad, pin_memory)
+        return created if draws or not isinstance(input, Batched) else spread(created, input)
 
     functools.update_wrapper(create, fill)
     signatures.describe(create, fill, skip=2, first="input", keywords=LIKE_KEYWORDS)
@@ -242,12 +250,13 @@ def _new(name: str, create: Any) -> None:
 
     @called(name, f"{create.__name__} of this tensor's dtype, on its device, unless others are given.")
     def new(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return create(
+        created = create(
             *args,
             dtype=input._dtype if dtype is None else dtype,
             device=input._device if device is None else device,
             **options,
         )
+        return spread(created, input) if isinstance(input, Batched) else created
 
     signatures.describe(new, create, first="self", shown=new)
     composite(variants="method")(new)

@@ -54,6 +54,8 @@ def check_completed(function: str, fault: str, info: Any, error: type[Exception]
     that number.
     """
     if isinstance(info, Tensor):
+        while (value := getattr(info, "_value", None)) is not None:
+            info = value  # of all examples of a `vmap`
         if info.is_meta:
             return
         info = info._device.backend.to_host(info._array)

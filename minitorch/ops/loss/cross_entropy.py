@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import composite, declare, flat
 from minitorch.dispatch.errors import floating
 from minitorch.dispatch.op import KEEP
@@ -221,6 +222,9 @@ def _over_all_classes(
         return loss
     if reduction == "sum":
         return loss.sum()
+    if isinstance(target, Batched):  # of whose examples each may have another number of targets
+        shares = ~ignored if weight is None else weight.take(target.clamp_min(0)) * ~ignored
+        return loss.sum() / shares.sum()
     kept = target.reshape(-1) if target.is_meta else target.masked_select(~ignored)
     return loss.sum() / (kept.numel() if weight is None else weight.gather(0, kept).sum())
 

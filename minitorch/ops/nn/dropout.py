@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import warnings
 
+from minitorch.dispatch import layers
+from minitorch.dispatch.batched import Batched, drawn, levels
 from minitorch.dispatch.declaration import composite
 from minitorch.dispatch.errors import cannot_cast
 from minitorch.dtypes import float32
@@ -52,10 +54,13 @@ def _dropped(
 
 def _noise(input: Tensor, shape: tuple[int, ...], p: float, fused: bool) -> Tensor:
     """0 with probability p, else 1 / (1 − p)."""
+    if layers.count and levels():
+        return drawn(lambda: _noise(input, shape, p, fused))
     # Drawn in the order of the input's memory, as PyTorch draws it.
     xp = input._device.xp
     kind = input._dtype.numpy
-    array = empty_as(xp, input._array, kind) if shape == input._array.shape else xp.empty(shape, kind)
+    alike = shape == input._array.shape and not isinstance(input, Batched)
+    array = empty_as(xp, input._array, kind) if alike else xp.empty(shape, kind)
     return make_tensor(draw(xp, array, sampling.dropout_mask, None, p, fused), input._dtype, input._device)
 
 

@@ -14,6 +14,7 @@ from minitorch.arrays import Array, Shape
 from minitorch.autograd.engine import sum_to_size
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, private
 from minitorch.dispatch.errors import floating
@@ -214,7 +215,10 @@ def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input:
     """Updates a running statistic. PyTorch's kernel does it, so that its version stays, and an earlier pass valid."""
     with no_grad():
         moved = running * (1 - momentum) + statistic(input.to(running.dtype)) * momentum
-        running._put(moved._array)
+        if isinstance(moved, Batched):
+            running.copy_(moved)
+        else:
+            running._put(moved._array)
 
 
 @private(

@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.autograd.attributes import node_class
 from minitorch.autograd.inplace import check_writable
+from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import METHODS
 from minitorch.ops.views import shape, striding, transposition  # noqa: F401  the functions whose methods are made here
 from minitorch.tensor import Tensor
@@ -28,6 +29,8 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
             changed = function(self, *args, **kwargs)
         except RuntimeError as error:
             raise RuntimeError(str(error).replace(f"{function.__name__}()", f"{function.__name__}_()")) from None
+        if isinstance(self, Batched):
+            return self.become(changed)
         self._array = changed._array
         if changed._grad_fn is not None:
             _renumber(changed._grad_fn, overloads)

@@ -12,6 +12,7 @@ from typing import Any
 from minitorch.arrays import Array
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch import declaration
+from minitorch.dispatch.batched import Batched, batched, spread
 from minitorch.dispatch.declaration import METHODS, composite, declare
 from minitorch.layout import (
     contiguous_stride,
@@ -76,6 +77,10 @@ def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | No
     Raises RuntimeError where it would leave the storage.
     """
     size, stride = checked_ints("as_strided", (size,)), checked_ints("as_strided", (stride,), 2, "stride")
+    if isinstance(input, Batched):  # whose examples lie one after the other
+        value = input._value
+        start = value.storage_offset() + (storage_offset or 0)
+        return batched(as_strided(value, (len(value), *size), (value.stride(0), *stride), start), input._level)
     offset = input.storage_offset()
     target = (size, stride, offset if storage_offset is None else storage_offset)
     if len(size) != len(stride):
@@ -154,6 +159,10 @@ def as_strided_scatter(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(target[0])}"
         )
+    if isinstance(input, Batched) or isinstance(src, Batched):
+        copy = input.clone() if isinstance(input, Batched) else spread(input, src)
+        copy.as_strided(size, stride, storage_offset).copy_(src)
+        return copy
     nbytes = input.untyped_storage().nbytes()
     if 0 not in target[0] and _storage_size(target) * input._dtype.itemsize > nbytes:
         raise beyond_storage(target, input._dtype.itemsize, nbytes)
