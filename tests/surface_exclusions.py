@@ -64,7 +64,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": """
             PRIVATE_OPS SymBool SymFloat SymInt cond legacy_contiguous_format sym_constrain_range
             sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt
-            sym_sum vmap while_loop
+            sym_sum while_loop
         """,
     },
     "Copies of views and splits without version counters, which compilers insert: write `.clone()`.": {

@@ -9,12 +9,14 @@ Source: https://docs.pytorch.org/docs/stable/func.ux_limitations.html
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from minitorch.arrays.meta_array import ndarray
 from minitorch.arrays.meta_places import place
 from minitorch.dispatch import layers
+from minitorch.dispatch.overriding import disabled
 from minitorch.tensor import Tensor
 
 _IN_TRANSFORM = (
@@ -55,6 +57,7 @@ class Batched(Tensor):
     """All examples of a `vmap`, seen as one. Autograd records what is done to the value."""
 
     __slots__ = ("_level", "_value")
+    __torch_function__: Any = classmethod(disabled)
 
     _value: Tensor
     _level: Level
@@ -126,7 +129,7 @@ class Batched(Tensor):
 
     def __repr__(self) -> str:
         number = levels().index(self._level) + 1 if self._level in levels() else "dead"
-        value = "\n".join(f"    {line}" for line in repr(self._value).splitlines())
+        value = textwrap.indent(repr(self._value), "    ")
         return f"BatchedTensor(lvl={number}, bdim=0, value=\n{value}\n)"
 
 

@@ -79,8 +79,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         has_aux: whether `func` returns (output, aux); then aux is returned as the third.
 
     Returns:
-        The outputs, and the function: it takes a tree like theirs and returns a gradient for the one primal, or the
-        tuple of gradients. Called inside `vmap`, it computes the products of many cotangents at once.
+        The outputs, and the function: it takes a tree like theirs and returns the tuple of gradients. Called inside
+        `vmap`, it computes the products of many cotangents at once.
 
     Raises:
         RuntimeError: if `func` returns integers or no tensors; when the function is called, for another tree.
@@ -95,8 +95,7 @@ def vjp_of(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None, has_aux: bool
 ) -> tuple[Any, Callable[..., Any], Any]:
     """The same of the arguments that are differentiated, by default all."""
-    if argnums is None:
-        argnums = 0 if len(args) == 1 else tuple(range(len(args)))
+    argnums = tuple(range(len(args))) if argnums is None else argnums
     tape = Tape(chosen(args, argnums))
     found = tape.run(func, replaced(args, argnums, tape.inputs))
     outputs, aux = split_aux("vjp(f, *primals)", found, has_aux)
