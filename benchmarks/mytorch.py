@@ -24,7 +24,7 @@ from course.authoring.assemble import as_of, read
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
 TARGETS = {"x * w": 40, ".sum()": 40, ".backward()": 200}
 """Python calls at most, for two tensors of shape (2, 2) that require gradients."""
-MOST_LINES = {16: 5700, 25: 8000}
+MOST_LINES = {16: 5700, 25: 8100}
 """Non-blank lines at most, as of a chapter. docs/mytorch.md says what the first 5,200 have grown by."""
 
 

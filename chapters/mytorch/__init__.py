@@ -50,6 +50,10 @@ from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 # 08 · Static and dynamic graphs
 from . import graph, utils
 
+# 08b · A compiler
+from . import compiler
+from .compiler import compile
+
 # 09 · Modules and parameters
 from . import nn
 

@@ -23,7 +23,7 @@ def test_the_document_names_every_file() -> None:
     assert [str(file) for file in files if not {file.name, file.parent.name} & named] == []
 
 
-@pytest.mark.parametrize("chapter", [*range(1, 25), "02b", "07b", "20b"])
+@pytest.mark.parametrize("chapter", [*range(1, 25), "02b", "07b", "08b", "20b"])
 def test_the_package_as_of_a_chapter_can_be_imported(chapter: int | str) -> None:
     """Every module of it: a section may use what earlier ones define, and nothing later."""
     files = as_of(REFERENCE, chapter)
