@@ -27,6 +27,7 @@ TOPICS = {
     "07_backward_in_depth": "A2.5 A3.15 D4 C.variable",
     "07b_vector_jacobian_products": "D5 A.function A.gradcheck",
     "08_static_and_dynamic_graphs": "D11 D6 D7 D11b A.compile D.tf2",
+    "08b_a_compiler": "A.fusion A.dynamic A.aot A.cudagraphs",
     "09_modules_and_parameters": "A3.1 A3.3 A3.8 A3.9 A3.10 A3.11",
     "10_activations_and_initialization": "A3.6 A3.17 E.init A2.7",
     "11_convolution": "C.conv D9 D10 A3.18 A3.19 D.same A.groups A.receptive A.cudnn",
