@@ -225,3 +225,43 @@ def test_numbers_alone(torch: Any) -> Any:
         [attempt(function, 2, 3)[0] for function in refused],
         attempt(torch.add, "a", 1)[0],
     ]
+
+
+@same
+def test_inputs_returned_without_a_gradient(torch: Any) -> Any:
+    class Passes(torch.autograd.Function):  # type: ignore[misc,name-defined]
+        @staticmethod
+        def forward(ctx: Any, kept: Any, marked: Any) -> Any:
+            ctx.mark_non_differentiable(marked)
+            return kept * 2, marked
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any, of_marked: Any) -> Any:
+            return grad, of_marked
+
+    x = torch.ones(2, requires_grad=True)
+    doubled, marked = Passes.apply(x, x)
+    doubled.sum().backward()
+    marked.add_(1)
+    return doubled, marked, marked is x, marked.is_leaf, x.grad, x.detach()
+
+
+@same
+def test_formulas_of_divergences_for_any_classes(torch: Any) -> Any:
+    distributions = torch.distributions
+
+    class Mixed:
+        pass
+
+    class Shifted(distributions.Normal, Mixed):  # type: ignore[misc,name-defined]
+        pass
+
+    @distributions.register_kl(Mixed, Shifted)  # type: ignore[untyped-decorator]
+    def formula(p: Any, q: Any) -> Any:
+        return p.loc - q.loc
+
+    one, other = Shifted(3.0, 1.0), Shifted(1.0, 1.0)
+    return [
+        float(distributions.kl_divergence(one, other)),
+        errors(lambda: distributions.register_kl(1, Mixed)(formula), lambda: distributions.register_kl(Mixed, "x")),
+    ]

@@ -317,6 +317,8 @@ def _output(node: FunctionNode, number: int, output: Any, args: Sequence[Any], r
         _write_history(node, number, output, len(returned))
         return output
     if _is_in(output, args):
+        if not differentiable:
+            return output.detach()
         with no_grad():
             output = make_view(output, output._array)
     if output._base is not None:
