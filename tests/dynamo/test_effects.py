@@ -118,8 +118,10 @@ def moduled(x: Any) -> Any:
 
 
 def parameter(x: Any) -> Any:
-    world.log.append(1)
-    world.module.weight = x * 2
+    try:
+        world.module.weight = x * 2
+    except TypeError:
+        world.log.append("refused")
     return x
 
 
@@ -173,8 +175,8 @@ def observed(function: Callable[[Any], Any], capsys: Any) -> list[str]:
         x = torch.full((3,), value)
         try:
             result = repr(function(x))
-        except (IndexError, TypeError) as error:
-            result = f"{type(error).__name__}: {error}"
+        except IndexError as error:
+            result = f"IndexError: {error}"
         found.append(f"{result} {x} {world.seen()} {torch.rand(1)}")
     return [*found, capsys.readouterr().out]
 
