@@ -193,8 +193,8 @@ for _name, _method in METHODS.items():
 
 
 _SUBMODULES = (
-    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-    "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "overrides",
+    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft",
+    "func", "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "overrides",
     "profiler", "serialization", "special", "testing", "types", "utils", "version", "viz",
 )  # fmt: skip
 

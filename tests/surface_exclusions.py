@@ -60,7 +60,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         """,
         "nn.functional": "BroadcastingList1 BroadcastingList2 BroadcastingList3 boolean_dispatch",
     },
-    "Symbolic shapes, export and the compiler's own operators: `torch.compile` guards plain ints here.": {
+    "Symbolic shapes and the compiler's own operators: `torch.compile` guards plain ints here.": {
         "torch": """
             PRIVATE_OPS SymBool SymFloat SymInt cond legacy_contiguous_format sym_constrain_range
             sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from collections.abc import Mapping as MappingType
 from typing import Any
@@ -48,6 +49,21 @@ class Captured:
         self.guards.tensors.clear()
 
 
+def unchanged(run: Any) -> Any:
+    """A function after which the grad mode and the random stream are what they were."""
+
+    @functools.wraps(run)
+    def restored(*args: Any) -> Any:
+        mode, random = grad_mode.state.asked, get_rng_state()
+        try:
+            return run(*args)
+        finally:
+            grad_mode.state.set(mode, grad_mode.state.inference)
+            set_rng_state(random)
+
+    return restored
+
+
 class Capture(Calling):
     """The state of one capture.
 
@@ -66,14 +82,14 @@ class Capture(Calling):
         self.dynamic, self.symbols, self.stop = dynamic, symbols, stop
         self.root: RootFrame | None = None
 
+    @unchanged
     def run(self, function: Any, arguments: MappingType[str, Any]) -> Captured:
         """Captures a call. Nothing that the function does outside happens."""
         found = Captured(self.guards)
-        mode, random = grad_mode.state.asked, get_rng_state()
         try:
             writer = Writer(self.guards)
             try:
-                text = writer.text(self._start(function, arguments).run())
+                text = writer.text(self.start(function, arguments).run())
             except Reached:
                 assert self.root is not None
                 found.split, text = self.root.split(writer)
@@ -83,12 +99,9 @@ class Capture(Calling):
         except Break as error:
             found.reason, found.where = error.reason, error.where
             found.stop = None if self.root is None else self.root.where_to_stop(error)
-        finally:
-            grad_mode.state.set(mode, grad_mode.state.inference)
-            set_rng_state(random)
         return found
 
-    def _start(self, function: Any, arguments: MappingType[str, Any]) -> RootFrame:
+    def start(self, function: Any, arguments: MappingType[str, Any]) -> RootFrame:
         """The function's own frame."""
         variables: dict[str, Value] = {name: Lazy(each, f"L[{name!r}]") for name, each in arguments.items()}
         if isinstance(function, Module):

@@ -14,6 +14,10 @@ class Unsupported(TorchDynamoException):
     """The function does what a graph can't hold, and was compiled with `fullgraph=True`."""
 
 
+class UserError(Unsupported):
+    """The program asks for what can't be."""
+
+
 class FailOnRecompileLimitHit(TorchDynamoException):
     """A function compiled with `fullgraph=True` has reached `config.recompile_limit`."""
 

@@ -123,7 +123,14 @@ def _torch() -> Torch:
     nn = Torch({"": _layers, "log_sigmoid": _layers.logsigmoid})
     functional = Torch({"": _layers, "_threshold": _layers.threshold})
     places = {"nn": Torch({"": minitorch.nn, "functional": functional}), "functional": minitorch}
-    return Torch({"": minitorch, "_C": Torch({"_nn": nn, **bound}), **places})
+    return Torch({"": minitorch, "_C": Torch({"_nn": nn, **bound}), "ops": _Operations(), **places})
+
+
+class _Operations:
+    """`torch.ops`, whose `aten` has the operations of exported graphs."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("minitorch.fx.aten").Namespace(), name)
 
 
 class _Prefixed:

@@ -1,0 +1,1 @@
+"""What PyTorch keeps here of sizes that are symbols."""
