@@ -14,6 +14,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import enable_grad, set_grad_enabled
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.passes import grad as gradients_of
+from minitorch.ops.creation.filled import eye
 from minitorch.ops.indexing.joining import stack
 from minitorch.tensor import Tensor
 
@@ -102,8 +103,9 @@ def jacobian(
     """∂(output)/∂(input) of shape output.shape + input.shape, in a tuple for several inputs, in a tuple of these for
     several outputs.
 
-    It takes a backward pass for each element of the outputs, also with `vectorize`. Raises NotImplementedError for the
-    forward-mode strategy. Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
+    It takes a backward pass for each element of the outputs; with `vectorize` these run as one. The forward-mode
+    strategy is `func.jacfwd`; it raises NotImplementedError with `create_graph` and without `vectorize`, RuntimeError
+    with `strict`. Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -111,7 +113,8 @@ def jacobian(
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
-        raise NotImplementedError('jacobian: strategy="forward-mode" is not supported')
+        _check_forward(create_graph, strict, vectorize)
+        return _forward(func, inputs)
     with enable_grad():
         variables, as_tuple = _variables(inputs, "inputs", "jacobian", create_graph)
         outputs, outputs_as_tuple = _outputs(func, variables, "jacobian", strict)
@@ -120,9 +123,56 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
                 "Please either set `strict=False` or `vectorize=False`."
             )
-        rows = tuple(_jacobian(i, each, variables, strict, create_graph) for i, each in enumerate(outputs))
+        if vectorize:
+            rows = tuple(_at_once(each, variables, create_graph) for each in outputs)
+        else:
+            rows = tuple(_jacobian(i, each, variables, strict, create_graph) for i, each in enumerate(outputs))
     blocks = [_result(each, create_graph, as_tuple) for each in rows]
     return tuple(blocks) if outputs_as_tuple else blocks[0]
+
+
+def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
+    """Raises the errors for what the forward-mode strategy can't do."""
+    if create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+
+
+def _forward(func: Function, inputs: Any) -> Any:
+    """The Jacobian by products with the vectors of the inputs' basis, in lists instead of tuples, as PyTorch's."""
+    from minitorch.func.jacobians import jacfwd  # loads torch.func
+
+    given, as_tuple = _variables(inputs, "inputs", "jacobian", create_graph=False, needed=False)
+    return _listed(jacfwd(func, argnums=tuple(range(len(given))) if as_tuple else 0)(*given))
+
+
+def _listed(blocks: Any) -> Any:
+    return [_listed(each) for each in blocks] if isinstance(blocks, tuple) else blocks
+
+
+def _at_once(output: Tensor, variables: Tensors, create_graph: bool) -> Tensors:
+    """The Jacobians of an output with respect to each variable, all rows in one pass."""
+    found: Sequence[Any] = [None] * len(variables)
+    if output.requires_grad:
+        basis = eye(output.numel(), dtype=output.dtype, device=output.device).reshape(-1, *output.shape)
+        found = gradients_of(output, variables, basis, True, create_graph, allow_unused=True, is_grads_batched=True)
+    shapes = [output.shape + each.shape for each in variables]
+    return tuple(
+        each.new_zeros(shape) if grad is None else grad.reshape(shape)
+        for grad, each, shape in zip(found, variables, shapes, strict=True)
+    )
 
 
 def _jacobian(number: int, output: Tensor, variables: Tensors, strict: bool, create_graph: bool) -> Tensors:
@@ -162,8 +212,6 @@ def hessian(
     """
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    if outer_jacobian_strategy == "forward-mode":
-        raise NotImplementedError('hessian: outer_jacobian_strategy="forward-mode" is not supported')
     _, as_tuple = _tensors(inputs, "inputs", "hessian")
 
     def number(*variables: Tensor) -> Tensor:
@@ -175,7 +223,7 @@ def hessian(
         _check_recorded(gradients, "jacobian", strict)
         return gradients
 
-    blocks = jacobian(gradient, inputs, create_graph, strict, vectorize)
+    blocks = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return blocks if as_tuple else blocks[0]
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from minitorch.autograd import engine
 from minitorch.autograd.graph import GradientEdge
 from minitorch.autograd.node import Edge, accumulator, gradient_edge
+from minitorch.dispatch.batched import batched, unbatched
 from minitorch.dispatch.declaration import METHODS
+from minitorch.dispatch.layers import pushed
 from minitorch.dtypes import FLOATING
-from minitorch.ops.indexing.joining import stack
 from minitorch.tensor import Tensor, make_tensor
 from minitorch.warn_once import warn_once
 
@@ -99,7 +100,7 @@ def grad(
 
     They come as a tuple, or as a dict if the inputs do. An input that the outputs don't depend on raises RuntimeError,
     unless `allow_unused` (its gradient is None) or `materialize_grads` (it is zero). With `is_grads_batched`, the first
-    dimension of `grad_outputs` and of the results numbers passes that run one after the other.
+    dimension of `grad_outputs` and of the results numbers the passes, which run as one.
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
     """
     if materialize_grads and allow_unused is False:
@@ -140,12 +141,15 @@ def grad(
 def _batched(
     outputs: Any, inputs: list[Place], grad_outputs: Any, keep: bool, create_graph: bool, allow_unused: bool
 ) -> list[Any]:
+    """The gradients for many weights at once, as examples of a `vmap`."""
+    from minitorch.func.mapping import Vmap  # loads torch.func
+
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    rows = list(zip(*(each.unbind(0) for each in weights), strict=True))
-    passes = [
-        grad(outputs, inputs, row, keep or row is not rows[-1], create_graph, allow_unused=allow_unused) for row in rows
-    ]
-    return [None if each[0] is None else stack(each) for each in zip(*passes, strict=True)]
+    level = Vmap(len(weights[0]), "error")
+    with pushed(level):
+        given = [batched(each, level) for each in weights]
+        found = grad(outputs, inputs, given, keep, create_graph, allow_unused=allow_unused)
+    return [None if each is None else unbatched(each, level) for each in found]
 
 
 def _places(inputs: Any, function: str) -> list[Place]:

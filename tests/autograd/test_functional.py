@@ -108,14 +108,26 @@ def test_arguments(torch: Any, name: str) -> Any:
     return attempt(lambda: CALLS[name](torch.autograd.functional))
 
 
-def test_forward_mode_is_refused() -> None:
-    from minitorch.autograd import functional
-
-    x = x_of(functional)
-    with pytest.raises(NotImplementedError, match='jacobian: strategy="forward-mode"'):
-        functional.jacobian(FUNCTIONS["cube"], x, strategy="forward-mode")
-    with pytest.raises(NotImplementedError, match='hessian: outer_jacobian_strategy="forward-mode"'):
-        functional.hessian(FUNCTIONS["sum"], x, outer_jacobian_strategy="forward-mode")
+@pytest.mark.parametrize(
+    "create_graph, strict, vectorize", [(False, False, True), (True,) * 3, (False, True, True), (False,) * 3]
+)
+@same
+def test_forward_mode(torch: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    functional = torch.autograd.functional
+    options = {"create_graph": create_graph, "strict": strict, "vectorize": vectorize}
+    one, two = inputs(torch, 1), inputs(torch, 2)
+    return [
+        attempt(lambda: functional.jacobian(FUNCTIONS["cube"], one, strategy="forward-mode", **options)),
+        attempt(lambda: functional.jacobian(OF_TWO["three outputs"], two, strategy="forward-mode", **options)),
+        attempt(  # PyTorch's requires a gradient, which leads to copies of the inputs
+            lambda: [
+                [each.detach() for each in row]
+                for row in functional.hessian(
+                    OF_TWO["a scalar"], two, outer_jacobian_strategy="forward-mode", **options
+                )
+            ]
+        ),
+    ]
 
 
 @same

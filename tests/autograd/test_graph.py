@@ -370,6 +370,14 @@ def test_edges_take_the_place_of_tensors(torch: Any) -> Any:
     return results, x.grad
 
 
+def _shapes_of_gradients(torch: Any, output: Any, source: Any) -> list[Any]:
+    """What a hook sees of passes that run as one: one gradient, of the shape of its tensor."""
+    shapes: list[Any] = []
+    output.register_hook(lambda grad: shapes.append(list(grad.shape)))
+    torch.autograd.grad(output, source, torch.eye(2), is_grads_batched=True)
+    return shapes
+
+
 ARGUMENTS: dict[str, Callable[[Any, Any], Any]] = {
     "a dict of inputs": lambda torch, x: torch.autograd.grad((x * 2).sum(), {"a": x}),
     "no inputs of grad": lambda torch, x: torch.autograd.grad((x * 2).sum(), []),
@@ -386,6 +394,7 @@ ARGUMENTS: dict[str, Callable[[Any, Any], Any]] = {
     "batched": lambda torch, x: torch.autograd.grad(
         x**3, [x, leaf(torch)], torch.eye(2), is_grads_batched=True, allow_unused=True
     ),
+    "batched, at once": lambda torch, x: _shapes_of_gradients(torch, x**3, x),
     "batched and recorded": lambda torch, x: torch.autograd.grad(
         x**3, x, torch.eye(2), is_grads_batched=True, create_graph=True
     ),
