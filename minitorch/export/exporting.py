@@ -16,7 +16,8 @@ from minitorch._dynamo.recording import PLAIN
 from minitorch._dynamo.values import Items, Known, Symbol, TensorValue, Value
 from minitorch._dynamo.values import Mapping as MappingValue
 from minitorch.export.dims import Dim, by_source
-from minitorch.export.program import Calls, ExportedProgram, ValueRanges, leaves_of, type_text
+from minitorch.export.program import Calls, ExportedProgram, ValueRanges, leaves_of
+from minitorch.export.shapes import types
 from minitorch.export.signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from minitorch.fx.aten import named, overload
 from minitorch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -93,7 +94,8 @@ class Exporting:
         self.graph = Graph()
         self.specs: list[InputSpec] = []
         self.constants: dict[str, Any] = {}
-        self.shapes: dict[str, str] = {}
+        self.examples: dict[str, Tensor] = {}
+        self.symbols: dict[str, dict[int, str]] = {}
         self.sizes: dict[str, str] = {}
         self.nodes: dict[Node, Any] = {}
 
@@ -125,7 +127,7 @@ class Exporting:
             self.constants,
             Calls(positional, [name for name in self.given if name not in positional], leaves, guards, structure),
             self._ranges(),
-            self.shapes,
+            types(self.graph, self.examples, self.symbols),
             (tuple(self.given.values()), {}),
         )
 
@@ -180,15 +182,15 @@ class Exporting:
                 owner = by_id[id(eval(_readable(tensor), {}, scope))]
                 self.nodes[node] = self.graph.create_node("call_function", size, (owner, dim), {}, "sym_size_int_1")
 
-    def _placeholder(self, spec: InputSpec, example: Any, sizes: Mapping[int, str] | None = None) -> Node:
+    def _placeholder(self, spec: InputSpec, example: Any, sizes: dict[int, str] | None = None) -> Node:
         node = self.graph.placeholder(spec.name)
         if spec.name not in {each.name for each in self.graph.nodes}:
             node.name = spec.name  # also where it hides a builtin
         spec.name = node.name
         self.specs.append(spec)
         if isinstance(example, Tensor):
-            node.meta["example_value"] = example
-            self.shapes[node.name] = type_text(example, sizes or {})
+            self.examples[node.name] = example
+            self.symbols[node.name] = sizes or {}
         return node
 
     def _names_of(self, where: str) -> dict[int, str]:
@@ -214,8 +216,6 @@ class Exporting:
                 copy = self.graph.create_node("call_function", function, args, kwargs, function.packet)
                 copy.meta = dict(node.meta)
             self.nodes[node] = copy
-            if "example_value" in copy.meta and not self.asked:
-                self.shapes[copy.name] = type_text(copy.meta["example_value"], {})
 
     # Guards
 

@@ -16,11 +16,6 @@ from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
 from minitorch.tensor import Tensor
 
-SHORT = {
-    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-    "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128",
-}  # fmt: skip
-
 
 class ValueRanges(NamedTuple):
     """The values that a size may have."""
@@ -224,10 +219,3 @@ def structured(structure: Any, outputs: Any) -> Any:
     if isinstance(structure, dict):
         return {key: structured(each, outputs) for key, each in structure.items()}
     return type(structure)(structured(each, outputs) for each in structure)
-
-
-def type_text(tensor: Any, sizes: Mapping[int, str]) -> str:
-    """A tensor's type as in printed programs, such as "f32[4, s0]"; `sizes` names the sizes that may change."""
-    shape = ", ".join(sizes.get(dim, str(size)) for dim, size in enumerate(tensor.shape))
-    name = str(tensor.dtype).removeprefix("torch.")
-    return f"{SHORT.get(name, name)}[{shape}]"

@@ -130,7 +130,7 @@ def test_the_printed_program_has_types_and_ranges() -> None:
     (case,) = [each for each in CASES if each.__name__ == "dynamic"]
     text = str(exported(minitorch, case)[1])
     assert 'def forward(self, p_weight: "f32[2, 3]", p_bias: "f32[2]", input: "f32[s0, 3]"):' in text
-    assert "linear = torch.ops.aten.linear.default(input, p_weight, p_bias)" in text
+    assert 'linear: "f32[s0, 2]" = torch.ops.aten.linear.default(input, p_weight, p_bias)' in text
     assert "Range constraints: {s0: VR[2, 10]}" in text
 
 
