@@ -219,9 +219,9 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # ## Who captures what · `torch.export`
-# PyTorch's exporter stands on `torch.export.export`, which captures a module as one graph. minitorch doesn't have that function,
-# so this is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without the comments that name the source
-# lines:
+# PyTorch's exporter stands on `torch.export.export`, which captures a module as one graph. minitorch has that function as well,
+# although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`,
+# without the comments that name the source lines:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
