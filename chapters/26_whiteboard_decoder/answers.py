@@ -1,5 +1,6 @@
 # %% [markdown]
-# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms. `course answers 26` grades them.
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 26` grades them.
 
 
 # %% answer="decoder_moe" right="dispatch by a sort"
@@ -145,7 +146,8 @@ def moe(x, router, experts, k, capacity = None):
 
 
 # %% [markdown]
-# A router that has no gradient because its gate is 1 for k = 1 follows from the definition of the gates; it is no mistake that a value could show.
+# A router that has no gradient because its gate is 1 for k = 1 follows from the definition of the gates; it is no
+# mistake that a value could show.
 
 
 # %% answer="decoder_cross" right="loops over rows and heads, real tokens alone"
@@ -273,7 +275,8 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 
 # %% [markdown]
-# Keys made from x instead of the memory, and weights of the wrong width, can't run on these shapes: the widths C and M differ, as do T and S.
+# Keys made from x instead of the memory, and weights of the wrong width, can't run on these shapes: the widths C and
+# M differ, as do T and S.
 
 
 # %% answer="decoder_attention_backward" right="the full Jacobian of each row"
@@ -662,7 +665,8 @@ def attend(q, turned, c, rotary, w):
 
 
 # %% [markdown]
-# A rotary key for each head can't be written: w.rotary_k is one matrix. A cache of expanded keys has other shapes than `attend` takes.
+# A rotary key for each head can't be written: w.rotary_k is one matrix. A cache of expanded keys has other shapes
+# than `attend` takes.
 
 
 # %% answer="decoder_window" right="token by token"
@@ -1680,4 +1684,1023 @@ def shards(w_in, w_down, ways):
 
 
 # %% [markdown]
-# `w_down` cut along its rows has the wrong shape for every number of ways above 1, so it can't be confused with a shard.
+# `w_down` cut along its rows has the wrong shape for every number of ways above 1, so it can't be confused with a
+# shard.
+
+
+# %% answer="decoder_repair_balance" right="bincount and a sum over the real rows"
+def balance_loss(logits, chosen, real):
+    E = logits.size(1)
+    weight = real.float()
+    P = (torch.softmax(logits, 1) * weight[:, None]).sum(0) / weight.sum()
+    f = torch.bincount(chosen[real].flatten(), minlength=E).float()
+    return E * torch.dot(f / (real.sum() * chosen.size(1)), P)
+
+
+def route(logits, bias, k):
+    s = torch.sigmoid(logits)
+    order = torch.argsort(s + bias, dim=1, descending=True)[:, :k]
+    g = torch.take_along_dim(s, order, 1)
+    return order, g / g.sum(1)[:, None]
+
+
+def update_bias(bias, load, rate):
+    mean = load.float().mean()
+    step = torch.zeros_like(bias)
+    step[load < mean] = rate
+    step[load > mean] = -rate
+    return bias + step
+
+
+# %% answer="decoder_repair_balance" right="a scatter for the counts, where for the signs"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[1]
+    hits = torch.zeros(logits.shape).scatter(1, chosen, torch.ones(chosen.shape)) * real[:, None]
+    share = hits.sum(0) / hits.sum()
+    mean = logits[real].softmax(1).mean(0)
+    return (experts * share * mean).sum()
+
+
+def route(logits, bias, k):
+    scores = 1 / (1 + torch.exp(-logits))
+    _, chosen = torch.topk(scores + bias[None], k)
+    rows = torch.arange(len(logits))[:, None]
+    return chosen, scores[rows, chosen] / scores[rows, chosen].sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    E = load.numel()
+    up, down = load * E < load.sum(), load * E > load.sum()
+    return bias + rate * (up.float() - down.float())
+
+
+# %% answer="decoder_repair_balance" right="loops"
+def balance_loss(logits, chosen, real):
+    rows = [n for n, each in enumerate(real.tolist()) if each]
+    E, total = logits.shape[1], 0.0
+    for e in range(E):
+        share = sum(chosen[n].tolist().count(e) for n in rows) / (len(rows) * chosen.shape[1])
+        total = total + share * sum(logits[n].softmax(0)[e] for n in rows) / len(rows)
+    return E * total
+
+
+def route(logits, bias, k):
+    chosen = torch.stack([torch.topk(torch.sigmoid(row) + bias, k)[1] for row in logits])
+    gates = torch.stack([torch.sigmoid(row)[picked] for row, picked in zip(logits, chosen)])
+    return chosen, gates / gates.sum(dim=-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    mean = sum(load.tolist()) / len(load)
+    return torch.tensor([b + rate * ((l < mean) - (l > mean)) for b, l in zip(bias.tolist(), load.tolist())])
+
+
+# %% answer="decoder_repair_balance" wrong="the probabilities of the chosen experts alone"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = (logits.softmax(-1) * F.one_hot(chosen, experts).sum(1))[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% answer="decoder_repair_balance" wrong="chosen by the logits plus the bias"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (logits + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% answer="decoder_repair_balance" wrong="gates that don't add up to 1"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% answer="decoder_repair_balance" wrong="the median instead of the mean load"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.median() - load).sign()
+
+
+# %% answer="decoder_repair_balance" wrong="updates the bias in place"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    bias += rate * (load.mean() - load).sign()
+    return bias
+
+
+# %% answer="decoder_repair_balance" wrong="squares of the shares"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * shares + 0 * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% [markdown]
+# A loss that is computed and never added, or that is added to the reported one, stands outside of these functions.
+
+
+# %% answer="decoder_linear" right="cumulative sums inside the chunk"
+def chunk_step(state, q, k, v):
+    S = state[0][..., None, :, :] + np.cumsum(k[..., :, None] * v[..., None, :], axis=-3)
+    z = state[1][..., None, :] + np.cumsum(k, axis=-2)
+    out = np.einsum("...nd,...nde->...ne", q, S) / np.einsum("...nd,...nd->...n", q, z)[..., None]
+    return (S[..., -1, :, :], z[..., -1, :]), out
+
+
+def attend(q, k, v, chunk):
+    S, z = np.zeros(k.shape[:-2] + (k.shape[-1], v.shape[-1])), np.zeros(k.shape[:-2] + (k.shape[-1],))
+    out = np.empty(v.shape)
+    for i in range(0, v.shape[-2], chunk):
+        s = slice(i, i + chunk)
+        (S, z), out[..., s, :] = chunk_step((S, z), q[..., s, :], k[..., s, :], v[..., s, :])
+    return out
+
+
+def delta(q, k, v, beta):
+    D = k.shape[-1]
+    S = np.zeros(k.shape[:-2] + (D, v.shape[-1]))
+    out = np.empty(v.shape)
+    for t in range(k.shape[-2]):
+        erase = np.eye(D) - beta[..., t, None, None] * k[..., t, :, None] * k[..., t, None, :]
+        S = erase @ S + beta[..., t, None, None] * k[..., t, :, None] * v[..., t, None, :]
+        out[..., t, :] = np.einsum("...d,...de->...e", q[..., t, :], S)
+    return out
+
+
+# %% answer="decoder_linear" right="a loop over the tokens of a chunk"
+def chunk_step(state, q, k, v):
+    S, z = state[0].copy(), state[1].copy()
+    outputs = []
+    for t in range(q.shape[-2]):
+        S += np.einsum("...d,...e->...de", k[..., t, :], v[..., t, :])
+        z += k[..., t, :]
+        outputs.append(np.einsum("...d,...de->...e", q[..., t, :], S) / (q[..., t, :] * z).sum(-1, keepdims=True))
+    return (S, z), np.stack(outputs, -2)
+
+
+def attend(q, k, v, chunk):
+    state = (0 * (k[..., 0, :, None] * v[..., 0, None, :]), 0 * k[..., 0, :])
+    pieces = []
+    while q.shape[-2]:
+        state, out = chunk_step(state, q[..., :chunk, :], k[..., :chunk, :], v[..., :chunk, :])
+        pieces.append(out)
+        q, k, v = q[..., chunk:, :], k[..., chunk:, :], v[..., chunk:, :]
+    return np.concatenate(pieces, axis=-2)
+
+
+def delta(q, k, v, beta):
+    S = 0 * (k[..., 0, :, None] * v[..., 0, None, :])
+    rows = []
+    for t in range(q.shape[-2]):
+        kt, vt, bt = k[..., t, :], v[..., t, :], beta[..., t]
+        recalled = (S * kt[..., None]).sum(-2)
+        S = S + bt[..., None, None] * np.einsum("...d,...e->...de", kt, vt - recalled)
+        rows.append((S * q[..., t, :, None]).sum(-2))
+    return np.stack(rows, -2)
+
+
+# %% answer="decoder_linear" right="the normalizer as one more column of the values"
+def chunk_step(state, q, k, v):
+    memory = np.concatenate([state[0], state[1][..., None]], -1)
+    values = np.concatenate([v, np.ones_like(v[..., :1])], -1)
+    mask = np.tri(q.shape[-2])
+    both = q @ memory + (q @ np.swapaxes(k, -1, -2) * mask) @ values
+    memory = memory + np.swapaxes(k, -1, -2) @ values
+    return (memory[..., :-1], memory[..., -1]), both[..., :-1] / both[..., -1:]
+
+
+def attend(q, k, v, chunk):
+    *lead, T, D = k.shape
+    state, out = (np.zeros((*lead, D, v.shape[-1])), np.zeros((*lead, D))), []
+    for part in np.array_split(np.arange(T), range(chunk, T, chunk)):
+        state, y = chunk_step(state, q[..., part, :], k[..., part, :], v[..., part, :])
+        out.append(y)
+    return np.concatenate(out, -2)
+
+
+def delta(q, k, v, beta):
+    writes = []
+    out = np.zeros(v.shape)
+    for t in range(k.shape[-2]):
+        recall = sum(((k[..., j, :] * k[..., t, :]).sum(-1, keepdims=True) * writes[j] for j in range(t)), 0 * v[..., 0, :])
+        writes.append(beta[..., t, None] * (v[..., t, :] - recall))
+        out[..., t, :] = sum((k[..., j, :] * q[..., t, :]).sum(-1, keepdims=True) * writes[j] for j in range(t + 1))
+    return out
+
+
+# %% answer="decoder_linear" wrong="softmax inside the chunk"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(np.exp(q @ k.mT))
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% answer="decoder_linear" wrong="the normalizer doesn't see the state's update"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% answer="decoder_linear" wrong="the mean of the chunk's keys in the state"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.mean(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% answer="decoder_linear" wrong="delta rule with beta on the value alone"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = beta[..., t, None, None] * v[..., t, None, :] - key.mT @ memory
+        memory = memory + key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% answer="decoder_linear" wrong="chunks that start anew"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        _, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% answer="decoder_linear" wrong="recalls by the query"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - q[..., t, None, :] @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% [markdown]
+# A feature map that may be negative isn't part of these functions: q and k come in after it.
+
+
+# %% answer="decoder_stretch" right="pair by pair, and complex rotations"
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    import math
+
+    out = []
+    for i in range(width // 2):
+        f = base ** (-2 * i / width)
+        if kind == "pi":
+            f /= scale
+        elif kind == "ntk":
+            f *= scale ** (-2 * i / (width - 2))
+        elif kind == "yarn":
+            r = original * f / math.tau
+            g = min(1.0, max(0.0, (r - slow) / (fast - slow)))
+            f = f * (g + (1 - g) / scale)
+        out.append(f)
+    return np.array(out)
+
+
+def factor(kind, scale):
+    import math
+
+    if kind != "yarn" or scale <= 1:
+        return 1.0
+    return 1 + math.log(scale) / 10
+
+
+def scores(q, k, first, frequency, factor):
+    half = q.shape[1] // 2
+    z = lambda x, at: (x[:, :half] + 1j * x[:, half:]) * np.exp(1j * np.outer(at, frequency))
+    a, b = z(q, first + np.arange(len(q))), z(k, np.arange(len(k)))
+    return factor**2 * (a @ b.conj().T).real / q.shape[1] ** 0.5
+
+
+# %% answer="decoder_stretch" right="only the differences of positions, for the scores"
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    if kind == "ntk":
+        return frequencies(width, base * scale ** (width / (width - 2)), "plain", 1.0, original)
+    plain = np.exp(-np.log(base) * np.arange(width // 2) * 2 / width)
+    if kind == "plain":
+        return plain
+    if kind == "pi":
+        return plain * (1 / scale)
+    wavelengths = 2 * np.pi / plain
+    kept = np.interp(original / wavelengths, [slow, fast], [0.0, 1.0])
+    return plain / scale + kept * (plain - plain / scale)
+
+
+def factor(kind, scale):
+    return {"yarn": 0.1 * np.log(max(scale, 1.0)) + 1.0}.get(kind, 1.0)
+
+
+def scores(q, k, first, frequency, factor):
+    D = q.shape[1]
+    out = np.zeros((len(q), len(k)))
+    for t in range(len(q)):
+        for s in range(len(k)):
+            angle = (first + t - s) * frequency
+            a, b, c, d = q[t, : D // 2], q[t, D // 2 :], k[s, : D // 2], k[s, D // 2 :]
+            out[t, s] = ((a * c + b * d) * np.cos(angle) + (a * d - b * c) * np.sin(angle)).sum()
+    return out * factor * factor / np.sqrt(D)
+
+
+# %% answer="decoder_stretch" right="tables of cosines with the factor in them"
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    f = 1.0 / base ** (np.arange(0, width, 2) / width)
+    match kind:
+        case "pi":
+            f = f / scale
+        case "ntk":
+            f = 1.0 / (base * scale ** (width / (width - 2))) ** (np.arange(0, width, 2) / width)
+        case "yarn":
+            r = original * f / (2 * np.pi)
+            mask = np.where(r <= slow, 0.0, np.where(r >= fast, 1.0, (r - slow) / (fast - slow)))
+            f = f / scale * (1 - mask) + f * mask
+    return f
+
+
+def factor(kind, scale):
+    return float(0.1 * np.log(scale) + 1.0) if scale > 1 and kind == "yarn" else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def table(start, n):
+        angles = np.concatenate([np.outer(np.arange(start, start + n), frequency)] * 2, 1)
+        return factor * np.cos(angles), factor * np.sin(angles)
+
+    def half_turn(x):
+        return np.concatenate([-x[:, x.shape[1] // 2 :], x[:, : x.shape[1] // 2]], 1)
+
+    (cq, sq), (ck, sk) = table(first, len(q)), table(0, len(k))
+    return (q * cq + half_turn(q) * sq) @ (k * ck + half_turn(k) * sk).T / np.sqrt(q.shape[1])
+
+
+# %% answer="decoder_stretch" wrong="PI multiplies"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain * scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% answer="decoder_stretch" wrong="a ramp in the logarithm of the turns"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip(np.log(turns / slow) / np.log(fast / slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% answer="decoder_stretch" wrong="the factor of YaRN for all methods"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% answer="decoder_stretch" wrong="no limit for short texts"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% answer="decoder_stretch" wrong="rotates the other way"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) + b * np.sin(angles), b * np.cos(angles) - a * np.sin(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% answer="decoder_stretch" wrong="no scale in the scores"
+def frequencies(width, base, kind, scale, original, slow = 1.0, fast = 32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T
+
+
+# %% [markdown]
+# Scaled tables beside keys that were cached unscaled are a matter of the cache, which these functions don't have.
+
+
+# %% answer="decoder_repair_training" right="the optimizer written out, the mask as a bias"
+def logits(p, ids, start=0):
+    B, T = ids.shape
+    x = p["tokens"][ids] + p["places"][torch.arange(start, start + T)]
+    norm = lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    y = norm(x)
+    bias = torch.full((T, T), -float("inf")).triu(1)
+    weights = torch.softmax((y @ p["q"]) @ (y @ p["k"]).transpose(1, 2) / x.shape[-1] ** 0.5 + bias, dim=2)
+    x = x + weights @ (y @ p["v"]) @ p["out"]
+    h = norm(x) @ p["up"]
+    x = x + (h * torch.sigmoid(h)) @ p["down"]
+    return norm(x) @ p["tokens"].transpose(0, 1)
+
+
+def loss(p, ids, pad):
+    logp = logits(p, ids)[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None])[..., 0]
+    real = (ids[:, 1:] != pad).float()
+    return -(logp * real).sum() / real.sum()
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        gradients = torch.autograd.grad(value, list(p.values()))
+        with torch.no_grad():
+            for each, gradient in zip(p.values(), gradients):
+                each.sub_(rate * gradient)
+        losses.append(float(value))
+    return losses
+
+
+# %% answer="decoder_repair_training" right="the fused attention, and zeroed gradients"
+def logits(p, ids, start=0):
+    n = lambda x: F.layer_norm(x, (x.shape[-1],))
+    x = p["tokens"][ids] + p["places"][start:][: ids.shape[1]]
+    q, k, v = n(x) @ p["q"], n(x) @ p["k"], n(x) @ p["v"]
+    x = x + F.scaled_dot_product_attention(q, k, v, is_causal=True) @ p["out"]
+    return n(x + F.silu(n(x) @ p["up"]) @ p["down"]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    targets = ids[:, 1:].reshape(-1)
+    rows = logits(p, ids[:, :-1]).reshape(targets.numel(), -1)
+    return F.cross_entropy(rows[targets != pad], targets[targets != pad])
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        for each in p.values():
+            if each.grad is not None:
+                each.grad.zero_()
+        value = loss(p, ids, pad)
+        value.backward()
+        losses.append(value.detach().item())
+        with torch.no_grad():
+            for name in p:
+                p[name] -= rate * p[name].grad
+    return losses
+
+
+# %% answer="decoder_repair_training" right="SGD of the data, transposed cross-entropy"
+def logits(p, ids, start=0):
+    T = ids.size(1)
+    x = p["tokens"][ids] + p["places"][start : start + T].unsqueeze(0)
+    h = F.layer_norm(x, [x.size(-1)])
+    att = torch.matmul(h @ p["q"], (h @ p["k"]).transpose(-2, -1)) * p["q"].shape[1] ** -0.5
+    att = torch.where(torch.tril(torch.ones(T, T)) > 0, att, torch.tensor(-1e9))
+    x = x + F.softmax(att, dim=-1) @ h @ p["v"] @ p["out"]
+    return F.layer_norm(x + F.silu(F.layer_norm(x, [x.size(-1)]) @ p["up"]) @ p["down"], [x.size(-1)]) @ p["tokens"].t()
+
+
+def loss(p, ids, pad):
+    return F.cross_entropy(logits(p, ids)[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    history = []
+    for batch in batches:
+        value = loss(p, batch, pad)
+        value.backward()
+        history.append(value.item())
+        for each in p.values():
+            each.data = each.data - rate * each.grad
+            each.grad = None
+    return history
+
+
+# %% answer="decoder_repair_training" wrong="shifted by two"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-2]), ids[:, 2:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="no residual around the attention"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="the loss after the step"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(loss(p, ids, pad).item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="one norm left out"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(x @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="gradients cleared only once"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for each in p.values():
+        each.grad = None
+    for ids in batches:
+        value = loss(p, ids, pad)
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="climbs"
+def logits(p, ids, start = 0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each += rate * each.grad
+        losses.append(value.item())
+    return losses

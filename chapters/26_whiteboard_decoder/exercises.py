@@ -17,6 +17,7 @@ from course import check
 
 # %% setup=true
 import minitorch as torch
+from minitorch.nn import functional as F
 
 
 # %% setup=true
@@ -57,10 +58,11 @@ class Latent:
 
 # %% [markdown] exercise="decoder_moe" kind="build" points=4
 # ### Exercise 1 · A mixture-of-experts layer: route, dispatch, combine, capacity
-# Replace the decoder's feed-forward layer by E experts. Each token goes to the k experts with the largest router logits; its *gates* are the softmax over these k
-# logits, and its result is the token itself (the residual) plus the gated outputs of its experts. If there is a `capacity`, an expert runs only its first so many
-# tokens, in the order of the batch; the others get nothing from it, and their other gates stay as they are. Each expert is called once, on all of
-# its tokens together, and not at all if it has none. Use `torch`, so that the router gets gradients.
+# Replace the decoder's feed-forward layer by E experts. Each token goes to the k experts with the largest router
+# logits; its *gates* are the softmax over these k logits, and its result is the token itself (the residual) plus the
+# gated outputs of its experts. If there is a `capacity`, an expert runs only its first so many tokens, in the order
+# of the batch; the others get nothing from it, and their other gates stay as they are. Each expert is called once, on
+# all of its tokens together, and not at all if it has none. Use `torch`, so that the router gets gradients.
 
 
 # %% solution="decoder_moe"
@@ -142,29 +144,37 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(N·E·C) for the router and k times a single expert for each token, but the weights of all E experts stay in memory.
+# *Cost.* O(N·E·C) for the router and k times a single expert for each token, but the weights of all E experts stay in
+# memory.
 #
-# - *How does the router learn, although top-k has no gradient?* "The gates multiply the outputs of the chosen experts, so their logits get gradients. An expert that wasn't chosen
-#   gets none. With k = 1 and a softmax over the chosen logits, the gate is always 1, and the router learns nothing; then the gate has to come from the softmax over all experts."
-# - *Why is there a capacity at all?* "On an accelerator, buffers have fixed shapes: k·N/E tokens each, times a factor. Dropless kernels sort the tokens by expert and multiply blocks of
-#   different sizes instead."
-# - *Can the rest of the batch change a token's result?* "Yes, through the capacity: whether a token is dropped depends on the tokens before it. Without a capacity only rounding does."
+# - *How does the router learn, although top-k has no gradient?* "The gates multiply the outputs of the chosen
+#   experts, so their logits get gradients. An expert that wasn't chosen gets none. With k = 1 and a softmax over the
+#   chosen logits, the gate is always 1, and the router learns nothing; then the gate has to come from the softmax
+#   over all experts."
+# - *Why is there a capacity at all?* "On an accelerator, buffers have fixed shapes: k·N/E tokens each, times a
+#   factor. Dropless kernels sort the tokens by expert and multiply blocks of different sizes instead."
+# - *Can the rest of the batch change a token's result?* "Yes, through the capacity: whether a token is dropped
+#   depends on the tokens before it. Without a capacity only rounding does."
 #
 # </details>
 
 # %% [markdown] hint="decoder_moe"
-# Write the router first: which two values does `topk` return, and which of them do the gates need? Then go through the experts, not through the tokens.
+# Write the router first: which two values does `topk` return, and which of them do the gates need? Then go through
+# the experts, not through the tokens.
 
 # %% [markdown] hint="decoder_moe"
-# `(chosen == number).nonzero(as_tuple=True)` gives the tokens of an expert in the order of the batch, and which of their k choices it was. A capacity is a slice of both.
+# `(chosen == number).nonzero(as_tuple=True)` gives the tokens of an expert in the order of the batch, and which of
+# their k choices it was. A capacity is a slice of both.
 
 # %% [markdown] hint="decoder_moe"
-# For each expert, add `gates[token, choice, None] * expert(x[token])` into the result at the rows `token`. `index_add` starts from x, which is the residual; a dropped token just isn't in the list.
+# For each expert, add `gates[token, choice, None] * expert(x[token])` into the result at the rows `token`.
+# `index_add` starts from x, which is the residual; a dropped token just isn't in the list.
 
 
 # %% mutant="decoder_moe"
 # The softmax over all experts
-# The gates are the softmax over the k chosen logits, so they add up to 1. Here they are the probabilities among all experts, which add up to less.
+# The gates are the softmax over the k chosen logits, so they add up to 1. Here they are the probabilities among all
+# experts, which add up to less.
 def moe(x, router, experts, k, capacity=None):
     gates, chosen = (x @ router.T).softmax(-1).topk(k, dim=-1)
     y, load = x, []
@@ -195,7 +205,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # No gate
-# Each output is multiplied by its gate. With equal weights instead, the result doesn't depend on how sure the router is, and the router gets no gradient.
+# Each output is multiplied by its gate. With equal weights instead, the result doesn't depend on how sure the router
+# is, and the router gets no gradient.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k)
     gates = logits.softmax(-1)
@@ -211,7 +222,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # Gates without gradient
-# The gates carry the only gradient that the router gets. Detached, they give the correct values, and the router never learns.
+# The gates carry the only gradient that the router gets. Detached, they give the correct values, and the router never
+# learns.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k)
     gates = logits.softmax(-1).detach() + 0 * logits
@@ -227,7 +239,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # Dropped tokens become 0
-# A token that all its experts have dropped passes by the residual unchanged. Here the residual is added only where an expert ran.
+# A token that all its experts have dropped passes by the residual unchanged. Here the residual is added only where an
+# expert ran.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k)
     gates = logits.softmax(-1)
@@ -260,7 +273,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # Gates shared out anew after a drop
-# A gate stays as it is when another expert drops the token. Here the gates of the experts that ran are scaled to add up to 1 again.
+# A gate stays as it is when another expert drops the token. Here the gates of the experts that ran are scaled to add
+# up to 1 again.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k, dim=-1)
     ran = torch.zeros(*chosen.shape)
@@ -281,7 +295,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # The last tokens instead of the first
-# When an expert is full, the tokens that come later in the batch are dropped. This keeps the last ones and drops the first.
+# When an expert is full, the tokens that come later in the batch are dropped. This keeps the last ones and drops the
+# first.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k)
     gates = logits.softmax(-1)
@@ -298,7 +313,8 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% mutant="decoder_moe"
 # A loop over the tokens
-# The values are correct, but an expert is called once for each token. An expert should see all of its tokens in a single call, which is one matmul instead of many.
+# The values are correct, but an expert is called once for each token. An expert should see all of its tokens in a
+# single call, which is one matmul instead of many.
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k)
     gates = logits.softmax(-1)
@@ -350,9 +366,10 @@ def moe(x, router, experts, k, capacity=None):
 
 # %% [markdown] exercise="decoder_cross" kind="build" points=3
 # ### Exercise 2 · Cross-attention with two paddings
-# The decoder attends to the output of an encoder: queries from `x`, keys and values from `memory`, which has another length, another width and padding of its own. The heads'
-# width is W / H and need not be C / H. A token attends to the real tokens of its memory alone; if the memory of a row is all padding, attention gives 0, so that
-# only the output's bias is left. Outputs at padded places of x are 0.
+# The decoder attends to the output of an encoder: queries from `x`, keys and values from `memory`, which has another
+# length, another width and padding of its own. The heads' width is W / H and need not be C / H. A token attends to
+# the real tokens of its memory alone; if the memory of a row is all padding, attention gives 0, so that only the
+# output's bias is left. Outputs at padded places of x are 0.
 
 
 # %% solution="decoder_cross"
@@ -411,22 +428,30 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(B·T·S·W) time for the scores and O(B·H·T·S) memory. Projecting the memory costs O(B·S·M·W), but only once for a whole text.
+# *Cost.* O(B·T·S·W) time for the scores and O(B·H·T·S) memory. Projecting the memory costs O(B·S·M·W), but only once
+# for a whole text.
 #
-# - *What can be cached while decoding?* "The keys and values of the memory, once for the whole answer, since they don't depend on the decoder's tokens. Each new token computes one query."
-# - *Where is it used?* "In encoder-decoder models such as T5 and Whisper, in diffusion models that read a prompt, and in vision-language models like Flamingo. Decoder-only models put both into one sequence instead."
-# - *Why are padded queries set to 0, if nobody reads them?* "For safety: their values would go into means, norms over the batch or a loss that forgot its mask. Attention itself doesn't need it."
+# - *What can be cached while decoding?* "The keys and values of the memory, once for the whole answer, since they
+#   don't depend on the decoder's tokens. Each new token computes one query."
+# - *Where is it used?* "In encoder-decoder models such as T5 and Whisper, in diffusion models that read a prompt, and
+#   in vision-language models like Flamingo. Decoder-only models put both into one sequence instead."
+# - *Why are padded queries set to 0, if nobody reads them?* "For safety: their values would go into means, norms over
+#   the batch or a loss that forgot its mask. Attention itself doesn't need it."
 #
 # </details>
 
 # %% [markdown] hint="decoder_cross"
-# Split x @ q and the two projections of the memory into heads first, with a reshape to (B, length, H, W/H). Which of the two lengths does each have?
+# Split x @ q and the two projections of the memory into heads first, with a reshape to (B, length, H, W/H). Which of
+# the two lengths does each have?
 
 # %% [markdown] hint="decoder_cross"
-# The memory's padding masks keys, so `memory_real` broadcasts as (B, 1, 1, S). A row of −∞ alone gives nan, because the softmax divides 0 by 0: use a large negative number and set the weights to 0 afterwards.
+# The memory's padding masks keys, so `memory_real` broadcasts as (B, 1, 1, S). A row of −∞ alone gives nan, because
+# the softmax divides 0 by 0: use a large negative number and set the weights to 0 afterwards.
 
 # %% [markdown] hint="decoder_cross"
-# `np.where(real, scores, -1e30)`, then `softmax(…) * real`. A real row isn't changed by the product, and an all-padded one becomes 0. At the end swap the axes back, reshape to (B, T, W), multiply, add the bias, and multiply by `x_real[..., None]`.
+# `np.where(real, scores, -1e30)`, then `softmax(…) * real`. A real row isn't changed by the product, and an
+# all-padded one becomes 0. At the end swap the axes back, reshape to (B, T, W), multiply, add the bias, and multiply
+# by `x_real[..., None]`.
 
 
 # %% mutant="decoder_cross"
@@ -460,7 +485,8 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # Averages a fully padded memory
-# With a large negative number in place of −∞, equal scores are left if the whole memory is padding, and the result is the mean of its padding. It has to be 0.
+# With a large negative number in place of −∞, equal scores are left if the whole memory is padding, and the result is
+# the mean of its padding. It has to be 0.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -475,7 +501,8 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # Masks after the softmax
-# The weights of the real tokens have to add up to 1. Padding that is removed after the softmax has already taken its share.
+# The weights of the real tokens have to add up to 1. Padding that is removed after the softmax has already taken its
+# share.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -505,7 +532,8 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # Heads without a transpose
-# A reshape to (B, H, length, W/H) cuts the tokens into heads, not the columns. Reshape to (B, length, H, W/H) and swap the axes.
+# A reshape to (B, H, length, W/H) cuts the tokens into heads, not the columns. Reshape to (B, length, H, W/H) and
+# swap the axes.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(y.shape[0], heads, y.shape[1], -1)
@@ -520,7 +548,8 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # Heads merged without a transpose
-# Before the heads are merged, their axis has to stand beside the width again. A reshape of (B, H, T, W/H) mixes tokens.
+# Before the heads are merged, their axis has to stand beside the width again. A reshape of (B, H, T, W/H) mixes
+# tokens.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -565,9 +594,11 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% [markdown] exercise="decoder_attention_backward" kind="build" points=4
 # ### Exercise 3 · The backward pass of attention, with and without the stored matrix
-# `stored` gets the attention weights P that the forward pass has kept and returns the gradients of q, k and v. `recomputed` gets the same gradients from two things that are smaller by a factor of about S: the output
-# o, and for each query the logarithm of the sum of its exponentiated scores. That is what FlashAttention keeps. Scores are q kᵀ / √D; with `is_causal`, the last query belongs to the last key, and keys after a query are masked.
-# Write it by hand in NumPy, without autograd.
+# `stored` gets the attention weights P that the forward pass has kept and returns the gradients of q, k and v.
+# `recomputed` gets the same gradients from two things that are smaller by a factor of about S: the output o, and for
+# each query the logarithm of the sum of its exponentiated scores. That is what FlashAttention keeps. Scores are q kᵀ
+# / √D; with `is_causal`, the last query belongs to the last key, and keys after a query are masked. Write it by hand
+# in NumPy, without autograd.
 
 
 # %% solution="decoder_attention_backward"
@@ -638,28 +669,36 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(T·S·D) time for the four products of `stored` and the five of `recomputed`, which recomputes the scores; the forward pass needs two. Between the passes, `stored` keeps T·S numbers for each head, while
-# `recomputed` keeps the output, which exists anyway, and one number for each query.
+# *Cost.* O(T·S·D) time for the four products of `stored` and the five of `recomputed`, which recomputes the scores;
+# the forward pass needs two. Between the passes, `stored` keeps T·S numbers for each head, while `recomputed` keeps
+# the output, which exists anyway, and one number for each query.
 #
-# - *Why is the row sum g · o?* "It is Σⱼ Pᵢⱼ (gᵢ · vⱼ). I move the sum inside the product: gᵢ · Σⱼ Pᵢⱼ vⱼ, and that is gᵢ · oᵢ. So it needs no matrix."
-# - *What do masked places get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the score. So the backward pass needs no mask of its own when P is stored."
-# - *Why is the recomputation fast, although it computes more?* "Reading a T × T matrix from memory takes longer than computing it again in tiles on the chip. Attention is bound by bandwidth, not by FLOPs."
+# - *Why is the row sum g · o?* "It is Σⱼ Pᵢⱼ (gᵢ · vⱼ). I move the sum inside the product: gᵢ · Σⱼ Pᵢⱼ vⱼ, and that
+#   is gᵢ · oᵢ. So it needs no matrix."
+# - *What do masked places get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the
+#   score. So the backward pass needs no mask of its own when P is stored."
+# - *Why is the recomputation fast, although it computes more?* "Reading a T × T matrix from memory takes longer than
+#   computing it again in tiles on the chip. Attention is bound by bandwidth, not by FLOPs."
 #
 # </details>
 
 # %% [markdown] hint="decoder_attention_backward"
-# Start at the output, o = P v. It gives the gradient of v at once, and the gradient of P. Which sum appears in the gradient of a softmax?
+# Start at the output, o = P v. It gives the gradient of v at once, and the gradient of P. Which sum appears in the
+# gradient of a softmax?
 
 # %% [markdown] hint="decoder_attention_backward"
-# For a row of the softmax, the gradient of the scores is p · (gp − Σ p·gp). The scale 1/√D belongs to the scores, so it stands in the gradients of q and of k, once in each.
+# For a row of the softmax, the gradient of the scores is p · (gp − Σ p·gp). The scale 1/√D belongs to the scores, so
+# it stands in the gradients of q and of k, once in each.
 
 # %% [markdown] hint="decoder_attention_backward"
-# `gs = p * (g @ vᵀ − row sum) / √D`, then `gs @ k`, `gsᵀ @ q`, `pᵀ @ g`. Since o = P v, the row sum Σ p·gp is g · o, and P is exp(scores − log_sums): nothing of size T × S has to be kept.
+# `gs = p * (g @ vᵀ − row sum) / √D`, then `gs @ k`, `gsᵀ @ q`, `pᵀ @ g`. Since o = P v, the row sum Σ p·gp is g · o,
+# and P is exp(scores − log_sums): nothing of size T × S has to be kept.
 
 
 # %% mutant="decoder_attention_backward"
 # The softmax without its row sum
-# Each weight of a row depends on all scores of the row. Without the sum, the gradient treats the softmax as independent exponentials.
+# Each weight of a row depends on all scores of the row. Without the sum, the gradient treats the softmax as
+# independent exponentials.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
     gs = p * (gp) / np.sqrt(q.shape[-1])
@@ -707,7 +746,8 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% mutant="decoder_attention_backward"
 # The scale twice
-# The scale appears once in each gradient. Here q is divided by √D as well, before it multiplies the gradient of the scores.
+# The scale appears once in each gradient. Here q is divided by √D as well, before it multiplies the gradient of the
+# scores.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
     gs = p * (gp - (p * gp).sum(-1, keepdims=True)) / np.sqrt(q.shape[-1])
@@ -723,7 +763,8 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% mutant="decoder_attention_backward"
 # The mask starts at the first key
-# The last query belongs to the last key. With fewer queries than keys, a mask that begins with the first key hides too many.
+# The last query belongs to the last key. With fewer queries than keys, a mask that begins with the first key hides
+# too many.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
     gs = p * (gp - (p * gp).sum(-1, keepdims=True)) / np.sqrt(q.shape[-1])
@@ -742,7 +783,8 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% mutant="decoder_attention_backward"
 # Recomputes without a mask
-# The recomputed weights need the forward pass's mask: otherwise masked places get weights, and the rows don't add up to 1.
+# The recomputed weights need the forward pass's mask: otherwise masked places get weights, and the rows don't add up
+# to 1.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
     gs = p * (gp - (p * gp).sum(-1, keepdims=True)) / np.sqrt(q.shape[-1])
@@ -774,7 +816,8 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% mutant="decoder_attention_backward"
 # Normalizes by the largest score
-# Weights are exp(score − log-sum). Softmax of the recomputed scores is correct as well, but exp(score − maximum) isn't normalized.
+# Weights are exp(score − log-sum). Softmax of the recomputed scores is correct as well, but exp(score − maximum)
+# isn't normalized.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
     gs = p * (gp - (p * gp).sum(-1, keepdims=True)) / np.sqrt(q.shape[-1])
@@ -790,9 +833,10 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% [markdown] exercise="decoder_mla" kind="build" points=4
 # ### Exercise 4 · Multi-head latent attention (MLA), naive and absorbed
-# MLA caches a short latent vector per token and one rotated key that all heads share. `compress` makes both. `naive` expands the latents into keys and values of
-# every head. The *absorbed* form never does: `absorb` moves the keys' up-projection into the queries, and `attend` works on the cached latents. Both forms give the same output. Scores are divided by √(D + P),
-# and each token sees itself and the tokens before it.
+# MLA caches a short latent vector per token and one rotated key that all heads share. `compress` makes both. `naive`
+# expands the latents into keys and values of every head. The *absorbed* form never does: `absorb` moves the keys'
+# up-projection into the queries, and `attend` works on the cached latents. Both forms give the same output. Scores
+# are divided by √(D + P), and each token sees itself and the tokens before it.
 
 
 # %% solution="decoder_mla"
@@ -876,27 +920,38 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* The cache takes R + P numbers a token and layer, however many heads there are, against 2·H·D. Per cached token and head, absorbed decoding multiplies 2·R + P numbers, naive decoding D + P + V after an expansion of R·(D + V).
+# *Cost.* The cache takes R + P numbers a token and layer, however many heads there are, against 2·H·D. Per cached
+# token and head, absorbed decoding multiplies 2·R + P numbers, naive decoding D + P + V after an expansion of R·(D +
+# V).
 #
-# - *Why does RoPE need its own keys?* "A rotation by the position would stand between the query and the up-projection of the keys, and it differs for each pair of tokens, so the product couldn't be merged. A few extra dimensions carry the position, and one key for all heads is enough."
-# - *When is the naive form better?* "In prefill. With many queries, expanding the keys costs little per query, and its dot products are shorter, D instead of R. In decoding, reading the cache is what counts."
-# - *What does tensor parallelism do to this cache?* "It can't be split by heads, because all heads share it. Each rank keeps a copy, so people use data parallelism for the attention instead."
+# - *Why does RoPE need its own keys?* "A rotation by the position would stand between the query and the up-projection
+#   of the keys, and it differs for each pair of tokens, so the product couldn't be merged. A few extra dimensions
+#   carry the position, and one key for all heads is enough."
+# - *When is the naive form better?* "In prefill. With many queries, expanding the keys costs little per query, and
+#   its dot products are shorter, D instead of R. In decoding, reading the cache is what counts."
+# - *What does tensor parallelism do to this cache?* "It can't be split by heads, because all heads share it. Each
+#   rank keeps a copy, so people use data parallelism for the attention instead."
 #
 # </details>
 
 # %% [markdown] hint="decoder_mla"
-# `x[:, None] @ w.q` gives (B, H, T, D), because the axis of the heads broadcasts. Write the naive form first; the absorbed form only moves its brackets.
+# `x[:, None] @ w.q` gives (B, H, T, D), because the axis of the heads broadcasts. Write the naive form first; the
+# absorbed form only moves its brackets.
 
 # %% [markdown] hint="decoder_mla"
-# A score is (x Wq) · (c Uk) = (x Wq Ukᵀ) · c. So the query is multiplied by `w.up_k[h]` transposed, and the keys don't have to exist. For the values, first mix latents by the attention weights, then multiply by `w.up_v[h]`.
+# A score is (x Wq) · (c Uk) = (x Wq Ukᵀ) · c. So the query is multiplied by `w.up_k[h]` transposed, and the keys
+# don't have to exist. For the values, first mix latents by the attention weights, then multiply by `w.up_v[h]`.
 
 # %% [markdown] hint="decoder_mla"
-# `absorb`: `x[:, None] @ w.q @ w.up_k.mT` and `rotate(x[:, None] @ w.rotary_q, start)`, both times 1/√(D + P). `attend`: scores from `c[:, None]` and `rotary[:, None]`, then `softmax(causal(scores)) @ c[:, None] @ w.up_v @ w.out`, summed over the heads.
+# `absorb`: `x[:, None] @ w.q @ w.up_k.mT` and `rotate(x[:, None] @ w.rotary_q, start)`, both times 1/√(D + P).
+# `attend`: scores from `c[:, None]` and `rotary[:, None]`, then `softmax(causal(scores)) @ c[:, None] @ w.up_v @
+# w.out`, summed over the heads.
 
 
 # %% mutant="decoder_mla"
 # Rotates the latents
-# The latents carry no position: a rotation between the query and the up-projection can't be absorbed. Only the separate rotary keys are rotated.
+# The latents carry no position: a rotation between the query and the up-projection can't be absorbed. Only the
+# separate rotary keys are rotated.
 def compress(x, start, w):
     c = x @ w.down
     c = c / np.sqrt((c**2).mean(-1, keepdims=True) + 1e-6) * w.norm
@@ -956,7 +1011,8 @@ def attend(q, turned, c, rotary, w):
 
 # %% mutant="decoder_mla"
 # The scale of the latent
-# Absorbing doesn't change the scores, so it doesn't change their scale: √(D + P) of the heads, although the dot product now has R terms.
+# Absorbing doesn't change the scores, so it doesn't change their scale: √(D + P) of the heads, although the dot
+# product now has R terms.
 def compress(x, start, w):
     c = x @ w.down
     c = c / np.sqrt((c**2).mean(-1, keepdims=True) + 1e-6) * w.norm
@@ -1130,8 +1186,10 @@ def attend(q, turned, c, rotary, w):
 
 # %% [markdown] exercise="decoder_window" kind="build" points=4
 # ### Exercise 5 · A sliding window and its ring cache
-# With a window of w, a token sees the last w keys, its own included. So a cache needs only w places, used as a ring: the token at position p is kept in place p % w. `attend` gets the next tokens of a text, one or
-# many, rotates their queries and keys by their positions, lets them attend, and keeps the last w keys and values. However a text is cut into calls, the outputs are the same.
+# With a window of w, a token sees the last w keys, its own included. So a cache needs only w places, used as a ring:
+# the token at position p is kept in place p % w. `attend` gets the next tokens of a text, one or many, rotates their
+# queries and keys by their positions, lets them attend, and keeps the last w keys and values. However a text is cut
+# into calls, the outputs are the same.
 
 
 # %% solution="decoder_window"
@@ -1212,22 +1270,30 @@ check.show(shown, text="Outputs of a text for several ways of cutting it, and wh
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(T·w·D) time if only the window's scores are computed (the version above computes T·(w + T) for a piece of T), and a cache of w tokens a layer, however long the text gets.
+# *Cost.* O(T·w·D) time if only the window's scores are computed (the version above computes T·(w + T) for a piece of
+# T), and a cache of w tokens a layer, however long the text gets.
 #
-# - *How far does the model see?* "With L layers, information can travel L·(w − 1) positions, one window per layer, as in a stack of convolutions. In practice much less arrives, so models mix in layers with full attention."
-# - *What are attention sinks?* "Models put much attention on the first tokens, because the softmax has to spend its weight somewhere. If a ring drops them, the output breaks, so some caches keep the first few tokens besides the window; others learn a bias in the softmax's denominator."
-# - *Where does the position of a key come from?* "From its absolute position when it was written, not from its place in the ring. Rotated keys can stay where they are, since RoPE's scores depend on differences alone."
+# - *How far does the model see?* "With L layers, information can travel L·(w − 1) positions, one window per layer, as
+#   in a stack of convolutions. In practice much less arrives, so models mix in layers with full attention."
+# - *What are attention sinks?* "Models put much attention on the first tokens, because the softmax has to spend its
+#   weight somewhere. If a ring drops them, the output breaks, so some caches keep the first few tokens besides the
+#   window; others learn a bias in the softmax's denominator."
+# - *Where does the position of a key come from?* "From its absolute position when it was written, not from its place
+#   in the ring. Rotated keys can stay where they are, since RoPE's scores depend on differences alone."
 #
 # </details>
 
 # %% [markdown] hint="decoder_window"
-# Write `window_attention` first, with the distance from each query to each key; the first of the T queries stands at position S − T. Then think of `attend` as: old keys in order, new keys, one call.
+# Write `window_attention` first, with the distance from each query to each key; the first of the T queries stands at
+# position S − T. Then think of `attend` as: old keys in order, new keys, one call.
 
 # %% [markdown] hint="decoder_window"
-# The positions that the ring holds are the last min(w, length) before `length`; `position % window` says where each is. Read them before you write: a long piece overwrites places that its own first tokens still need.
+# The positions that the ring holds are the last min(w, length) before `length`; `position % window` says where each
+# is. Read them before you write: a long piece overwrites places that its own first tokens still need.
 
 # %% [markdown] hint="decoder_window"
-# `kept = np.arange(max(0, length - window), length) % window` lists the places from the oldest to the newest. Concatenate, attend, add n to the length, and write the last min(w, length) keys to the places `position % window`.
+# `kept = np.arange(max(0, length - window), length) % window` lists the places from the oldest to the newest.
+# Concatenate, attend, add n to the length, and write the last min(w, length) keys to the places `position % window`.
 
 
 # %% mutant="decoder_window"
@@ -1392,7 +1458,8 @@ class Ring:
 
 # %% mutant="decoder_window"
 # Writes before it reads
-# A piece overwrites places that its first tokens still have to see. Read the old keys first, attend, and write afterwards.
+# A piece overwrites places that its first tokens still have to see. Read the old keys first, attend, and write
+# afterwards.
 def window_attention(q, k, v, window):
     queries, keys = q.shape[-2], k.shape[-2]
     distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
@@ -1426,7 +1493,8 @@ class Ring:
 
 # %% mutant="decoder_window"
 # The ring is read in the order of its places
-# Keys go into the attention from the oldest to the newest, since the window counts distances. Places are in another order once the ring has wrapped.
+# Keys go into the attention from the oldest to the newest, since the window counts distances. Places are in another
+# order once the ring has wrapped.
 def window_attention(q, k, v, window):
     queries, keys = q.shape[-2], k.shape[-2]
     distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
@@ -1489,7 +1557,8 @@ class Ring:
 
 # %% mutant="decoder_window"
 # `reset` keeps the length
-# After a reset the next token stands at position 0. Here the arrays are emptied, but the old length still counts as text.
+# After a reset the next token stands at position 0. Here the arrays are emptied, but the old length still counts as
+# text.
 def window_attention(q, k, v, window):
     queries, keys = q.shape[-2], k.shape[-2]
     distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
@@ -1521,8 +1590,10 @@ class Ring:
 
 # %% [markdown] exercise="decoder_norms" kind="build" points=4
 # ### Exercise 6 · The backward pass of layer, RMS and batch norm
-# Write the backward passes by hand. All three normalize x, multiply by `weight` and, except for the RMS norm, add a bias. Layer and RMS norm work over the last axis, batch norm in training over all axes but the channels'. Variances are biased, and
-# eps stands inside the root. In float32, inputs around 10,000 with differences of a few units must keep their digits. No autograd.
+# Write the backward passes by hand. All three normalize x, multiply by `weight` and, except for the RMS norm, add a
+# bias. Layer and RMS norm work over the last axis, batch norm in training over all axes but the channels'. Variances
+# are biased, and eps stands inside the root. In float32, inputs around 10,000 with differences of a few units must
+# keep their digits. No autograd.
 
 
 # %% solution="decoder_norms"
@@ -1596,22 +1667,31 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(N·C) time and two sums per row (one for the RMS norm). Kept from the forward pass: x and, per row, the mean and 1/std; y is recomputed from them.
+# *Cost.* O(N·C) time and two sums per row (one for the RMS norm). Kept from the forward pass: x and, per row, the
+# mean and 1/std; y is recomputed from them.
 #
-# - *Where do the two subtracted terms come from?* "The output doesn't change when I add a constant to the row or scale it (apart from eps). So the gradient must be orthogonal to the constant vector and to y, and the two terms are these projections."
-# - *Why has the RMS norm one term less?* "It subtracts no mean, so it isn't invariant to a shift. It needs one reduction less in both directions."
-# - *What is different for batch norm in evaluation?* "The statistics are constants, so both terms vanish: gx = g · weight / std. The same holds for frozen batch norms in fine-tuning."
+# - *Where do the two subtracted terms come from?* "The output doesn't change when I add a constant to the row or
+#   scale it (apart from eps). So the gradient must be orthogonal to the constant vector and to y, and the two terms
+#   are these projections."
+# - *Why has the RMS norm one term less?* "It subtracts no mean, so it isn't invariant to a shift. It needs one
+#   reduction less in both directions."
+# - *What is different for batch norm in evaluation?* "The statistics are constants, so both terms vanish: gx = g ·
+#   weight / std. The same holds for frozen batch norms in fine-tuning."
 #
 # </details>
 
 # %% [markdown] hint="decoder_norms"
-# The gradients of weight and bias are sums over everything that shares them. For x, the mean and the variance depend on all elements of a row; each of the two dependencies gives one term.
+# The gradients of weight and bias are sums over everything that shares them. For x, the mean and the variance depend
+# on all elements of a row; each of the two dependencies gives one term.
 
 # %% [markdown] hint="decoder_norms"
-# With y the normalized x and gy = g · weight, the gradient is 1/std · (gy − mean(gy) − y · mean(gy · y)). Which of the two means does the RMS norm keep, and over which axes does batch norm take them?
+# With y the normalized x and gy = g · weight, the gradient is 1/std · (gy − mean(gy) − y · mean(gy · y)). Which of
+# the two means does the RMS norm keep, and over which axes does batch norm take them?
 
 # %% [markdown] hint="decoder_norms"
-# Layer norm: the line above, with means over the last axis and gy = g · weight *before* the means. RMS norm: without mean(gy), and y = x / rms. Batch norm: means over the axes (0, 2), and weight[:, None] may stand in front. Take the variance from the centred values, not as E[x²] − E[x]².
+# Layer norm: the line above, with means over the last axis and gy = g · weight *before* the means. RMS norm: without
+# mean(gy), and y = x / rms. Batch norm: means over the axes (0, 2), and weight[:, None] may stand in front. Take the
+# variance from the centred values, not as E[x²] − E[x]².
 
 
 # %% mutant="decoder_norms"
@@ -1672,7 +1752,8 @@ def batch_norm_backward(g, x, weight, eps):
 
 # %% mutant="decoder_norms"
 # The weight taken out of the means
-# In layer norm, every element of a row has its own weight, so it belongs inside the means. Only batch norm has one weight for all elements of a mean.
+# In layer norm, every element of a row has its own weight, so it belongs inside the means. Only batch norm has one
+# weight for all elements of a mean.
 def layer_norm_backward(g, x, weight, eps):
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt((centred**2).mean(-1, keepdims=True) + eps)
@@ -1728,7 +1809,8 @@ def batch_norm_backward(g, x, weight, eps):
 
 # %% mutant="decoder_norms"
 # The variance as E[x²] − E[x]²
-# Around 10,000, the squares are about 10⁸, and float32 keeps seven digits of them. The difference of two such numbers has none left.
+# Around 10,000, the squares are about 10⁸, and float32 keeps seven digits of them. The difference of two such numbers
+# has none left.
 def layer_norm_backward(g, x, weight, eps):
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.abs((x**2).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2) + eps)
@@ -1868,8 +1950,10 @@ def batch_norm_backward(g, x, weight, eps):
 
 # %% [markdown] exercise="decoder_positions" kind="build" points=3
 # ### Exercise 7 · Positions: sines, ALiBi, T5's buckets
-# Three ways to tell a transformer about positions, without RoPE. `sines` is the table that the first transformer adds to its embeddings. ALiBi adds to each score minus the distance times a slope, and T5 a learned number
-# for the bucket of the distance; you write the buckets. While decoding there are fewer queries than keys, and the last query belongs to the last key.
+# Three ways to tell a transformer about positions, without RoPE. `sines` is the table that the first transformer adds
+# to its embeddings. ALiBi adds to each score minus the distance times a slope, and T5 a learned number for the bucket
+# of the distance; you write the buckets. While decoding there are fewer queries than keys, and the last query belongs
+# to the last key.
 
 
 # %% solution="decoder_positions"
@@ -1949,27 +2033,37 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(T·S) for a bias that is written out. A kernel computes ALiBi from the distance, so nothing is stored; T5 has one number for each bucket and head.
+# *Cost.* O(T·S) for a bias that is written out. A kernel computes ALiBi from the distance, so nothing is stored; T5
+# has one number for each bucket and head.
 #
-# - *Which of them extrapolates to longer texts?* "ALiBi does best without training, because it is a window in disguise: far keys get large negative biases. Sines hardly extrapolate, since the model has never seen those rows. T5's buckets put all long distances into the last one, which is safe but blind."
-# - *What changes while decoding?* "Only the offset: the single query stands at the last position. Sines need the absolute position of the new token, biases just the distances to the cache."
-# - *Is the bias added before or after the scale 1/√D?* "In ALiBi after it, and before the softmax. T5 doesn't scale its scores at all; its initialization makes up for it."
+# - *Which of them extrapolates to longer texts?* "ALiBi does best without training, because it is a window in
+#   disguise: far keys get large negative biases. Sines hardly extrapolate, since the model has never seen those rows.
+#   T5's buckets put all long distances into the last one, which is safe but blind."
+# - *What changes while decoding?* "Only the offset: the single query stands at the last position. Sines need the
+#   absolute position of the new token, biases just the distances to the cache."
+# - *Is the bias added before or after the scale 1/√D?* "In ALiBi after it, and before the softmax. T5 doesn't scale
+#   its scores at all; its initialization makes up for it."
 #
 # </details>
 
 # %% [markdown] hint="decoder_positions"
-# All three depend on positions or on distances that broadcasting makes: `np.arange(keys - queries, keys)[:, None] - np.arange(keys)`.
+# All three depend on positions or on distances that broadcasting makes: `np.arange(keys - queries, keys)[:, None] -
+# np.arange(keys)`.
 
 # %% [markdown] hint="decoder_positions"
-# Interleave by stacking sine and cosine on a new last axis and reshaping. For ALiBi with 12 heads: the eight slopes of 8 heads, then every second slope of 16 heads, four of them.
+# Interleave by stacking sine and cosine on a new last axis and reshaping. For ALiBi with 12 heads: the eight slopes
+# of 8 heads, then every second slope of 16 heads, four of them.
 
 # %% [markdown] hint="decoder_positions"
-# Slopes: `2.0 ** (-8 / P * np.arange(1, P + 1))` and `2.0 ** (-4 / P * np.arange(1, 2 * P, 2))[: H - P]`. Buckets: choose the direction first (offset n for keys after the query), then the exact half, then the logarithm; `np.maximum(distance, exact)` keeps log 0 away.
+# Slopes: `2.0 ** (-8 / P * np.arange(1, P + 1))` and `2.0 ** (-4 / P * np.arange(1, 2 * P, 2))[: H - P]`. Buckets:
+# choose the direction first (offset n for keys after the query), then the exact half, then the logarithm;
+# `np.maximum(distance, exact)` keeps log 0 away.
 
 
 # %% mutant="decoder_positions"
 # Sines and cosines side by side
-# Columns alternate: sine, cosine, sine, cosine. Here all sines come first. A model trained with one order can't read the other.
+# Columns alternate: sine, cosine, sine, cosine. Here all sines come first. A model trained with one order can't read
+# the other.
 def sines(positions, width):
     angles = positions[:, None] / 10000.0 ** (np.arange(0, width, 2) / width)
     return np.concatenate([np.sin(angles), np.cos(angles)], -1)
@@ -2062,7 +2156,8 @@ def t5_buckets(distance, buckets, longest, bidirectional):
 
 # %% mutant="decoder_positions"
 # One geometric series for any number of heads
-# With a number of heads that isn't a power of two, ALiBi takes the slopes of the power of two below it and fills up with every second slope of twice as many heads.
+# With a number of heads that isn't a power of two, ALiBi takes the slopes of the power of two below it and fills up
+# with every second slope of twice as many heads.
 def sines(positions, width):
     angles = positions[:, None] / 10000.0 ** (np.arange(0, width, 2) / width)
     return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(positions), width)
@@ -2338,8 +2433,10 @@ def t5_buckets(distance, buckets, longest, bidirectional):
 
 # %% [markdown] exercise="decoder_swiglu" kind="build" points=3
 # ### Exercise 8 · A SwiGLU block from one fused weight
-# SwiGLU is SiLU(x Gᵀ) · (x Uᵀ), projected back by `w_down`. Libraries fuse gate G and up U into one weight, in halves (all rows of G, then all of U) or interleaved (a row of each in turn). Write the block,
-# the width that gives it as many parameters as a plain feed-forward layer of 4·C, and its shards for tensor parallelism: the sum of the shards' outputs is the whole output.
+# SwiGLU is SiLU(x Gᵀ) · (x Uᵀ), projected back by `w_down`. Libraries fuse gate G and up U into one weight, in halves
+# (all rows of G, then all of U) or interleaved (a row of each in turn). Write the block, the width that gives it as
+# many parameters as a plain feed-forward layer of 4·C, and its shards for tensor parallelism: the sum of the shards'
+# outputs is the whole output.
 
 
 # %% solution="decoder_swiglu"
@@ -2376,9 +2473,9 @@ def shards(w_in: np.ndarray, w_down: np.ndarray, ways: int) -> list[tuple[np.nda
 
 # %% check="decoder_swiglu"
 generator = check.rng()
-C, F = 5, 12
+C, hidden = 5, 12
 x = generator.normal(size=(2, 3, C))
-w_in, w_down = generator.normal(size=(2 * F, C)), generator.normal(size=(C, F))
+w_in, w_down = generator.normal(size=(2 * hidden, C)), generator.normal(size=(C, hidden))
 widths = [int(each) for each in generator.choice(np.arange(100, 5000), 3, replace=False)]
 parts = shards(w_in, w_down, 3)
 check.show(
@@ -2403,11 +2500,15 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* 3·C·F multiplications a token, as many as a plain layer of 4·C if F is 8·C/3. For the backward pass, the gate's and up's outputs are kept, 2·F numbers a token.
+# *Cost.* 3·C·F multiplications a token, as many as a plain layer of 4·C if F is 8·C/3. For the backward pass, the
+# gate's and up's outputs are kept, 2·F numbers a token.
 #
-# - *Why fuse gate and up?* "One matmul that is twice as wide instead of two reads x once and keeps the GPU busier. The price is that whoever loads or shards the weight has to know its layout."
-# - *How are the weights sharded?* "Gate and up by columns of their output, both alike, so that a rank has gate and up of the same hidden units; down by its inputs. Then one all-reduce at the end is enough."
-# - *What is the backward pass?* "With s = sigmoid(gate): the gradient of up is g · gate · s, and that of gate is g · up · s · (1 + gate · (1 − s))."
+# - *Why fuse gate and up?* "One matmul that is twice as wide instead of two reads x once and keeps the GPU busier.
+#   The price is that whoever loads or shards the weight has to know its layout."
+# - *How are the weights sharded?* "Gate and up by columns of their output, both alike, so that a rank has gate and up
+#   of the same hidden units; down by its inputs. Then one all-reduce at the end is enough."
+# - *What is the backward pass?* "With s = sigmoid(gate): the gradient of up is g · gate · s, and that of gate is g ·
+#   up · s · (1 + gate · (1 − s))."
 #
 # </details>
 
@@ -2415,10 +2516,12 @@ check.show(
 # How many matrices has a plain feed-forward layer, and how many has SwiGLU? Equal parameters give F at once.
 
 # %% [markdown] hint="decoder_swiglu"
-# 3·C·F = 8·C², so F = 8·C/3, rounded *up* to the multiple. SiLU is x · sigmoid(x), and a sigmoid that never overflows is (1 + tanh(x/2)) / 2.
+# 3·C·F = 8·C², so F = 8·C/3, rounded *up* to the multiple. SiLU is x · sigmoid(x), and a sigmoid that never overflows
+# is (1 + tanh(x/2)) / 2.
 
 # %% [markdown] hint="decoder_swiglu"
-# `-(-8 * C // (3 * multiple)) * multiple` rounds up. A rank needs rows of the gate *and* the same rows of up: split `w_in` into its two halves first, then each half into `ways` parts, and `w_down` along its columns.
+# `-(-8 * C // (3 * multiple)) * multiple` rounds up. A rank needs rows of the gate *and* the same rows of up: split
+# `w_in` into its two halves first, then each half into `ways` parts, and `w_down` along its columns.
 
 
 # %% mutant="decoder_swiglu"
@@ -2556,7 +2659,8 @@ def shards(w_in, w_down, ways):
 
 # %% mutant="decoder_swiglu"
 # Cuts the fused weight into blocks of rows
-# A block of consecutive rows gives the first ranks gates alone and the last ones ups alone. Each rank needs both for its hidden units.
+# A block of consecutive rows gives the first ranks gates alone and the last ones ups alone. Each rank needs both for
+# its hidden units.
 def swiglu(x, w_in, w_down, interleaved=False):
     h = x @ w_in.T
     gate, up = (h[..., ::2], h[..., 1::2]) if interleaved else np.split(h, 2, -1)
@@ -2574,7 +2678,8 @@ def shards(w_in, w_down, ways):
 
 # %% mutant="decoder_swiglu"
 # Every n-th hidden unit
-# Rank r has the r-th block of hidden units. Taking every n-th one gives the same sum, and a checkpoint that nobody else can read.
+# Rank r has the r-th block of hidden units. Taking every n-th one gives the same sum, and a checkpoint that nobody
+# else can read.
 def swiglu(x, w_in, w_down, interleaved=False):
     h = x @ w_in.T
     gate, up = (h[..., ::2], h[..., 1::2]) if interleaved else np.split(h, 2, -1)
@@ -2589,3 +2694,1674 @@ def shards(w_in, w_down, ways):
     gates, ups = ([each[rank::ways] for rank in range(ways)] for each in np.split(w_in, 2))
     downs = [w_down[:, rank::ways] for rank in range(ways)]
     return [(np.concatenate([gate, up]), down) for gate, up, down in zip(gates, ups, downs, strict=True)]
+
+
+# %% [markdown] exercise="decoder_repair_balance" kind="repair" points=3
+# ### Exercise 9 · One expert gets everything
+# A mixture of experts is trained with a balance loss, and its router's bias is moved after each step, as in
+# DeepSeek-V3: the bias changes which experts are chosen, and nothing else. There are five reports about this code:
+#
+# - With two experts per token and perfect balance, the loss is 2. It should be 1, whatever k is.
+# - The balance loss doesn't move the router's weights at all.
+# - Batches with much padding push real tokens away from the experts that padding likes.
+# - The busiest expert gets busier with each update of the bias.
+# - After many updates, the gates of a token depend on the bias, although the token and the router's weights are the
+#   same.
+#
+# Repair the three functions, in `torch`.
+
+
+# %% solution="decoder_repair_balance"
+def balance_loss(logits: torch.Tensor, chosen: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    """E · Σ over experts of (share of the choices that fall on it) · (mean probability), a scalar, over the real tokens.
+
+    `logits` (N, E), `chosen` (N, k) int64, `real` (N,) is False at padding. Probabilities are the softmax over all experts.
+    At least one token is real.
+    """
+    ### BEGIN SOLUTION
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # experts = logits.shape[-1]
+    # shares = F.one_hot(chosen, experts).float().mean(0).sum(0)
+    # probabilities = logits.softmax(-1).mean(0)
+    # return experts * (shares * probabilities.detach()).sum()
+    ### END STUB
+
+
+def route(logits: torch.Tensor, bias: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The experts of each token (N, k), best first, and their gates (N, k), which add up to 1.
+
+    Scores are the sigmoids of the logits (N, E); the k experts with the largest score plus bias (E,) are chosen. Gates
+    are the chosen scores, divided by their sum.
+    """
+    ### BEGIN SOLUTION
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # scores = logits.sigmoid() + bias
+    # gates, chosen = scores.topk(k, dim=-1)
+    # return chosen, gates / gates.sum(-1, keepdim=True)
+    ### END STUB
+
+
+def update_bias(bias: torch.Tensor, load: torch.Tensor, rate: float) -> torch.Tensor:
+    """The next bias (E,), a new tensor: `rate` more for experts below the mean load (E,), `rate` less for those above it."""
+    ### BEGIN SOLUTION
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # load = load.float()
+    # return bias + rate * (load - load.mean()).sign()
+    ### END STUB
+
+
+# %% check="decoder_repair_balance"
+generator = check.rng()
+N, E, k = 9, 5, 2
+logits = torch.tensor(generator.normal(size=(N, E)).astype("float32") * 2, requires_grad=True)
+chosen = torch.tensor(np.stack([generator.permutation(E)[:3] for _ in range(N)]))
+real, everything = torch.tensor(generator.permutation(N) < 5), torch.ones(N, dtype=torch.bool)
+loss = balance_loss(logits, chosen[:, :k], real)
+(gradient,) = torch.autograd.grad(loss, logits, allow_unused=True) if loss.requires_grad else (None,)
+even, spread = torch.zeros(E, E), torch.arange(E)[:, None]
+bias = torch.tensor(generator.uniform(-0.4, 0.4, E).astype("float32"))
+load = torch.tensor([9, 1, 3, 0, 7])[torch.tensor(generator.permutation(E))]
+with torch.no_grad():
+    check.show(
+        {
+            "loss with padding": loss,
+            "its gradient": gradient,
+            "loss, one and three experts a token": [
+                balance_loss(logits, chosen[:, :each], everything) for each in (1, 3)
+            ],
+            "balanced, two experts a token": balance_loss(
+                even, torch.cat([spread, (spread + 2) % E], 1), everything[:E]
+            ),
+            "all tokens on one expert": balance_loss(
+                40 * (torch.arange(E) == 3).float().expand(N, E), chosen[:, :1] * 0 + 3, real
+            ),
+            "choices and gates": route(logits, bias, k),
+            "with a bias that decides alone": route(logits, 10 * bias, 3),
+            "without a bias, one expert": route(logits, 0 * bias, 1),
+            "scores near 1 and 0": route(60 * logits[:3], bias, 2),
+            "load": load,
+            "the next bias": update_bias(bias, load, 0.01),
+            "after an even load": update_bias(bias, torch.full((E,), 6), 0.5),
+            "the old bias": bias,
+        },
+        text="Balance losses, choices with gates, and the bias after a step.",
+    )
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* O(N·E), nothing beside the experts themselves. The loads need a sum over all ranks in distributed training,
+# otherwise each rank balances by itself.
+#
+# - *Why does routing collapse without any of this?* "An expert that is chosen more gets more gradient, becomes better
+#   and is chosen more: the rich get richer. You see it in the entropy of the loads, long before the loss shows it."
+# - *The loss or the bias?* "The loss pulls at the router's weights and so competes with the language model; a large
+#   coefficient costs quality. The bias changes only the choice. DeepSeek-V3 uses it, with a tiny loss per sequence
+#   beside it."
+# - *Why is the sum of the bias' updates not zero, and does it matter?* "The sign counts experts, not tokens, so the
+#   mean of the bias drifts. It doesn't matter: only differences between the biases change a choice."
+#
+# </details>
+
+# %% [markdown] hint="decoder_repair_balance"
+# Compute the loss by hand for four tokens, four experts and perfect balance. Which factor is too large, and in which
+# of the two factors does a gradient have to flow?
+
+# %% [markdown] hint="decoder_repair_balance"
+# The shares count choices and have no gradient, so the probabilities must keep theirs. Both are means over real
+# tokens, and the shares add up to 1, however many experts a token has.
+
+# %% [markdown] hint="decoder_repair_balance"
+# `counts = F.one_hot(chosen[real], experts).float().sum((0, 1))`, then `counts / counts.sum()`. Choose by `scores +
+# bias`, but gather the gates from `scores`. An expert below the mean has to become more attractive.
+
+
+# %% mutant="decoder_repair_balance"
+# Shares that add up to k
+# The shares of the choices add up to 1. With a mean over the tokens alone, the loss grows with the number of experts
+# per token.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / real.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# Probabilities without gradient
+# The shares are counts, so the gradient can only come through the mean probabilities. Detached, the loss is a number
+# that trains nothing.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0).detach()
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# Padding counts
+# Padding goes to experts as well, but it isn't what should be balanced. Both means run over real tokens alone.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen, experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1).mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# Padding counts among the probabilities
+# Choices of padding are left out here, but its probabilities still are in the mean.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1).mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# Gates with the bias
+# The bias decides who is chosen. The gates are the scores without it, so that the output doesn't depend on the
+# balance.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = (scores + bias).gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# The sign of the update
+# An expert above the mean load must become less attractive. This raises its bias.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load - load.mean()).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# An update in proportion to the load
+# Every expert moves by `rate`, whatever its distance from the mean, so that a single odd batch can't throw the bias
+# far.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load)
+
+
+# %% mutant="decoder_repair_balance"
+# Without the factor E
+# The sum of shares times probabilities is 1/E at perfect balance. The factor E makes it 1 for any number of experts.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% mutant="decoder_repair_balance"
+# Gates by a softmax
+# Gates are the chosen sigmoids, divided by their sum, not a softmax over the logits.
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = logits.gather(-1, chosen).exp()
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
+# %% [markdown] exercise="decoder_linear" kind="build" points=4
+# ### Exercise 10 · Linear attention in chunks, and the delta rule
+# Causal linear attention weights value j by φ(q)·φ(k_j), divided by the sum of these weights; φ has been applied
+# already, so q and k are positive. `chunk_step` handles a chunk of n tokens in parallel and carries a state: with n =
+# 1 it is the recurrent form, with the whole text the parallel one, and `attend` cuts a text into chunks. `delta` is
+# the delta rule, token by token: key k replaces the share β of what its key recalls by its value, then q reads.
+
+
+# %% solution="decoder_linear"
+def chunk_step(
+    state: tuple[np.ndarray, np.ndarray], q: np.ndarray, k: np.ndarray, v: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """The state after these n tokens, and their outputs (…, n, E); q and k are (…, n, D), v (…, n, E).
+
+    The state before them is a pair: the sum of the outer products of keys and values (…, D, E), and the sum of the keys (…, D).
+    It stays as it is. Each token sees itself and all tokens before it.
+    """
+    ### BEGIN SOLUTION
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+    ### END SOLUTION
+
+
+def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, chunk: int) -> np.ndarray:
+    """The outputs (…, T, E) of a text, in chunks of `chunk` tokens; the last one may be shorter."""
+    ### BEGIN SOLUTION
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+    ### END SOLUTION
+
+
+def delta(q: np.ndarray, k: np.ndarray, v: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """The outputs (…, T, E) of the delta rule, without a normalizer; the keys (…, T, D) have length 1, `beta` (…, T) is in [0, 1].
+
+    The state S (…, D, E) starts at 0. Token t adds β · k (v − Sᵀk)ᵀ to it, then reads Sᵀq.
+    """
+    ### BEGIN SOLUTION
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+    ### END SOLUTION
+
+
+# %% check="decoder_linear"
+generator = check.rng()
+H, T, D, E = 2, 11, 3, 4
+q, k = (np.exp(generator.normal(size=(H, T, D))) for _ in range(2))
+v = generator.normal(size=(H, T, E))
+state = np.abs(generator.normal(size=(H, D, E))), np.abs(generator.normal(size=(H, D)))
+old = state[0].copy(), state[1].copy()
+first = [each[:, :4] for each in (q, k, v)]
+unit = k - 1
+unit = unit / np.linalg.norm(unit, axis=-1, keepdims=True)
+same = np.repeat(unit[:, :1], 3, 1)
+beta = generator.uniform(0.2, 1, (H, T))
+ones, long = np.ones((H, 3)), [np.exp(generator.normal(size=(1000, D))) for _ in range(2)]
+values = generator.normal(size=(1000, E))
+check.show(
+    {
+        "a chunk of 4 tokens after a state": chunk_step(state, *first),
+        "a single token after it": chunk_step(state, *(each[:, :1] for each in first)),
+        "the state stays": all(np.array_equal(a, b) for a, b in zip(state, old, strict=True)),
+        "token by token": attend(q, k, v, 1),
+        "chunks of 3": attend(q, k, v, 3)[..., 0],
+        "the text as one chunk": attend(q, k, v, 20)[..., 1],
+        "1,000 tokens in chunks of 64, one head": attend(*long, values, 64)[::111],
+        "delta rule": delta(q, unit, v, beta),
+        "beta 0 and 1": [delta(q, unit, v, 0 * beta)[..., 0], delta(q, unit, v, 0 * beta + 1)[..., 0]],
+        "one key, three values": delta(same, same, v[:, :3], ones),
+        "without heads": delta(q[0], unit[0], v[0], beta[0])[:3],
+    },
+    text="Outputs and states of linear attention, and outputs of the delta rule.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* O(T·(c + D)·E) time with chunks of c, instead of O(T²·(D + E)), and a state of D·E numbers per head, however
+# long the text is.
+#
+# - *Why chunks?* "The recurrent form is T small steps one after the other, the parallel form costs T². A chunk of 64
+#   to 256 tokens is a few dense matmuls, which GPUs like, and only the states go from chunk to chunk."
+# - *What does the delta rule change?* "Adding piles values up under one key. The delta rule first subtracts what the
+#   key recalls, so with β = 1 the new value replaces the old one. It is one step of gradient descent on |Sᵀk − v|²."
+# - *And a gate?* "A factor below 1 on the state before each write forgets what is old: that is gated DeltaNet, or
+#   Mamba-2 and RetNet without the delta rule. It stands in the chunk as powers between the tokens, which are computed
+#   in logarithms."
+#
+# </details>
+
+# %% [markdown] hint="decoder_linear"
+# Two sums make the output: what the tokens of the chunk contribute, with a triangle as in attention, and what came
+# before, through the state. Numerator and denominator have both.
+
+# %% [markdown] hint="decoder_linear"
+# Inside the chunk the weights are `np.tril(q @ k.mT)`. From before come `q @ memory` above the line and q · total
+# below it. Update the state after the outputs, with all of the chunk.
+
+# %% [markdown] hint="decoder_linear"
+# `(q @ memory + inside @ v) / (q · total + inside.sum(-1))`, and the new state is `memory + k.mT @ v, total +
+# k.sum(-2)`. The delta rule first recalls `key.mT @ memory`, writes β · key · (value − recalled), and then reads.
+
+
+# %% mutant="decoder_linear"
+# No triangle inside the chunk
+# Each token sees itself and the tokens before it. Without the triangle, the tokens of a chunk see each other's
+# future.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = q @ k.mT
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# A token doesn't see itself
+# The triangle includes the diagonal.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT, -1)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# The state is updated before it is read
+# The chunk's own tokens come in through the triangle. If the state has them already, they count twice.
+def chunk_step(state, q, k, v):
+    memory, total = state[0] + k.mT @ v, state[1] + k.sum(-2)
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory, total), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# The normalizer of the chunk alone
+# The denominator sums the weights of all tokens so far. Here those before the chunk are in the numerator only.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# No normalizer
+# The weights of a token are divided by their sum, so that the output is an average of values.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    return (memory + k.mT @ v, total + k.sum(-2)), above
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# The state forgets earlier chunks
+# The state adds up all chunks. Here it holds the last chunk alone.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (k.mT @ v, total * 0 + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# The last chunk is dropped
+# The last chunk may be shorter than the others, and its tokens need outputs as well.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, max(q.shape[-2] - chunk, 0) + 1, chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# Adds instead of replacing
+# The delta rule writes what is missing, v minus what the key recalls. Without the subtraction it is plain linear
+# attention.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :]
+        memory = memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# Reads before it writes
+# Token t writes first and reads then, so it sees its own value.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        outputs.append(q[..., t, None, :] @ memory)
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :] - key.mT @ memory
+        memory = memory + beta[..., t, None, None] * key * missing
+    return np.concatenate(outputs, -2)
+
+
+# %% mutant="decoder_linear"
+# beta as a decay
+# β scales what is written along the key. Here the whole state decays by 1 − β, along all keys.
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    above = q @ memory + inside @ v
+    below = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), above / below[..., None]
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1])), np.zeros((*k.shape[:-2], k.shape[-1]))
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(each[..., start : start + chunk, :] for each in (q, k, v)))
+        outputs.append(out)
+    return np.concatenate(outputs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    outputs = []
+    for t in range(k.shape[-2]):
+        key = k[..., t, :, None]
+        missing = v[..., t, None, :]
+        memory = (1 - beta[..., t, None, None]) * memory + beta[..., t, None, None] * key * missing
+        outputs.append(q[..., t, None, :] @ memory)
+    return np.concatenate(outputs, -2)
+
+
+# %% [markdown] exercise="decoder_stretch" kind="build" points=3
+# ### Exercise 11 · RoPE, four times as long: PI, NTK, YaRN
+# A model that was trained with RoPE on `original` positions should read `scale` times as many. *PI* divides every
+# frequency by the scale. *NTK* raises the base so that the slowest pair is divided by the scale and the fastest
+# stays. *YaRN* divides pairs that make at most `slow` full turns within the original length, keeps those that make at
+# least `fast`, and blends in between; it also multiplies queries and keys by a factor each. Then compute rotated
+# scores with these frequencies.
+
+
+# %% solution="decoder_stretch"
+def frequencies(
+    width: int, base: float, kind: str, scale: float, original: int, slow: float = 1.0, fast: float = 32.0
+) -> np.ndarray:
+    """The frequencies (width / 2,) in radians a position, for kind "plain", "pi", "ntk" or "yarn"; `width` is at least 4.
+
+    Plain frequencies are base^(−2i / width). NTK takes base · scale^(width / (width − 2)). YaRN: with r turns in the original
+    length, the frequency is γ·plain + (1 − γ)·plain / scale, where γ grows linearly in r from 0 at `slow` to 1 at `fast`.
+    """
+    ### BEGIN SOLUTION
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+    ### END SOLUTION
+
+
+def factor(kind: str, scale: float) -> float:
+    """What queries and keys are multiplied by: 0.1 · ln(scale) + 1 for YaRN, 1 for all others and for scales of at most 1."""
+    ### BEGIN SOLUTION
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+    ### END SOLUTION
+
+
+def scores(q: np.ndarray, k: np.ndarray, first: int, frequency: np.ndarray, factor: float) -> np.ndarray:
+    """The scores (T, S) of q (T, D), at the positions from `first` on, with k (S, D), at the positions from 0 on, divided by √D.
+
+    Element i is paired with element i + D/2, and (a, b) becomes (a cos − b sin, a sin + b cos). Queries *and* keys are
+    multiplied by `factor`.
+    """
+
+    ### BEGIN SOLUTION
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+    ### END SOLUTION
+
+
+# %% check="decoder_stretch"
+generator = check.rng()
+width, base = int(generator.choice([12, 16, 20])), float(generator.choice([500.0, 10_000.0]))
+scale, original = float(generator.choice([3.0, 4.0, 8.0])), int(generator.choice([512, 2048, 4096]))
+first = int(generator.integers(20, 200))
+q, k = generator.normal(size=(2, width)), generator.normal(size=(5, width))
+found = {kind: frequencies(width, base, kind, scale, original) for kind in ("plain", "pi", "ntk", "yarn")}
+check.show(
+    {
+        "width, base, scale, original length": [width, base, scale, original],
+        "frequencies": found,
+        "YaRN with other limits": frequencies(width, base, "yarn", scale, original, 3.0, 40.0),
+        "the narrowest head": [frequencies(4, 100.0, kind, scale, 300) for kind in ("ntk", "yarn")],
+        "a scale of 1": [frequencies(width, base, kind, 1.0, original) for kind in ("ntk", "yarn")],
+        "factors": [factor(kind, each) for kind in ("pi", "ntk", "yarn") for each in (1.0, scale, 40.0)],
+        "factor of a shorter text": factor("yarn", 0.5),
+        "scores, plain": scores(q, k, 3, found["plain"], 1.0),
+        "scores, YaRN": scores(q, k, first, found["yarn"], factor("yarn", scale)),
+        "one query": scores(q[:1], k, first, found["pi"], 1.5),
+    },
+    text="Frequencies, factors and rotated scores.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* Nothing: the tables are computed once. What costs is the attention over the longer text, and a little
+# training on long documents.
+#
+# - *Why are fast pairs left alone?* "They have seen all their angles many times within the original length, and they
+#   tell neighbours apart. Slowed down, two neighbours look nearly alike."
+# - *What is dynamic NTK, and how does it break a cache?* "The scale follows the current length. Keys in the cache
+#   were rotated with older frequencies, so either they are cached unrotated, or the scale is fixed for a request."
+# - *Why does YaRN change the temperature?* "With more keys, the softmax spreads out. Scores that are larger by (0.1
+#   ln s + 1)² sharpen it again; the formula is a fit, not a derivation."
+#
+# </details>
+
+# %% [markdown] hint="decoder_stretch"
+# Write the plain frequencies first. Each of the three methods changes this one line; positions stay as they are.
+
+# %% [markdown] hint="decoder_stretch"
+# A pair with frequency f makes original · f / 2π turns. Clip (turns − slow) / (fast − slow) to [0, 1]: 1 means
+# "keep". Which end of the list are the fast pairs at?
+
+# %% [markdown] hint="decoder_stretch"
+# YaRN: `kept * plain + (1 - kept) * plain / scale`. The factor belongs to queries and to keys, so the scores have its
+# square. In the rotation, angles are positions times frequencies, (T, D/2).
+
+
+# %% mutant="decoder_stretch"
+# Scales the base as well
+# PI divides the frequencies and leaves the base. With both, slow pairs are stretched twice.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return (base * scale ** (width / (width - 2))) ** -exponents / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# Raises the base by the scale alone
+# The slowest pair has the exponent (width − 2) / width. For it to be divided by exactly the scale, the base needs
+# scale^(width / (width − 2)).
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# The ramp the wrong way round
+# Pairs with many turns are kept and those with few are divided. Here the fast ones are slowed down.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return (1 - kept) * plain + kept * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# Blends wavelengths
+# The blend is a mean of frequencies. A mean of wavelengths gives other values in between.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return 1 / (kept / plain + (1 - kept) * scale / plain)
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# Turns without 2π
+# A full turn is 2π radians. Without it, pairs count as faster than they are.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# A ramp that isn't clipped
+# Below `slow` and above `fast` nothing is blended. Unclipped, the slowest pairs get less than their share, and the
+# fast ones more than their frequency.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = (turns - slow) / (fast - slow)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# The turns within the stretched length
+# The turns are counted within the original length, on which the model was trained.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * scale * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# No temperature
+# YaRN multiplies queries and keys by 0.1 · ln(scale) + 1. Without it, attention over many keys gets too flat.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# The factor once
+# Both tables are multiplied, so the scores have the square of the factor.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return np.sqrt(factor) * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# Neighbours are paired
+# Element i is paired with element i + D/2 here. Pairing neighbours is the other convention, and weights of one don't
+# fit the other.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = x[:, ::2], x[:, 1::2]
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
+
+
+# %% mutant="decoder_stretch"
+# Keys at the queries' positions
+# The keys stand at the positions from 0 on. Only the queries start at `first`.
+def frequencies(width, base, kind, scale, original, slow=1.0, fast=32.0):
+    exponents = np.arange(0, width, 2) / width
+    plain = base**-exponents
+    if kind == "pi":
+        return plain / scale
+    if kind == "ntk":
+        return (base * scale ** (width / (width - 2))) ** -exponents
+    if kind == "yarn":
+        turns = original * plain / (2 * np.pi)
+        kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        return kept * plain + (1 - kept) * plain / scale
+    return plain
+
+
+def factor(kind, scale):
+    return 0.1 * float(np.log(scale)) + 1 if kind == "yarn" and scale > 1 else 1.0
+
+
+def scores(q, k, first, frequency, factor):
+    def rotated(x, start):
+        angles = np.arange(start, start + len(x))[:, None] * frequency
+        a, b = np.split(x, 2, -1)
+        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(turned, -1)
+
+    return rotated(q, first) @ rotated(k, first).T / np.sqrt(q.shape[-1])
+
+
+# %% [markdown] exercise="decoder_repair_training" kind="repair" points=4
+# ### Exercise 12 · The decoder doesn't learn
+# You have twenty minutes, a decoder with its training loop, and five reports:
+#
+# - The loss falls to almost 0 within minutes, and the model writes the last token again and again.
+# - Changing the last token of a text changes the logits of earlier tokens.
+# - In batches with short rows the loss is small, and the model writes padding.
+# - A text that starts at position 20 gets the logits that it has at position 0.
+# - The first step is correct; later steps are too long and go where earlier steps went.
+#
+# Find the faults by tests rather than by reading: which small experiment shows each of them? Then repair the program.
+# It uses `torch`.
+
+
+# %% solution="decoder_repair_training"
+def logits(p: dict[str, torch.Tensor], ids: torch.Tensor, start: int = 0) -> torch.Tensor:
+    """The logits (B, T, V) at each token; `ids` (B, T) stand at the positions from `start` on, with nothing before them.
+
+    `p` has "tokens" (V, C), "places" (longest, C), "q", "k", "v" and "out" (C, C), "up" (C, F), "down" (F, C). Logits at t
+    predict the token at t + 1, and depend on the tokens up to t.
+    """
+    ### BEGIN SOLUTION
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+    ### END SOLUTION
+    ### BEGIN STUB
+    # length = ids.shape[1]
+    # x = p["tokens"][ids] + p["places"][:length]
+    # y = F.layer_norm(x, x.shape[-1:])
+    # q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    # scores = q @ k.mT / q.shape[-1] ** 0.5
+    # x = x + scores.softmax(-1) @ v @ p["out"]
+    # x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    # return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+    ### END STUB
+
+
+def loss(p: dict[str, torch.Tensor], ids: torch.Tensor, pad: int) -> torch.Tensor:
+    """The mean negative log-likelihood of the tokens after the first of each row, padding (on the right) left out."""
+    ### BEGIN SOLUTION
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # out, targets = logits(p, ids), ids
+    # return F.cross_entropy(out.flatten(0, 1), targets.flatten())
+    ### END STUB
+
+
+def train(p: dict[str, torch.Tensor], batches: list[torch.Tensor], pad: int, rate: float) -> list[float]:
+    """A step of plain SGD for each batch, in place; the losses before each step."""
+    ### BEGIN SOLUTION
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+    ### END SOLUTION
+    ### BEGIN STUB
+    # losses = []
+    # for ids in batches:
+    #     value = loss(p, ids, pad)
+    #     value.backward()
+    #     with torch.no_grad():
+    #         for each in p.values():
+    #             each -= rate * each.grad
+    #     losses.append(value.item())
+    # return losses
+    ### END STUB
+
+
+# %% check="decoder_repair_training"
+generator = check.rng()
+B, T, V, C, hidden = 3, 7, 9, 5, 10
+sizes = {"tokens": (V, C), "places": (12, C), "q": (C, C), "k": (C, C), "v": (C, C), "out": (C, C)}
+sizes |= {"up": (C, hidden), "down": (hidden, C)}
+p = {name: torch.tensor(generator.normal(size=size).astype("float32")) for name, size in sizes.items()}
+pad = int(generator.integers(V))
+others = [each for each in range(V) if each != pad]
+batches = [torch.tensor(generator.choice(others, (B, T))) for _ in range(3)]
+ids = batches[0].clone()
+changed = ids.clone()
+changed[:, -1] = (changed[:, -1] + 1) % V
+for row, batch in enumerate(batches):
+    batch[row, 4:] = pad
+with torch.no_grad():
+    shown = {
+        "logits": logits(p, ids),
+        "of a text that starts at position 4": logits(p, ids, 4),
+        "of the first token alone": logits(p, ids[:, :1]),
+        "with another last token, before it": logits(p, changed)[:, :-1],
+        "padding token": pad,
+        "loss with padding": loss(p, batches[1], pad),
+        "loss of full rows": loss(p, ids, pad),
+    }
+for each in p.values():
+    each.requires_grad_()
+shown["losses of three steps"] = train(p, batches, pad, 0.3)
+shown["two steps on one batch"] = train(p, [ids, ids], pad, 0.05)
+shown["weights after that"] = [p["q"], p["places"][:8]]
+check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after five steps.")
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* O(B·T²·C + B·T·C·(C + F)) a step. The time of this round goes into the order of the checks, not into the
+# code.
+#
+# - *In which order do you check?* "The first loss should be near ln V. Then one batch until its loss is near 0. Then
+#   the leak test: change a token and see which logits move. Then generation against one forward pass over the same
+#   text."
+# - *Which tests do you leave behind?* "One for each report: logits before a changed token are equal; the loss of a
+#   padded batch equals the mean over its real tokens; logits at start 4 differ from those at 0; two steps equal two
+#   steps with fresh gradients; and the loss at random weights is near ln V."
+# - *It learns now, but more slowly than the reference. What next?* "Compare gradients tensor by tensor for one batch
+#   and one seed. The first one that differs, from the loss backwards, names the layer."
+#
+# </details>
+
+# %% [markdown] hint="decoder_repair_training"
+# For each report, think of two inputs for which the logits, or the gradients, should be equal and aren't, or should
+# differ and don't.
+
+# %% [markdown] hint="decoder_repair_training"
+# The first report is about what the logits at t are compared with. The second is about a line that attention needs
+# and this one doesn't have. The last one is about what a backward pass does to gradients that are there already.
+
+# %% [markdown] hint="decoder_repair_training"
+# Compare `logits(p, ids[:, :-1])` with `ids[:, 1:]`, ignore the padding id in the cross-entropy, mask the upper
+# triangle before the softmax, slice the places from `start`, and set the gradients to None before each backward pass.
+
+
+# %% mutant="decoder_repair_training"
+# No causal mask
+# Without a mask, a token sees the tokens that it should predict. The loss falls nicely, and generation is garbage.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    x = x + scores.softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# The mask hides the past
+# True in `seen` means that a token may look there. Inverted, each token sees itself and what comes after it.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).triu()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# The softmax over the queries
+# Each token's weights over the keys add up to 1. The softmax runs over the last axis.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-2) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# The labels aren't shifted
+# The logits at t predict the token at t + 1. Compared with token t, the model only has to copy its input.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids), ids
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# Padding is trained
+# Padding isn't text. Where it counts, short rows train the model to write padding.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten())
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# Padding counts in the mean
+# The mean runs over real tokens. Here padding has a loss of 0 and still counts in the denominator.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad, reduction="sum") / targets.numel()
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# Positions from 0
+# A piece of text that starts at position `start` has its positions from there on.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][:length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        for each in p.values():
+            each.grad = None
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# Gradients pile up
+# `backward` adds to the gradients that are there. They have to be cleared before each step.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
+
+# %% mutant="decoder_repair_training"
+# Gradients are cleared after the backward pass
+# Cleared between the backward pass and the step, the gradients are gone before they are used.
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        value.backward()
+        for each in p.values():
+            each.grad = torch.zeros_like(each)
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses

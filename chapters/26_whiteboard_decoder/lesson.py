@@ -255,7 +255,7 @@ for name in ("additive", "delta rule"):
 #
 # ## The feed-forward layer
 # A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C, rounded up to a multiple that suits the hardware. Gate and up are usually *fused* into one weight. Its layout, in halves or interleaved, is a convention that no shape
-# reveals: read it the other way, and everything runs, and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token; [chapter 24b](24b_llama.ipynb) has the picture, and exercises 1 and 10 are its router and its balance.
+# reveals: read it the other way, and everything runs, and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it, and exercises 1 and 9 ask for its layer and its balance.
 #
 # ## The backward pass by hand
 # Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there since the weights add up to 1. Does it need the matrix of weights?

@@ -50,7 +50,7 @@ TOPICS = {
     "24b_llama": "A.llm",
     "24c_mixture_of_experts": "A.moe A.balance",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
-    "26_whiteboard_decoder": "W.positions W.caches W.backward W.decoder",
+    "26_whiteboard_decoder": "W.positions W.caches W.linear W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
     "29_whiteboard_classics": "W.squares W.kmeans W.auc W.nms W.focal W.vit W.vae W.tree",
