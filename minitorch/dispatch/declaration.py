@@ -2,6 +2,7 @@
 
     @pointwise(
         exact=("other",),
+        takes_numbers=True,
         operators="__mul__ __rmul__ __imul__",
         aliases="multiply",
         derivatives={
