@@ -13,7 +13,7 @@ from minitorch.autograd.grad_mode import enable_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.layers import without
 from minitorch.dtypes import FLOATING
-from minitorch.func.arguments import Argnums, alike, check_outputs, chosen, replaced, split_aux
+from minitorch.func.arguments import Argnums, check_outputs, chosen, replaced, split_aux
 from minitorch.func.tape import Tape
 from minitorch.tensor import Tensor
 from minitorch.utils._pytree import tree_flatten, tree_unflatten
@@ -39,7 +39,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         raise RuntimeError(f"{_CALL}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     given, spec = tree_flatten(primals)
     along, tangents_spec = tree_flatten(tangents)
-    if not alike(primals, tangents):
+    if spec != tangents_spec:
         raise RuntimeError(
             f"{_CALL}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
@@ -76,7 +76,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def checked(*tangents: Any) -> Any:
         along, found = tree_flatten(tangents)
-        if not alike(primals, tangents):
+        if found != spec:
             raise RuntimeError(f"Expected the tangents {found} to have the same argspec as the primals {spec}")
         for number, (primal, tangent) in enumerate(zip(given, along, strict=True)):
             for name in ("shape", "device", "dtype"):

@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.layers import without
 from minitorch.dtypes import FLOATING
-from minitorch.func.arguments import Argnums, alike, check_outputs, chosen, replaced, split_aux
+from minitorch.func.arguments import Argnums, check_outputs, chosen, replaced, shape_of, split_aux
 from minitorch.func.tape import Tape
 from minitorch.tensor import Tensor
 from minitorch.utils._pytree import tree_flatten, tree_unflatten
@@ -111,10 +111,10 @@ def vjp_of(
 
     def products(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, found_spec = tree_flatten(cotangents)
-        if not alike(cotangents, outputs):
+        if found_spec != spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {found_spec}, primal output: {spec}"
+                f"function. cotangents: {shape_of(cotangents)}, primal output: {shape_of(outputs)}"
             )
         recorded = grad_mode.enabled if create_graph is None else create_graph
         weights = [tape.whole(each) for each in given]

@@ -216,12 +216,20 @@ class TreeSpec:
         """The tree of this shape with these leaves."""
         return tree_unflatten(leaves, self)
 
+    def __repr__(self, indent: int = 0) -> str:
+        indent += 2
+        children = (",\n" + " " * indent).join(each.__repr__(indent) for each in self.children_specs)
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
+
 
 class LeafSpec(TreeSpec):
     """The shape of a leaf."""
 
     def __init__(self) -> None:
         super().__init__(None)
+
+    def __repr__(self, indent: int = 0) -> str:
+        return "*"
 
 
 _LEAF = LeafSpec()

@@ -159,7 +159,19 @@ def test_what_is_outside(torch: Any) -> Any:
     with torch.no_grad():
         quiet = grad(f)(given)
         nested = grad(lambda a: grad(f)(a).sum())(given)
-    return [captured, leaf.grad, of_given, given.grad, quiet, nested, grad(without)(x), grad(f)(x), x.requires_grad]
+    value = torch.func.grad_and_value(f)(x)[1]
+    return [
+        value,
+        captured,
+        leaf.grad,
+        of_given,
+        given.grad,
+        quiet,
+        nested,
+        grad(without)(x),
+        grad(f)(x),
+        x.requires_grad,
+    ]
 
 
 @same
@@ -184,7 +196,9 @@ def test_refused(torch: Any) -> Any:
         attempt(lambda: functions.jacrev(lambda a: a, chunk_size=0)),
         attempt(functions.vjp, lambda a: a.long(), x),
         attempt(functions.vjp(lambda a: a, x)[1], x[0]),
+        attempt(functions.vjp(lambda a: {"b": a}, x)[1], (x, [x])),
         attempt(functions.jvp, lambda a: a, x, x),
+        attempt(functions.jvp, lambda a: a["b"], ({"b": x, "c": [x, x]},), (x, x)),
         attempt(functions.jvp, lambda a: a, (x,), (x[0],)),
         attempt(lambda: functions.jvp(lambda a: torch.ones(3), (x,), (x,), strict=True)),
     ]
