@@ -9,7 +9,7 @@ import inspect
 import os
 import weakref
 from collections.abc import Callable
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from minitorch._dynamo.calling import GLOBAL_HOOKS, HOOKS
@@ -119,42 +119,61 @@ def _is_users(code: CodeType) -> bool:
     return not (in_library or name.startswith((OURS, "<frozen")))
 
 
+class Rest:
+    """The rest of a function from one place on: its code, and the compiled function for it."""
+
+    def __init__(self, code: CodeType, scope: dict[str, Any], family: Family) -> None:
+        self.names = code.co_varnames[: code.co_argcount]
+        self._code, self._scope = code, scope
+        self._example = self._made(tuple(CellType() for _ in code.co_freevars))
+        self.compiled = family.frame(self._example)
+
+    def _made(self, cells: tuple[Any, ...]) -> FunctionType:
+        return FunctionType(self._code, self._scope, self._code.co_name, None, cells or None)
+
+    def function(self, cells: tuple[Any, ...]) -> FunctionType:
+        """The function with these cells, which are those of its free variables."""
+        return self._made(cells) if cells else self._example
+
+
 class Continuation:
     """Carries out what follows a graph."""
 
     def __init__(self, split: Split, family: Family) -> None:
         self.split, self.family = split, family
         self._step = None if split.step is None else FunctionType(split.step, split.scope)
+        self._next = Rest(split.next, split.scope, family)
+        self._jump = None if split.jump is None else Rest(split.jump, split.scope, family)
 
     def finish(self, values: Any) -> Any:
         """The function's result, of what the instruction takes, what the rest needs besides, and the cells."""
-        rest: Continuation | None = self
-        while rest is not None:
-            function, args = rest._after(*values)
-            if rest.split.stop.rest_is_eager:
+        after: Continuation | None = self
+        while after is not None:
+            rest, args = after._carried_out(*values[:2])
+            function = rest.function(values[2])
+            if after.split.stop.rest_is_eager:
                 return function(*args)
-            compiled = rest.family.frame(function)
-            arguments = dict(zip(function.__code__.co_varnames, args, strict=False))
-            entry = compiled.entry(arguments, function)
+            arguments = dict(zip(rest.names, args, strict=True))
+            entry = rest.compiled.entry(arguments, function)
             if entry is None:
                 return function(*args)
             try:
-                values, rest = entry.result(arguments, function), entry.rest
+                values, after = entry.result(arguments, function), entry.rest
             except Failed:
                 return function(*args)
         return values
 
-    def _after(self, taken: tuple[Any, ...], kept: tuple[Any, ...], cells: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Runs the instruction. Returns the function that is the rest, and its arguments."""
-        split, code = self.split, self.split.next
-        if self._step is not None:
-            if split.calls:
-                taken = (self.family.through(taken[0]), *taken[1:])
-            result = self._step(*taken)
-            if split.jumps_if is None:
-                kept = (*kept, result) if split.pushes else kept
-            elif result is not split.jumps_if:  # the step gives the opposite of the condition
-                assert split.jump is not None
-                code = split.jump
-                kept = (*kept, *taken) if split.keeps else kept
-        return FunctionType(code, split.scope, code.co_name, None, cells or None), kept
+    def _carried_out(self, taken: tuple[Any, ...], kept: tuple[Any, ...]) -> tuple[Rest, tuple[Any, ...]]:
+        """Runs the instruction. Returns where the function goes on, and the arguments of that."""
+        split = self.split
+        if self._step is None:
+            return self._next, kept
+        if split.calls:
+            taken = (self.family.through(taken[0]), *taken[1:])
+        result = self._step(*taken)
+        if split.jumps_if is None:
+            return self._next, (*kept, result) if split.pushes else kept
+        if result is split.jumps_if:  # the step gives the opposite of the condition
+            return self._next, kept
+        assert self._jump is not None
+        return self._jump, (*kept, *taken) if split.keeps else kept
