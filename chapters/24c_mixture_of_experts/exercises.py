@@ -95,11 +95,13 @@ def route(
     Args:
         logits: (N, E); with the first two rules they may be as large as ±1000.
         k: how many experts a token is sent to.
-        rule: "softmax", where the scores are the probabilities over all experts, and the gates are the chosen scores; "renormalized",
-            where the chosen scores are divided by their sum; or "sigmoid", the same with the sigmoids of the logits as scores.
+        rule: "softmax", where the scores are the probabilities over all experts, and the gates
+            are the chosen scores; "renormalized", where the chosen scores are divided by their
+            sum; or "sigmoid", the same with the sigmoids of the logits as scores.
         bias: (E,), added to the scores for the choice.
 
-    Experts are listed by what decides the choice, the highest first. Gradients reach the logits, never the bias.
+    Experts are listed by what decides the choice, the highest first. Gradients reach the
+    logits, never the bias.
     """
     ### BEGIN SOLUTION
     scores = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
@@ -219,8 +221,8 @@ def dispatch(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The rows (N · k, width), the number of rows of each expert (experts,), and their order (N · k,).
 
-    `tokens` is (N, width), `chosen` (N, k). Rows are sorted by expert, and those of an expert by token. `order[r]` is the
-    index in `chosen.flatten()` of the assignment in row r.
+    `tokens` is (N, width), `chosen` (N, k). Rows are sorted by expert, and those of an expert by
+    token. `order[r]` is the index in `chosen.flatten()` of the assignment in row r.
     """
     ### BEGIN SOLUTION
     flat = chosen.flatten()
@@ -232,7 +234,8 @@ def dispatch(
 def combine(rows: torch.Tensor, order: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
     """The sum of each token's rows, weighted with its gates: (N, out), in the dtype of the rows.
 
-    `rows` (N · k, out) are the experts' outputs in the order of the dispatch, `gates` is (N, k). Gradients reach both.
+    `rows` (N · k, out) are the experts' outputs in the order of the dispatch, `gates` is (N, k).
+    Gradients reach both.
     """
     ### BEGIN SOLUTION
     tokens, k = gates.shape
@@ -362,9 +365,10 @@ def combine(rows, order, gates):
 
 # %% solution="moe_repair_seats"
 def seats(chosen: torch.Tensor, real: torch.Tensor, experts: int, capacity: int) -> torch.Tensor:
-    """The seat, from 0 to `capacity` - 1, of each assignment in its expert's buffer, or -1 if it gets none: (N, k).
+    """The seat, from 0 to `capacity` - 1, of each assignment in its expert's buffer, else -1: (N, k).
 
-    `chosen` (N, k) are the experts, each token's best first. `real` (N,) is False for tokens that only fill up the batch.
+    `chosen` (N, k) are the experts, each token's best first. `real` (N,) is False for tokens that
+    only fill up the batch. These get no seat.
     """
     ### BEGIN SOLUTION
     tokens, k = chosen.shape
@@ -477,8 +481,9 @@ def seats(chosen, real, experts, capacity):
 
 
 # %% setup=true
-def fair_router(generator, experts, k):
+def fair_router(seed, experts, k):
     """A function chosen(tokens) that draws k different experts for each token."""
+    generator = np.random.default_rng(seed)
 
     def chosen(tokens):
         return torch.tensor(generator.random((tokens, experts)).argsort(1)[:, :k])
@@ -508,7 +513,7 @@ shown = {}
 for experts, k in ((8, 2), (16, 1)):
     sizes = [int(generator.integers(low, low + 9)) for low in (30, 120, 600, 3000)]
     factors = generator.permutation(np.arange(100, 301, 5)).tolist()
-    drawn = fair_router(generator, experts, k)
+    drawn = fair_router(int(generator.integers(2**31)), experts, k)
     shown[f"{experts} experts, k = {k}: sizes"] = sizes
     shown[f"{experts} experts, k = {k}"] = [int(each) for each in smallest_factors(drawn, experts, k, sizes, factors)]
 nearly = torch.tensor([0, 1]).repeat(50).index_fill(0, torch.tensor([1]), 0).unsqueeze(1)  # loads 51 and 49
@@ -588,8 +593,9 @@ def traffic(
 ) -> torch.Tensor:
     """The bytes that each rank (row) sends to each rank (column), (ranks, ranks) of int64.
 
-    `chosen` (N, k) are the experts of each token, `home` (N,) the rank where each token is, `owner` (E,) the rank of each expert, and a
-    token's vector has `token_bytes` bytes. What stays on its rank isn't sent. A rank may have no token and no expert.
+    `chosen` (N, k) are the experts of each token, `home` (N,) the rank where each token is,
+    `owner` (E,) the rank of each expert, and a token's vector has `token_bytes` bytes. What stays on
+    its rank isn't sent. A rank may have no token and no expert.
     """
     ### BEGIN SOLUTION
     vectors = F.one_hot(owner[chosen], ranks).sum(1)
@@ -601,7 +607,10 @@ def traffic(
 
 
 def slowest(matrix: torch.Tensor, bandwidth: float) -> float:
-    """The seconds of an all-to-all, if each rank sends `bandwidth` bytes per second and receives as many at the same time."""
+    """The seconds of an all-to-all, from the bytes that `traffic` counts.
+
+    Each rank sends `bandwidth` bytes per second, and receives as many at the same time.
+    """
     ### BEGIN SOLUTION
     return max(matrix.sum(0).max().item(), matrix.sum(1).max().item()) / bandwidth
     ### END SOLUTION

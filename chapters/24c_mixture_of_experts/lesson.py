@@ -74,7 +74,7 @@ pictures.grids(
 # %% [markdown] tags=["short"]
 # A row is a token, a column is an expert, and the chosen experts are marked. All weights have to be in memory, although a token multiplies
 # only those of its two experts, so models report two sizes, *total* and *active* parameters. This cell counts the experts of two published models,
-# each of which is a SwiGLU with three matrices:
+# where each expert is a SwiGLU with three matrices. DeepSeek-V3's 257 include a shared one, which runs on every token:
 
 # %% tags=["proof-parameters"]
 models = {"Mixtral 8x7B": (32, 4096, 14336, 8, 2), "DeepSeek-V3": (58, 7168, 2048, 257, 9)}
@@ -205,22 +205,21 @@ def train(seed, how, experts=8, k=2, width=8, steps=300, rows=256):
     rng = np.random.default_rng(100 + seed)
     centres, maps = rng.normal(size=(8, width)), rng.normal(size=(8, width, width)) / width**0.5
     torch.manual_seed(seed)
-    router = (0.1 * torch.randn(width, experts)).requires_grad_()
-    matrices = (0.1 * torch.randn(experts, width, width)).requires_grad_()
-    optimizer, bias = torch.optim.Adam([router, matrices], lr=0.01), torch.zeros(experts)
+    router = (0.1 * torch.randn(width, experts).double()).requires_grad_()  # float64, so that all machines agree
+    matrices = (0.1 * torch.randn(experts, width, width).double()).requires_grad_()
+    optimizer, bias = torch.optim.Adam([router, matrices], lr=0.01), torch.zeros(experts).double()
     loads, losses = [], []
     for _ in range(steps):
         cluster = rng.integers(0, 8, rows)
         x = centres[cluster] + 0.3 * rng.normal(size=(rows, width)) + 2
-        y = torch.tensor(np.einsum("nd,ndh->nh", x, maps[cluster])).float()
-        x = torch.tensor(x).float()
+        x, y = torch.tensor(x), torch.tensor(np.einsum("nd,ndh->nh", x, maps[cluster]))
         logits = x @ router
         scores = logits.sigmoid() if how == "bias" else logits.softmax(-1)
         chosen = (scores + bias).topk(k)[1]
         best = scores.gather(1, chosen)
-        gates = torch.zeros(rows, experts).scatter(1, chosen, best / best.sum(1, keepdim=True))
+        gates = torch.zeros_like(scores).scatter(1, chosen, best / best.sum(1, keepdim=True))
         error = ((torch.einsum("ne,nd,edh->nh", gates, x, matrices) - y) ** 2).mean()
-        load = chosen.flatten().bincount(minlength=experts) / (rows * k)
+        load = chosen.flatten().bincount(minlength=experts).double() / (rows * k)
         balance = experts * (load * logits.softmax(-1).mean(0)).sum()
         optimizer.zero_grad()
         (error + 0.1 * balance if how == "loss" else error).backward()
