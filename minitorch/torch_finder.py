@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from minitorch.torch_names import use_torch_names
 from minitorch.version import __version__
 
 EVERY_DISTRIBUTION = importlib.metadata.DistributionFinder.Context()
@@ -75,3 +76,4 @@ def redirect_imports() -> None:
     if hasattr(sys.modules.get("torch"), "__version__"):
         raise ImportError("PyTorch has been imported already: import minitorch.as_torch before anything imports torch")
     sys.meta_path.insert(0, TorchFinder())
+    use_torch_names()

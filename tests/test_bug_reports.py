@@ -229,7 +229,7 @@ def test_numbers_alone(torch: Any) -> Any:
 
 @same
 def test_inputs_returned_without_a_gradient(torch: Any) -> Any:
-    class Passes(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    class Passes(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, kept: Any, marked: Any) -> Any:
             ctx.mark_non_differentiable(marked)

@@ -37,7 +37,7 @@ print(annotated.__annotations__["x"] is torch.Tensor)  # no string: the script i
     result = ran(tmp_path, script, "script.py", "--lr", "1")
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
-        "['script.py', '--lr', '1'] True True True minitorch.utils.data.dataloader",
+        "['script.py', '--lr', '1'] True True True torch.utils.data.dataloader",
         "script.py True",
         "True",
     ]
@@ -49,10 +49,11 @@ def test_processes_that_the_script_starts_run_minitorch_too(tmp_path: Path, meth
         pytest.skip(f"this system cannot {method}")
     script = f"""
 import multiprocessing, sys
+from pathlib import Path
 import torch
 
 def work(queue, tensor):
-    queue.put((torch.__name__, str(type(tensor)), tensor.sum().item(), "torch._C" in sys.modules))
+    queue.put((Path(torch.__file__).parent.name, str(type(tensor)), tensor.sum().item(), "torch._C" in sys.modules))
 
 if __name__ == "__main__":
     context = multiprocessing.get_context({method!r})
@@ -72,6 +73,54 @@ if __name__ == "__main__":
     ], result.stderr
 
 
+NAMES = """
+import inspect, pickle
+import torch
+from torch import distributions, nn, optim
+
+class Double(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: 2 * x)
+    backward = staticmethod(lambda ctx, grad: 2 * grad)
+
+x = torch.ones(2, requires_grad=True)
+classes = [
+    *(torch.Tensor, torch.device, torch.dtype, torch.Size, torch.Generator, torch.finfo, torch.layout, torch.Stream),
+    *(nn.Linear, nn.Parameter, nn.RNNBase, nn.ModuleList, nn.MultiheadAttention, nn.utils.rnn.PackedSequence),
+    *(optim.SGD, optim.lr_scheduler.StepLR, distributions.Normal, distributions.AffineTransform),
+    *(distributions.constraints.Constraint, torch.utils.data.DataLoader, torch.linalg.LinAlgError),
+    *(torch.autograd.Function, torch.autograd.detect_anomaly, torch.OutOfMemoryError, type(x.max(0))),
+    *(type((x * 2).grad_fn), type(Double.apply(x).grad_fn), type((x * 2).grad_fn.next_functions[0][0])),
+]
+for each in classes:
+    print(each, each.__module__, each.__qualname__)
+print([each.__name__ for each in (torch, nn, nn.functional, torch.linalg, torch.utils.data.dataloader)])
+print(type(x).__module__, nn.functional.relu.__module__, repr(Double.apply(x).grad_fn).partition(" at ")[0])
+layers = nn.Sequential(nn.Linear(2, 3), nn.LSTM(3, 2))
+things = [layers, torch.float32, torch.Size([1]), torch.device("cpu"), x.detach(), nn.Parameter(x.detach()), optim.SGD]
+things += [torch.Tensor, nn.functional.relu, torch.add, distributions.Normal(0.0, 1.0), optim.lr_scheduler.StepLR]
+for each in things:
+    written = pickle.dumps(each)
+    print(repr(pickle.loads(written)).partition(" at ")[0], b"minitorch" in written)
+try:
+    torch.linalg.inv(torch.zeros(2, 2))
+except torch.linalg.LinAlgError as error:
+    print(repr(pickle.loads(pickle.dumps(error))))
+print(inspect.getsource(nn.Linear).partition(":")[0], torch.typename(layers), torch.log(torch.zeros(1)))
+print(torch.compile(lambda x: x.sin() + 1, backend="eager")(torch.zeros(2)))
+print(torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU())).graph)
+"""
+
+
+@pytest.mark.needs("torch")
+def test_names_are_torchs(tmp_path: Path) -> None:
+    """Of modules, classes and functions: printed, pickled, and as `torch.compile` and `torch.fx` know them."""
+    actual = ran(tmp_path, NAMES, "script.py")
+    expected = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=True)
+    assert actual.stdout.replace("<function add", "<built-in method add of type object").splitlines() == (
+        expected.stdout.splitlines()
+    ), actual.stderr
+
+
 def test_errors_end_the_program(tmp_path: Path) -> None:
     result = ran(tmp_path, "import torch\ntorch.ones(2) + torch.ones(3)\n", "script.py")
     assert result.returncode == 1
@@ -86,7 +135,7 @@ def test_errors_end_the_program(tmp_path: Path) -> None:
 def test_a_module_runs_as_python_runs_one(tmp_path: Path) -> None:
     package = tmp_path / "package"
     (package / "part").mkdir(parents=True)
-    (package / "__init__.py").write_text("import torch\nname = torch.__name__\n")
+    (package / "__init__.py").write_text("from pathlib import Path\nimport torch\nname = Path(torch.__file__).parent.name\n")
     (package / "part" / "__init__.py").write_text("")
     (package / "part" / "__main__.py").write_text("from .. import name\nprint(name)\n")
     (package / "train.py").write_text("""
@@ -95,14 +144,14 @@ import torch
 from torch import multiprocessing
 from . import name
 
-def work(rank): print(rank, torch.__name__, name)
+def work(rank): print(rank, "torch.nn" in sys.modules, name)
 
 if __name__ == "__main__":
     print(name, __package__, __file__ == sys.argv[0], sys.argv[1:], flush=True)
     multiprocessing.spawn(work, nprocs=1)
 """)
     result = ran(tmp_path, None, "-m", "package.train", "--lr", "1")
-    assert result.stdout.splitlines() == ["minitorch package True ['--lr', '1']", "0 minitorch minitorch"], (
+    assert result.stdout.splitlines() == ["minitorch package True ['--lr', '1']", "0 True minitorch"], (
         result.stderr
     )
     assert ran(tmp_path, None, "-m", "package.part").stdout == "minitorch\n"

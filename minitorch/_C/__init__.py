@@ -7,6 +7,7 @@ from typing import Any
 from minitorch.devices import device
 from minitorch.dispatch.overriding import disabled as _disabled_torch_function_impl
 from minitorch.dtypes import dtype
+from minitorch.ops.linalg.common import _LinAlgError
 from minitorch.overrides import disabled as DisableTorchFunction
 from minitorch.overrides import disabled_classes as DisableTorchFunctionSubclass
 from minitorch.overrides import has_torch_function as _has_torch_function

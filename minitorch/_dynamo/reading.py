@@ -205,7 +205,8 @@ class Reading(Recording):
             return Bound(name, value)
         if source is None or isinstance(owner, (type, FunctionType, BuiltinFunctionType)):
             found = getattr(owner, name, None)
-            if isinstance(found, (*PLAIN, FunctionType)) and type(owner).__module__.startswith("minitorch"):
+            own = type(owner).__module__.partition(".")[0] in ("minitorch", "torch")
+            if own and isinstance(found, (*PLAIN, FunctionType)):
                 return Known(found) if isinstance(found, PLAIN) else Bound(name, value)
             raise Break(f"reads the attribute {name} of {type(owner).__name__}")
         kind = type(owner)
@@ -233,7 +234,7 @@ class Reading(Recording):
         for each in kind.__mro__:
             if name in each.__dict__:
                 return each.__dict__[name]
-            if each.__module__.partition(".")[0] not in ("minitorch", "builtins"):
+            if each.__module__.partition(".")[0] not in ("minitorch", "torch", "builtins"):
                 self.guards.add(f"{name!r} not in {self.guards.constant(each, 't')}.__dict__", "DICT_CONTAINS", name)
         return None
 
@@ -247,7 +248,7 @@ class Reading(Recording):
     def _of_module(self, owner: ModuleType, name: str, source: str | None) -> Value:
         if (id(vars(owner)), name) in self.effects.written:
             return self.effects.written[id(vars(owner)), name]
-        if source is None or not (name in vars(owner) or owner.__name__.partition(".")[0] == "minitorch"):
+        if source is None or not (name in vars(owner) or owner.__name__.partition(".")[0] in ("minitorch", "torch")):
             raise Break(f"reads {name} of the module {owner.__name__}")
         return Lazy(getattr(owner, name), f"{source}.{name}")
 

@@ -99,6 +99,9 @@ class FunctionNode(Node):
     def name(self) -> str:
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     def apply(self, grads: Gradients) -> Gradients:
         if self.ctx._materialize:
             grads = [

@@ -143,6 +143,7 @@ class GradientMetadata(NamedTuple):
 class AccumulateGrad(Node):
     """Where the graph ends: the engine adds what arrives here to the `.grad` of a leaf."""
 
+    __module__ = "builtins"  # as of all nodes of ops
     __slots__ = ("variable",)
 
     _edges = ()

@@ -73,7 +73,7 @@ class Distribution:
 
         A subclass that overrides it hands the instance to fill as `_instance`.
         """
-        owner = next(each for each in type(self).__mro__ if each.__module__.startswith("minitorch.distributions"))
+        owner = next(each for each in type(self).__mro__ if "torch.distributions" in each.__module__)
         if owner is Distribution:
             raise NotImplementedError
         new = self._get_checked_instance(owner, _instance)

@@ -49,14 +49,18 @@ def qualified(function: Callable[..., Any]) -> str:
     if name == "<lambda>":
         return inspect.getsource(function).split("=")[0].strip()
     module = str(function.__module__)
-    own = module == "minitorch" or module.startswith("minitorch.")
-    return f"{'torch' + module.removeprefix('minitorch') if own else module}.{name}"
+    return f"{module.removeprefix('mini') if _is_own(module) else module}.{name}"
+
+
+def _is_own(module: str) -> bool:
+    """Whether a module is of this package, which may go by the name of torch."""
+    return module.partition(".")[0] in ("minitorch", "torch")
 
 
 def is_known(function: Callable[..., Any]) -> bool:
     """Whether a function is one of minitorch's own, which generated code calls by its qualified name."""
     module = str(getattr(function, "__module__", None))
-    return function in _KNOWN or module == "minitorch" or module.startswith("minitorch.")
+    return function in _KNOWN or _is_own(module)
 
 
 def normalized(

@@ -74,7 +74,7 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether calls of a module are recorded and not traced through: those of `torch.nn`, except Sequential."""
-        return type(m).__module__.startswith("minitorch.nn") and not isinstance(m, Sequential)
+        return type(m).__module__.removeprefix("mini").startswith("torch.nn") and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
         """The path of a module. Raises NameError if the root doesn't contain it."""
@@ -188,7 +188,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """A function's annotations; of minitorch's own only that something is a tensor."""
     source = inspect.unwrap(function)
     hints = inspect.get_annotations(source)
-    if source.__module__.partition(".")[0] == "minitorch":
+    if source.__module__.partition(".")[0] in ("minitorch", "torch"):
         return {name: Tensor for name, each in hints.items() if each == "Tensor"}
     return hints
 

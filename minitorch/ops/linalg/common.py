@@ -37,7 +37,8 @@ class LinAlgError(RuntimeError):
     """What factorizations raise that can't be completed."""
 
 
-LinAlgError.__name__ = "_LinAlgError"  # as PyTorch's calls itself
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as PyTorch's calls itself
+_LinAlgError = LinAlgError  # where pickles look for it
 
 SINGULAR = "The solver failed because the input matrix is singular."
 NOT_INVERTIBLE = (
