@@ -135,7 +135,9 @@ def test_errors_end_the_program(tmp_path: Path) -> None:
 def test_a_module_runs_as_python_runs_one(tmp_path: Path) -> None:
     package = tmp_path / "package"
     (package / "part").mkdir(parents=True)
-    (package / "__init__.py").write_text("from pathlib import Path\nimport torch\nname = Path(torch.__file__).parent.name\n")
+    (package / "__init__.py").write_text(
+        "from pathlib import Path\nimport torch\nname = Path(torch.__file__).parent.name\n"
+    )
     (package / "part" / "__init__.py").write_text("")
     (package / "part" / "__main__.py").write_text("from .. import name\nprint(name)\n")
     (package / "train.py").write_text("""
@@ -151,9 +153,7 @@ if __name__ == "__main__":
     multiprocessing.spawn(work, nprocs=1)
 """)
     result = ran(tmp_path, None, "-m", "package.train", "--lr", "1")
-    assert result.stdout.splitlines() == ["minitorch package True ['--lr', '1']", "0 True minitorch"], (
-        result.stderr
-    )
+    assert result.stdout.splitlines() == ["minitorch package True ['--lr', '1']", "0 True minitorch"], result.stderr
     assert ran(tmp_path, None, "-m", "package.part").stdout == "minitorch\n"
     assert ran(tmp_path, None, "-m", "package.nothing").stderr.strip() == (
         "python -m minitorch: no such module: package.nothing"
