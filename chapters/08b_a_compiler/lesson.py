@@ -42,43 +42,46 @@ x = mytorch.linspace(-3, 3, 1000)
 for length in (2, 20):
     compiled = mytorch.compile(chain(length))
     compiled(x)  # the first call compiles
-    counts = *traffic(chain(length), x), *traffic(compiled, x)
     print(
-        f"{length:2} operations: eager {counts[0]:3} bytes, {counts[1]:2} kernels; compiled {counts[2]} bytes, {counts[3]} kernel"
+        f"{length:2} operations, bytes and kernels: eager", traffic(chain(length), x), "compiled", traffic(compiled, x)
     )
 
 # %% [markdown]
 # Both compiled chains read each element once and write it once, so the short one saves half of the traffic and the long one 95 %.
-# The folded cell measures the times for 4 million elements on the machine that runs it:
+# The folded cell measures the times for these thousand elements on the machine that runs it:
 
 # %% hidden=true
-from timeit import repeat
+from timeit import timeit
 
 
-def seconds(function):
-    return min(repeat(lambda: function(large), number=1, repeat=6))
+def ratio(eager):
+    compiled = mytorch.compile(eager)
+    rounds = [(timeit(lambda: compiled(x), number=20), timeit(lambda: eager(x), number=20)) for _ in range(20)]
+    return min(first for first, _ in rounds) / min(second for _, second in rounds)
 
 
-ax, large = pictures.axes(6, 2.4), ones(4_000_000)
-lengths = (2, 4, 8, 20)
-ratios = [seconds(mytorch.compile(chain(each))) / seconds(chain(each)) for each in lengths]
+ax, lengths = pictures.axes(6, 2.4), (2, 4, 8, 20)
+ratios = [ratio(chain(each)) for each in lengths]
 ax.barh(range(4), ratios, color=[pictures.COLOURS["result" if each > 1 else "data"] for each in ratios])
 ax.axvline(1, color="grey", linestyle="--")
 ax.set(yticks=range(4), yticklabels=[f"{each} operations" for each in lengths], xlabel="time compiled / time eager")
 pictures.publish(ax, alt="Time compiled divided by time eager for four lengths of a chain, measured where this ran.")
 
 # %% [markdown]
-# On a machine with two cores, the chain of two took 1.2 to 1.8 times as long as eager mode, and the chain of twenty about a third
-# of the time. NumPy needs one call per operation, while a kernel that is made of NumPy calls needs one call per operation *and
-# block*. Besides, an array that fits into the processor's last-level cache doesn't go to memory in any case, so the bytes that a
-# short chain saves are worth little. A compiler that generates machine code has no such calls to pay for, whereas yours is built
-# from NumPy's functions and can only gain where long chains meet large arrays, or where many small operations become one call.
+# On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times. Each
+# call computes the guards and finds its graph, which costs the same for any chain, while each operation that is fused away saves
+# one trip through the dispatcher.
+#
+# For millions of elements memory decides. The chain of twenty took 0.2 to 0.7 of the eager time there, but the chain of two took
+# anything from 0.2 to 1.9, depending on the caches and on whether the operating system had to provide fresh memory for
+# temporary arrays. Arrays that fit into the last-level cache don't go to memory in any case, so blocks of NumPy gain nothing for
+# them. A compiler that generates machine code keeps values in registers, whereas yours is made of NumPy's functions.
 #
 # **Interview · When does fusing operations not make a program faster?**
 #
 # - *Thirty seconds:* "Fusion saves memory traffic and kernel launches. It doesn't help where neither is the bottleneck: a large
-#   matrix multiplication does hundreds of operations per byte, so it is limited by arithmetic. A short chain on data that is
-#   already in the cache saves little as well, and then the overhead of the generated code decides."
+#   matrix multiplication does hundreds of operations per byte, so it is limited by arithmetic. A short chain of small operations
+#   saves less than the guards of the compiled function cost."
 # - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
 #   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
@@ -116,7 +119,7 @@ def squared(x, times):
 print(chain(4)(Text("x")))
 print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 11)])
 
-# %% [markdown]
+# %% [markdown] given="mytorch.compiler:fits mytorch.compiler:groups"
 # The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, while the
 # text multiplies 1,023 times, because a text that is used twice is written twice. A graph gives each value one name, however
 # often it is used, which is why a compiler begins with a trace. The text also has a second fault, because each nested call
@@ -127,7 +130,8 @@ print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 1
 # A compiler has to know shapes and dtypes in advance. PyTorch runs the graph on fake tensors for this, while yours runs it on the
 # examples and keeps a `Meta` of each result: its shape, its dtype, and whether it is contiguous. Neighbours whose results and
 # operands all have the same `Meta` share a kernel, and a sum, a matrix multiplication, or a row that broadcasts is a step by itself.
-# Here is a function with a sum in the middle, traced and simplified with your chapter 08:
+# `fits` decides that for a step, and `groups` collects neighbours. The cell below them groups the steps of a function with a sum
+# in the middle:
 
 
 # %% tags=["proof-groups"]
@@ -144,7 +148,7 @@ for group in compiler.groups(traced, compiler.metas(traced, x, y)):
     names, kept = [step.op.name for step in group], [step.op.name for step in compiler.kept_of(group, traced)]
     print(f"{' + '.join(names):22} written to memory: {', '.join(kept)}")
 
-# %% [markdown] given="mytorch.compiler:fits mytorch.compiler:groups"
+# %% [markdown]
 # The rule is simpler than Inductor's, which also fuses operations that broadcast, reductions with what precedes or follows them,
 # and steps that aren't neighbours. PyTorch 2.13 generates one kernel for all of `program`, its sum included.
 #
