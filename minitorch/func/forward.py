@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.autograd.grad_mode import enable_grad
+from minitorch.autograd.grad_mode import inference_mode
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.layers import without
 from minitorch.dtypes import FLOATING
@@ -121,7 +121,7 @@ class Linear:
 
     def __init__(self, tape: Tape, outputs: list[Tensor]) -> None:
         self.tape = tape
-        with without(tape.levels), enable_grad():
+        with without(tape.levels), inference_mode(False):
             real = [each if each._dtype.category >= FLOATING else each.new_zeros(each.shape) for each in outputs]
             # The result is the same for all weights. Some formulas take their logarithm, which zero has none of.
             self.weights = [each.new_ones(each.shape).requires_grad_() for each in real]

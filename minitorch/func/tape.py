@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.engine import count_dependencies
-from minitorch.autograd.grad_mode import enable_grad
+from minitorch.autograd.grad_mode import inference_mode
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.node import AccumulateGrad, gradient_edge
 from minitorch.autograd.passes import grad
@@ -48,7 +48,9 @@ class Tape:
         if tensor._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         value = self.whole(tensor)
-        with without(self.levels), enable_grad():
+        with without(self.levels), inference_mode(False):
+            if value.is_inference():
+                value = value.clone()
             if value.requires_grad and self.recorded:
                 return value.view_as(value)
             return value.detach().requires_grad_()
@@ -63,7 +65,7 @@ class Tape:
 
     def run(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """What the function returns, recorded whatever the mode is outside."""
-        with enable_grad():
+        with inference_mode(False):
             return function(*args)
 
     def released(self, tree: Any) -> Any:
@@ -98,7 +100,8 @@ class Tape:
         if not pairs:
             return [each.new_zeros(each.shape) for each in inputs]
         recorded, given = zip(*pairs, strict=True)
-        found = grad(recorded, inputs, given, True, create_graph, allow_unused=True)
+        with inference_mode(False):
+            found = grad(recorded, inputs, given, True, create_graph, allow_unused=True)
         return [
             each.new_zeros(each.shape) if gradient is None else gradient
             for gradient, each in zip(found, inputs, strict=True)

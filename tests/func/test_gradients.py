@@ -159,9 +159,13 @@ def test_what_is_outside(torch: Any) -> Any:
     with torch.no_grad():
         quiet = grad(f)(given)
         nested = grad(lambda a: grad(f)(a).sum())(given)
+    with torch.inference_mode():
+        inferred = torch.arange(3.0)
+        of_inferred = [each(lambda a: (a**3).sum())(inferred) for each in (grad, torch.func.hessian)]
     value = torch.func.grad_and_value(f)(x)[1]
     return [
         value,
+        *of_inferred,
         captured,
         leaf.grad,
         of_given,

@@ -17,12 +17,12 @@ def network(torch: Any) -> Any:
 @same
 def test_gradients_of_each_example(torch: Any) -> Any:
     model = network(torch)
-    images, labels = torch.rand(4, 1, 8, 8), torch.tensor([0, 2, 1, 0])
+    images, labels = torch.rand(4, 2, 1, 8, 8), torch.tensor([[0, 2], [1, 0], [-100, 2], [2, 2]])
     state = {name: each.detach() for name, each in model.named_parameters()}
 
     def loss(state: Any, image: Any, label: Any) -> Any:
-        output = torch.func.functional_call(model, state, (image.unsqueeze(0),))
-        return torch.nn.functional.cross_entropy(output, label.unsqueeze(0), label_smoothing=0.1)
+        output = torch.func.functional_call(model, state, (image,))
+        return torch.nn.functional.cross_entropy(output, label, label_smoothing=0.1)
 
     each = torch.vmap(torch.func.grad_and_value(loss), in_dims=(None, 0, 0))
     live = torch.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(dict(model.named_parameters()), images, labels)
