@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch._dynamo.exc import Break, NeedsStatic
 from minitorch._dynamo.guards import Guards
-from minitorch._dynamo.values import Items, Known, Mapping, Symbol, TensorValue, Value
+from minitorch._dynamo.values import Items, Known, Lazy, Mapping, Symbol, TensorValue, Value
 from minitorch.devices import device
 from minitorch.dispatch.declaration import METHODS, NAMESPACES
 from minitorch.dtypes import dtype
@@ -210,7 +210,7 @@ def is_method(name: str) -> bool:
 def _holds_tensor(value: Value) -> bool:
     if isinstance(value, Items):
         return any(_holds_tensor(each) for each in value.items)
-    return isinstance(value, TensorValue)
+    return isinstance(value, TensorValue) or (isinstance(value, Lazy) and isinstance(value.value, Tensor))
 
 
 def _named(value: Value) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import opcode
 from collections.abc import Iterable
-from opcode import _inline_cache_entries, opmap  # type: ignore[attr-defined]
+from opcode import opmap
 from types import CodeType
 
 from minitorch._dynamo.liveness import exception_table
@@ -35,7 +36,8 @@ def words(name: str, arg: int = 0) -> bytes:
     """An instruction with its argument, its prefixes and its cache."""
     code = opmap[name]
     prefixes = b"".join(bytes((opmap["EXTENDED_ARG"], arg >> shift & 255)) for shift in (24, 16, 8) if arg >> shift)
-    return prefixes + bytes((code, arg & 255)) + bytes(2 * _inline_cache_entries[code])
+    caches: int = opcode._inline_cache_entries[code]  # type: ignore[attr-defined]
+    return prefixes + bytes((code, arg & 255)) + bytes(2 * caches)
 
 
 def stacked(slots: Iterable[bool], first: int) -> bytes:

@@ -35,7 +35,7 @@ TAKES: dict[str, Callable[[int], int]] = {
 }
 """How many values an instruction takes from the stack, of those at which a function is split."""
 
-FRAMES = {"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe", "stack"}
+FRAMES = {"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"}
 """Names of functions that look at the frame of the function which calls them: it isn't split."""
 
 
