@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
@@ -72,6 +73,7 @@ class TorchNames(importlib.abc.MetaPathFinder):
 def use_torch_names() -> None:
     """Names what is loaded, and what will be."""
     sys.meta_path.insert(0, TorchNames())
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"torch\.")  # as of `dispatch.apply`
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "minitorch" and name.rpartition(".")[2] not in ("__main__", "spawned"):
             name_as_torch(module)

@@ -29,7 +29,7 @@ from minitorch.size import checked_ints
 from minitorch.tensor import Tensor, from_numpy, make_tensor, make_view
 
 # Infinities and NaN are results. A filter takes less time than `quiet`, and concerns this package's kernels alone.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(mini)?torch\.")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")
 
 
 def apply(op: Op, args: Sequence[Any]) -> Any:
