@@ -140,6 +140,15 @@ def test_in_place_inside(torch: Any) -> Any:
 
 
 @same
+def test_large_gradients(torch: Any) -> Any:
+    """The formulas of ReLU and of products overwrite such gradients, but not those of many examples."""
+    x = torch.arange(40_000.0).cos()
+    _, products = torch.func.vjp(lambda a: (a * 2).relu() * a.sin(), x)
+    (found,) = torch.vmap(products)(torch.ones(2, 40_000))
+    return found[:, :50], found.double().sum(1)
+
+
+@same
 def test_what_is_outside(torch: Any) -> Any:
     """A result has a history where, and only where, it depends on what requires a gradient outside."""
     x, w, f = inputs(torch)
