@@ -25,11 +25,10 @@ from minitorch.devices import device, get_default_device, set_default_device
 from minitorch.dispatch.declaration import METHODS, NAMESPACES
 from minitorch.dispatch.promotion import result_type
 from minitorch.dtypes import (
-    bfloat16, can_cast, cdouble, cfloat, complex64, complex128, double, dtype, finfo, float16, float32, float64,
-    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
-    get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types, set_default_dtype, short, uint8,
-    uint16, uint32, uint64,
-    bool_ as bool, float_ as float, int_ as int,
+    bfloat16, can_cast, cdouble, cfloat, chalf, complex32, complex64, complex128, double, dtype, finfo, float16,
+    float32, float64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, get_default_dtype,
+    half, iinfo, int8, int16, int32, int64, long, promote_types, set_default_dtype, short, uint8, uint16, uint32,
+    uint64, bool_ as bool, float_ as float, int_ as int,
 )  # fmt: skip
 from minitorch.interop import from_dlpack, frombuffer, to_dlpack
 from minitorch.layout import (
@@ -195,11 +194,11 @@ for _name, _method in METHODS.items():
 _SUBMODULES = (
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft",
     "func", "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "overrides",
-    "profiler", "serialization", "special", "testing", "types", "utils", "version", "viz",
+    "profiler", "quasirandom", "serialization", "special", "testing", "types", "utils", "version", "viz",
 )  # fmt: skip
 
 
-_OF_JIT = "PyTorchFileReader", "ScriptFunction", "ScriptModule"
+_OF_C = "PyTorchFileReader", "ScriptFunction", "ScriptModule", "SymBool", "SymFloat", "SymInt"
 
 
 def __getattr__(name: str) -> Any:
@@ -210,9 +209,7 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]  # as PyTorch's module imports itself
     if name in ("load", "save"):
         return getattr(importlib.import_module("minitorch.serialization"), name)
-    if name in _OF_JIT:
-        return getattr(importlib.import_module("minitorch._C"), name)
-    if name.startswith("DisableTorchFunction"):
+    if name in _OF_C or name.startswith("DisableTorchFunction"):
         return getattr(importlib.import_module("minitorch._C"), name)
     if name == "vmap":
         return importlib.import_module("minitorch.func").vmap

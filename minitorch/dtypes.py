@@ -87,6 +87,7 @@ float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOATING)
 float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOATING)
 float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOATING)
 float8_e8m0fnu = dtype("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOATING)
+complex32 = chalf = dtype("complex32", [("real", np.float16), ("imag", np.float16)], COMPLEX)
 
 STORED: Final = (
     uint16, uint32, uint64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
@@ -106,6 +107,7 @@ SCALAR_TYPES: Final = {
     "float64": "Double",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
+    "complex32": "ComplexHalf",
     "uint16": "UInt16",
     "uint32": "UInt32",
     "uint64": "UInt64",
@@ -129,6 +131,7 @@ C_NAMES: Final = {
     "float64": "double",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
+    "complex32": "c10::complex<c10::Half>",
     "uint16": "uint16_t",
     "uint32": "uint32_t",
     "uint64": "uint64_t",
@@ -147,12 +150,21 @@ def c_type_name(values: Any) -> str:
     return C_NAMES[values.dtype.name]
 
 
-FROM_NUMPY: Final = {each.numpy: each for each in DTYPES + STORED}
+class Numpys(dict[Any, dtype]):
+    """The dtypes by NumPy's types."""
+
+    def __missing__(self, numpy_type: Any) -> dtype:
+        if numpy_type == complex32.numpy:
+            raise NotImplementedError("minitorch has no tensors of complex32: NumPy has no such type")
+        raise KeyError(numpy_type)
+
+
+FROM_NUMPY: Final = Numpys({each.numpy: each for each in DTYPES + STORED})
 _REAL: Final = {complex64: float32, complex128: float64}
 
 
 def _by_name(name: str) -> dtype:
-    return next(each for each in DTYPES + STORED if each.name == name)
+    return next(each for each in (*DTYPES, *STORED, complex32) if each.name == name)
 
 
 def from_numpy_dtype(numpy_type: Any) -> dtype:

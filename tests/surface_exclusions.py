@@ -62,7 +62,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
     },
     "Symbolic shapes and the compiler's own operators: `torch.compile` guards plain ints here.": {
         "torch": """
-            PRIVATE_OPS SymBool SymFloat SymInt cond legacy_contiguous_format sym_constrain_range
+            PRIVATE_OPS cond legacy_contiguous_format sym_constrain_range
             sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt
             sym_sum while_loop
         """,
@@ -105,7 +105,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
     },
     "Element types that NumPy doesn't have, of fewer than eight bits among them.": {
         "torch": """
-            bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 int1 int2 int3 int4 int5
+            bit bits16 bits1x8 bits2x4 bits4x2 bits8 float4_e2m1fn_x2 int1 int2 int3 int4 int5
             int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7
         """,
         "Tensor": "chalf",

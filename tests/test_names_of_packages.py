@@ -21,17 +21,21 @@ REFUSED = {
     "distributed.nn": "all_reduce all_gather",
     "nn.attention.flex_attention": "flex_attention create_block_mask BlockMask",
     "utils.flop_counter": "FlopCounterMode",
+    "quasirandom": "SobolEngine",
     "autograd.profiler": "emit_nvtx",
     "jit": "ScriptModule",
     "_C": "PyTorchFileReader ScriptFunction",
 }
 PRESENT = {
-    "": "torch uint16 float8_e4m3fn ScriptModule DisableTorchFunctionSubclass",
+    "": "SymInt torch uint16 float8_e4m3fn ScriptModule DisableTorchFunctionSubclass",
     "serialization": "MAP_LOCATION",
     "utils.checkpoint": "get_device_states set_device_states",
     "utils.data._utils.collate": "np_str_obj_array_pattern",
     "jit": "interface",
     "types": "Device Number FileLike",
+    "_dynamo.eval_frame": "OptimizedModule",
+    "_subclasses.fake_tensor": "is_fake FakeTensor",
+    "fx.experimental.proxy_tensor": "get_proxy_mode",
     "_C": "_log_api_usage_once _TensorMeta _get_tracing_state TensorBase",
     "profiler": "kineto_available",
 }
@@ -59,6 +63,22 @@ def test_placements_describe(torch: Any) -> Any:
     tensor = importlib.import_module(f"{torch.__name__}.distributed.tensor")
     shard = tensor.Shard(1)
     return shard.dim, shard == tensor.Shard(1), tensor.Replicate() == tensor.Replicate(), tensor.Partial().reduce_op
+
+
+@same
+def test_the_arguments_of_to_are_parsed(torch: Any) -> Any:
+    parse = torch._C._nn._parse_to
+    return [repr(each) for each in (parse("cpu", torch.float64), parse(torch.ones(1)), parse(device="cpu")[:2])]
+
+
+@same
+def test_a_complex_type_to_compare_with(torch: Any) -> Any:
+    return repr(torch.complex32), torch.chalf is torch.complex32, torch.complex32 == torch.complex64
+
+
+def test_there_are_no_tensors_of_complex32() -> None:
+    with pytest.raises(NotImplementedError, match="complex32"):
+        minitorch.zeros(2, dtype=minitorch.complex32)
 
 
 DTYPES = "uint16 uint32 uint64 float8_e4m3fn float8_e4m3fnuz float8_e5m2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch._C import _nn
 from minitorch.devices import device
 from minitorch.dispatch.overriding import disabled as _disabled_torch_function_impl
 from minitorch.dtypes import dtype
@@ -21,6 +22,9 @@ from minitorch.unsupported import kind
 TensorBase = _TensorBase = Tensor
 _TensorMeta = type(Tensor)
 PyTorchFileReader = kind("torch._C.PyTorchFileReader", "torch.load reads files")
+SymBool, SymFloat, SymInt = (
+    kind(f"torch.{name}", "minitorch's sizes are plain numbers") for name in ("SymBool", "SymFloat", "SymInt")
+)
 ScriptFunction, ScriptModule, Graph, Value, Node, TensorType = (
     kind(f"torch._C.{name}", "minitorch has no compiler of scripts")
     for name in ("ScriptFunction", "ScriptModule", "Graph", "Value", "Node", "TensorType")

@@ -7,13 +7,13 @@ captured. Source: https://docs.pytorch.org/docs/stable/torch.compiler_dynamo_ove
 
 from __future__ import annotations
 
-from minitorch._dynamo import config, exc, testing, utils
+from minitorch._dynamo import config, eval_frame, exc, testing, utils
 from minitorch._dynamo.backends import list_backends
 from minitorch._dynamo.compiling import OptimizedModule, compile
 from minitorch._dynamo.decorators import allow_in_graph, disable, graph_break, mark_dynamic, mark_static, reset
 from minitorch._dynamo.explaining import explain
 
 __all__ = [
-    "OptimizedModule", "allow_in_graph", "compile", "config", "disable", "exc", "explain", "graph_break",
+    "OptimizedModule", "allow_in_graph", "compile", "config", "disable", "eval_frame", "exc", "explain", "graph_break",
     "list_backends", "mark_dynamic", "mark_static", "reset", "testing", "utils",
 ]  # fmt: skip
