@@ -34,7 +34,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab quick test kernels browser bench gpu format lock environment frames site clean
+.PHONY: help setup lab quick test kernels browser packages bench gpu format lock environment frames site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ kernels: setup ## the notebooks with kernels of OpenBLAS: Prescott, Haswell, Sky
 browser: export MINITORCH_TURN := $(TURN)
 browser: setup ## every notebook in a browser (TURN=7: a sixth of them); MINITORCH_SCREENSHOTS=FOLDER keeps what it showed
 	$(RUN) pytest tests/course/every_notebook.py
+
+packages: setup ## packages that are built on PyTorch, on minitorch, in an environment of their own (ARGS="--turn 7": a third)
+	$(RUN) tests.packages $(ARGS)
 
 bench: setup ## minitorch, PyTorch and plain NumPy at the same work
 	$(RUN) benchmarks $(ARGS)

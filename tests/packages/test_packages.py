@@ -1,0 +1,41 @@
+"""Programs, what they print, and docs/packages.md belong together. To run them: `python -m tests.packages`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.packages.__main__ import PINNED, PROGRAMS, START, TABLE, Program
+
+
+def test_every_program_has_what_it_prints_and_pinned_packages() -> None:
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", PINNED.read_text(encoding="utf-8"), re.MULTILINE))
+    for program in PROGRAMS:
+        packages, purpose = program.header
+        assert program.expected.read_text(encoding="utf-8").strip(), program.name
+        assert set(packages) <= pinned.keys()
+        assert purpose.endswith(".")
+
+
+def test_the_table_has_every_program() -> None:
+    rows = TABLE.read_text(encoding="utf-8").partition(START)[2]
+    assert [program.name for program in PROGRAMS if program.header[1].rstrip(".") not in rows] == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("print('a'); print('b')", ""),
+        ("print('a'); print('c')", "line 2 is 'c', PyTorch's 'b'"),
+        ("print('a')", "1 lines, PyTorch's 2"),
+        ("print('a'); raise ValueError('x')", "after line 1: ValueError: x"),
+    ],
+)
+def test_a_difference_is_found(printed: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.packages.__main__.EXPECTED", tmp_path)
+    (tmp_path / "program.py").write_text(printed)
+    (tmp_path / "program.txt").write_text("a\nb\n")
+    assert Program(tmp_path / "program.py").difference(Path(sys.executable)) == found
