@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch._dynamo.containers import Containers
 from minitorch._dynamo.exc import Break
+from minitorch._dynamo.generators import Generated, GeneratorFrame
 from minitorch._dynamo.machine import Frame
 from minitorch._dynamo.reading import SPECIAL
 from minitorch._dynamo.recording import PLAIN, is_method, is_operation
@@ -110,6 +111,8 @@ class Calling(Containers):
             raise Break(f"calls {value.__qualname__}, which is disabled")
         if self.depth > MOST_CALLS:
             raise Break("the calls are nested too deeply")
+        if function.code.co_name == "<genexpr>":
+            return Generated(GeneratorFrame(self, function, bound(function, args, kwargs)))  # type: ignore[arg-type]
         self.depth += 1
         try:
             return Frame(self, function, bound(function, args, kwargs)).run()  # type: ignore[arg-type]
@@ -275,27 +278,38 @@ def _dict(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Valu
 @special(enumerate)
 def _enumerate(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Value:
     start = capture.plain(args[1]) if len(args) > 1 else capture.plain(kwargs["start"]) if kwargs else 0
-    items = capture.iterator(args[0]).rest()
+    items = _all_at_once(capture, args[0])
     return Steps([Items(tuple, [Known(start + i), each]) for i, each in enumerate(items)])
+
+
+def _all_at_once(capture: Calling, value: Value) -> list[Value]:
+    """The values of an iterator that doesn't compute them as they are asked for."""
+    steps = capture.iterator(value)
+    if isinstance(steps, Generated):
+        raise Break("an iterator over a generator expression")
+    return steps.rest()
 
 
 @special(zip)
 def _zip(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if kwargs:
         raise Break("zip with strict=")
-    columns = [capture.iterator(each).rest() for each in args]
+    columns = [_all_at_once(capture, each) for each in args]
     return Steps([Items(tuple, list(row)) for row in zip(*columns, strict=False)])
 
 
 @special(reversed)
 def _reversed(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if isinstance(args[0], Steps):
+        raise Break("reversed of an iterator")
     return Steps(capture.iterator(args[0]).rest()[::-1])
 
 
 @special(sum)
 def _sum(capture: Calling, args: list[Value], kwargs: dict[str, Value]) -> Value:
     total: Value = args[1] if len(args) > 1 else Known(0)
-    for each in capture.iterator(args[0]).rest():
+    steps = capture.iterator(args[0])
+    while (each := steps.next()) is not None:
         total = capture.operator("add", total, capture.looked_at(each))
     return total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch._dynamo.assigning import Assigning
 from minitorch._dynamo.exc import Break
+from minitorch._dynamo.generators import Generated
 from minitorch._dynamo.operating import OUTSIDE
 from minitorch._dynamo.values import Items, Known, Mapping, Steps, Value
 
@@ -14,6 +15,8 @@ class Containers(Assigning):
     def method_of_list(self, owner: Items, name: str, args: list[Value]) -> Value:
         """What a method that writes to a list does."""
         items = owner.items
+        if any(isinstance(each, Generated) for each in args):
+            raise Break("a list gets the values of a generator expression, or the expression")
         if name == "extend" and len(args) == 1:
             args = [Items(list, self.iterator(args[0]).rest())]
         where = [self.plain(each) for each in args[:1]] if name in ("insert", "pop") else []

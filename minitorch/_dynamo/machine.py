@@ -263,9 +263,9 @@ class Frame:
     def FOR_ITER(self, step: dis.Instruction) -> None:
         steps = self.stack[-1]
         assert isinstance(steps, Steps)
-        if steps.at < len(steps.items):
-            steps.at += 1
-            self.push(steps.items[steps.at - 1])
+        found = steps.next()
+        if found is not None:
+            self.push(found)
         else:
             self.pop()
             self.jump(step)

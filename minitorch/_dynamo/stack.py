@@ -29,6 +29,8 @@ def refused(code: CodeType) -> str | None:
     """Why a function can't be captured whatever it does, or None."""
     if sys.version_info[:2] != VERSION:
         return f"capture reads the bytecode of Python 3.11, not {sys.version_info[0]}.{sys.version_info[1]}"
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    if code.co_name != "<genexpr>" and code.co_flags & (
+        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    ):
         return "generators and coroutines are not captured"
     return None

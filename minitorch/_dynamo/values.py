@@ -115,6 +115,11 @@ class Steps(Value):
         self.items = items
         self.at = 0
 
+    def next(self) -> Value | None:
+        """The next one, or None at the end."""
+        self.at += 1
+        return self.items[self.at - 1] if self.at <= len(self.items) else None
+
     def rest(self) -> list[Value]:
         """What it has not yielded yet, which it yields now."""
         rest, self.at = self.items[self.at :], len(self.items)

@@ -85,6 +85,7 @@ BODIES = {
     "try after": "y = x * 2\nprint('before')\ntry:\n    z = y + 1\nexcept ValueError:\n    z = y\nreturn z * y",
     "in try": "y = x * 2 + 1\nz = 3\ntry:\n    print('try')\n    z = y + 1\nexcept ValueError:\n    z = y\nreturn z",
     "size across": "n = x.shape[0]\ny = x + n\nprint('n')\nreturn y * n",
+    "generator expressions": "q, k = (y * 2 for y in (x, x + 1))\nprint(1)\nreturn q + sum(k * i for i in range(3))",
     "stack": "y = t.stack([x, x])\nprint('stacked')\nreturn y.sum(0)",
     "none": "y = None\nz = x + 1\nprint('none')\nreturn z if y is None else y",
     "unpacking": "a, b, c = x * 2\nprint('unpacked')\nreturn a + b * c",

@@ -178,8 +178,25 @@ def interrupted(x: Any) -> Any:
     return x
 
 
+def lazily(x: Any) -> Any:
+    total = x * 0
+    for y in (x * i for i in range(4)):
+        x = x + y
+        total = total + x.add_(1)
+    return total, sum(x.mul_(2) for _ in range(2)), [*(x - i for i in range(2))]
+
+
+def fails_late(x: Any) -> Any:
+    count = iter([0, 1, 2])
+    for y in (x / i for i in (1, 2)):
+        print(y, next(count))
+    return list(enumerate(x + i for i in range(2)))
+
+
 @pytest.mark.parametrize(
-    "function", [closure, deleted, named, chained, asserted, interrupted], ids=lambda each: each.__name__
+    "function",
+    [lazily, fails_late, closure, deleted, named, chained, asserted, interrupted],
+    ids=lambda each: each.__name__,
 )
 def test_results_and_output_are_those_of_eager_mode(function: Callable[[Any], Any], capsys: Any) -> None:
     found = []
