@@ -34,7 +34,7 @@ def attend(q, k, v, bias=0.0, window=None):
 
 
 def off(a, b):
-    return f"{np.abs(a - b).max():.0e}" if np.abs(a - b).max() > 1e-9 else "below 1e-9"
+    return f"{np.abs(a - b).max():.1f}" if np.abs(a - b).max() > 1e-9 else "less than 1e-9"
 
 
 q, k, v = rng.normal(size=(3, 12, 8))
@@ -46,7 +46,7 @@ for name, other in {
     "queries * 3, keys / 3": attend(3 * q, k / 3, v),
 }.items():
     print(f"{name:22} output differs by {off(other, out)}")
-print("values + constant, minus the constant:", off(attend(q, k, v + constant) - constant, out))
+print("values + constant, minus the constant: differs by", off(attend(q, k, v + constant) - constant, out))
 
 # %% [markdown]
 # A constant in all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, which is why Whisper has none. A constant in the
@@ -147,7 +147,13 @@ for position in range(12):
     if position in (2, 9):
         print(f"after position {position}: places hold {places}")
 masked = attend(q, k, v, window=window)
-print("ring against masked attention:", off(np.stack(outputs), masked), "·", window, "cached tokens instead of 12")
+print(
+    "ring against masked attention: differs by",
+    off(np.stack(outputs), masked),
+    "·",
+    window,
+    "cached tokens instead of 12",
+)
 
 # %% [markdown]
 # The softmax doesn't care about the order of the keys, so places can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write: the last tokens of a piece overwrite what its first ones still need.
@@ -224,8 +230,8 @@ def recurrent(fq, fk, v):
     return np.stack(outputs)
 
 
-print("recurrent against parallel:", off(recurrent(fq, fk, v), parallel))
-print("linear against softmax attention:", off(parallel, out))
+print("recurrent against parallel: differs by", off(recurrent(fq, fk, v), parallel))
+print("linear against softmax attention: differs by", off(parallel, out))
 
 # %% [markdown]
 # The parallel form takes T² work, the recurrent one T steps that can't fill a GPU. In practice the text is cut into *chunks*: parallel inside, with a state between them. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value:
