@@ -245,8 +245,8 @@ with mytorch.no_grad():
         print(len(args[0]), args[1], "variants:", len(scaled.variants), " compiled again because of", scaled.reasons)
 
 # %% [markdown]
-# A size is guarded as a symbol, and equal sizes share one, which PyTorch calls *duck sizing*. The sizes 0 and 1 stay numbers. To
-# see why, run a graph that was traced for two equal lengths on a length of 1:
+# A size is guarded as a symbol, and equal sizes share one. PyTorch does the same with `dynamic=True` and calls it *duck sizing*.
+# The sizes 0 and 1 stay numbers. To see why, run a graph that was traced for two equal lengths on a length of 1:
 
 # %% tags=["proof-zero-one"]
 pair = compiler.fuse(graph.trace(lambda x, y: (x + y) * 2, ones(4), ones(4)), ones(4), ones(4))
@@ -285,7 +285,7 @@ print(counts, set(stepped.reasons))
 # - *Thirty seconds:* "The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
 #   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are always specialized, because a dimension of 1
 #   broadcasts and has other strides, so the same code would mean something else."
-# - *Longer:* Two dimensions of equal size share a symbol at first, so a later call in which they differ compiles again. A decision
+# - *Longer:* With `dynamic=True` two equal sizes share a symbol at first, so a call in which they differ compiles again. A decision
 #   such as `len(x) > 10` becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol; `dynamic=True` does so for all
 #   sizes, and `dynamic=False` never does.
 # - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value. A
@@ -611,7 +611,7 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 # 3. Inside a loop a value needs a buffer only while it is live.
 # 4. Fused chains are limited by bandwidth: count bytes, not operations.
 # 5. A short chain, or data in the cache, gains little from fusion.
-# 6. Sizes become symbols at their second value, except 0 and 1; equal sizes share a symbol.
+# 6. Sizes become symbols at their second value, except 0 and 1, which are always specialized.
 # 7. A joint graph holds both passes, and a partitioner chooses what to save and what to compute again.
 # 8. Functionalization turns writes into new values; written inputs are copied back at the end.
 # 9. A CUDA graph replays fixed addresses, so clone what you keep.
