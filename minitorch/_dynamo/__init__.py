@@ -1,7 +1,7 @@
 """Capture: Python functions become graphs, without changing what they do.
 
 A function's bytecode is interpreted on tensors without data (`machine`). What it reads from outside becomes a guard,
-tensor operations become nodes, and where it does anything else the function runs eagerly; docs/compile.md says what is
+tensor operations become nodes, and where it does anything else the function is split; docs/compile.md says what is
 captured. Source: https://docs.pytorch.org/docs/stable/torch.compiler_dynamo_overview.html
 """
 

@@ -35,7 +35,7 @@ def compile(
     Args:
         model: the function or module; without it, this is a decorator.
         fullgraph: whether a function that can't be captured whole raises `torch._dynamo.exc.Unsupported`. Otherwise
-            it runs eagerly.
+            it is split there, or runs eagerly.
         dynamic: whether sizes are symbols from the start (True), never (False), or from when they change (None).
         backend: "inductor", "aot_eager", "eager", or a function of a GraphModule and its example inputs that returns
             the function to run.

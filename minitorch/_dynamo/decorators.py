@@ -17,7 +17,7 @@ from minitorch.tensor import Tensor
 
 
 def graph_break(msg: str = "") -> None:
-    """Ends the graph here: a function that calls this runs eagerly."""
+    """Ends the graph here: the rest of the function is captured as another one."""
 
 
 @special(graph_break)

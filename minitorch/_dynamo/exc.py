@@ -23,7 +23,7 @@ class FailOnRecompileLimitHit(TorchDynamoException):
 
 
 class Break(Exception):  # noqa: N818 - no error: capture ends
-    """Capture ends here: the function runs eagerly.
+    """Capture ends here: the function is split, or runs eagerly.
 
     Args:
         reason: why, as `explain` says it.
