@@ -1,8 +1,8 @@
 """An interpreter of Python's bytecode on values of which capture knows enough.
 
-It does what Python does, except that tensor operations become nodes of a graph. It has no side effects: writes to objects
-from outside are noted (`effects`), and what it can't do without a tensor's data, or without being seen, raises `Break`.
-PyTorch's is torch/_dynamo/symbolic_convert.py.
+It does what Python does, except that tensor operations become nodes of a graph. It has no side effects: writes to
+outside objects are noted (`effects`), and what it can't do without a tensor's data, or without being seen, raises
+`Break`. PyTorch's is torch/_dynamo/symbolic_convert.py.
 """
 
 from __future__ import annotations
