@@ -21,6 +21,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.course.turn import in_turn, this_turn
+
 REQUIRE_ALL = os.environ.get("MINITORCH_REQUIRE_ALL") == "1"
 OF_THE_MACHINE = ("gpu", "avx512")
 """What can't be installed."""
@@ -186,11 +188,23 @@ def missing(name: str) -> str | None:
     return MISSING[name]()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    select_those_of_this_turn(config, items)
     for item in items:
         for mark in item.iter_markers("needs"):
             if not mark.args or not set(mark.args) <= MISSING.keys():
                 raise pytest.UsageError(f"{item.nodeid}: needs{mark.args} should name some of {', '.join(MISSING)}")
+
+
+def select_those_of_this_turn(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests marked with `turns` that other turns run: see tests/course/turn.py."""
+    marked: dict[int, list[pytest.Item]] = {}
+    for item in items:
+        for mark in item.iter_markers("turns"):
+            marked.setdefault(mark.args[0], []).append(item)
+    left_out = {item for turns, each in marked.items() for item in set(each) - set(in_turn(each, turns, this_turn()))}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=sorted(left_out, key=lambda item: item.nodeid))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -46,6 +46,19 @@ def test_skips_for_a_reason_of_its_own():
 """
 
 
+IN_TURN = """
+import pytest
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("place", range(3))
+def test_long(place):
+    pass
+
+def test_short():
+    pass
+"""
+
+
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run a test file under this conftest.py, with nothing on PATH, and return the result."""
@@ -54,7 +67,8 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PATH", "")
         monkeypatch.setenv("MINITORCH_REQUIRE_ALL", "1" if require_all else "0")
         pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
-        pytester.makeini("[pytest]\nmarkers = needs(*names): what the test needs\naddopts = --strict-markers -ra")
+        markers = "needs(*names): what the test needs\n turns(count): one in so many"
+        pytester.makeini(f"[pytest]\nmarkers =\n {markers}\naddopts = --strict-markers -ra")
         pytester.makepyfile(source)
         return pytester.runpytest_inprocess(*arguments)
 
@@ -102,3 +116,11 @@ def test_unknown_need_is_a_usage_error(run, names: str) -> None:
     result = run(MARKED.replace('"bubblewrap"', names), require_all=False)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines("*should name some of torch, bubblewrap, browser, mpi, *gpu, avx512, nvrtc*")
+
+
+def test_each_turn_runs_one_in_three_of_the_long_tests(run, monkeypatch) -> None:
+    for turn in ("7", "8", "9"):
+        monkeypatch.setenv("MINITORCH_TURN", turn)
+        run(IN_TURN, require_all=False).assert_outcomes(passed=2, deselected=2)
+    monkeypatch.delenv("MINITORCH_TURN")
+    run(IN_TURN, require_all=False).assert_outcomes(passed=4)

@@ -89,6 +89,7 @@ def test_an_unsolved_notebook_runs_nothing(
     assert starts == []
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("harm", HARM)
 def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
     course: Course, submission: Callable[..., Any], tmp_path: Path, harm: str

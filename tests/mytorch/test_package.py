@@ -51,6 +51,7 @@ def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
             assert without_answers(back, decorators) == without_answers(REFERENCE[name], decorators), part
 
 
+@pytest.mark.turns(3)
 @pytest.mark.needs("torch", "onnxruntime", "tensorboard")  # as some of those tests do
 def test_the_tests_miss_every_definition() -> None:
     """Each is taken away, in one process; `tests/mytorch/seen.json` says which tests to try (docs/authoring.md)."""
