@@ -8,6 +8,7 @@
 #   make test TURN=7                            those of the seventh turn; and the notebooks run as `make kernels` does,
 #                                               the seventh in turn
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
+#   make site ADDRESS=https://…                 the repository's address on the pages, where git's remote isn't it
 #   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
 #                                               4, 5 and 6 the same with 2 threads
 
@@ -123,6 +124,7 @@ SITE := .venv/site/$(notdir $(BIN))/python -m
 	$(SITE) pip install --quiet --no-deps --require-hashes -r requirements-site.lock
 	@touch $@
 
+site: export ADDRESS := $(ADDRESS)
 site: .venv/site/installed ## the course as pages, in dist/site/html; no notebook is run
 	$(SITE) course.site dist/site/source
 	@rm -rf dist/site/html # or pages would stay whose source is gone

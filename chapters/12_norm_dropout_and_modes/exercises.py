@@ -1,7 +1,8 @@
 # %% [markdown]
-# # Exercises · Normalization, dropout and modes There are eight exercises with 20 points. Four of them add to your
-# library: batch norm twice, layer norm with RMS norm, and dropout. Your functions run inside a file of `mytorch`,
-# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# # Exercises · Normalization, dropout and modes
+# There are eight exercises with 20 points. Four of them add to your library: batch norm twice, layer norm with RMS norm,
+# and dropout. Your functions run inside a file of `mytorch`, where all names that a task or a docstring mentions are
+# defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 from course.authoring.notebook import tasks, write
 from course.files import CODE, Course
 from course.site import api, exercises, frames, indexes, lessons, licences
+from course.site.address import address
 from course.site.links import UNLISTED, moved
 from course.site.markdown import contents, page
 from course.site.shown import Pictures
@@ -20,6 +21,8 @@ def main(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(frames.STORE / "static", folder / "_static")
     shutil.copy(frames.STORE / "conf.py", folder)
+    shutil.copytree(course.notebooks, folder / "downloads", ignore=shutil.ignore_patterns("*.yml", "files", ".*"))
+    (folder / "address").write_text(address(CODE), encoding="utf-8")  # conf.py reads it
     pictures = Pictures(folder / "_static")
     taught = {path.stem: frames.read(path) for path in sorted(course.notebooks.glob("*.ipynb"))}
     unsolved = {path.stem: frames.read(path) for path in sorted(course.pristine.glob("*.ipynb"))}

@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from course.authoring.notebook import exercise_of, role, tasks
-from course.authoring.places import address, openers
+from course.authoring.places import openers
 from course.chapters import key
 from course.files import CODE
+from course.site.address import address
 from course.site.links import moved
 from course.site.markdown import code, contents, folded, page, table
 
@@ -64,7 +65,8 @@ def _open(chapter: str) -> str:
     path = f"exercises/{chapter}.ipynb"
     ways = [f"[Lesson {key(chapter)}](/lessons/{chapter}.ipynb)"]
     ways += [f"[Open in {where}]({there})" for where, there in openers(address(CODE), path).items()]
-    where = f"Open JupyterLab with `course lab`, or in a clone with `make lab`. The notebook is `{path}`."
+    where = "Open JupyterLab with `course lab`, or in a clone with `make lab`: [how to start](/index.md#start). "
+    where += f"The notebook is `{path}`."
     return page(f"{{.open}}\n{' '.join(ways)}", where)
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from typing import Any
 
 import yaml
 
 from course.authoring.lesson_text import spoken
+from course.authoring.minutes import of_exercises
 from course.authoring.notebook import tasks
-from course.authoring.places import address, openers
+from course.authoring.places import openers
 from course.chapters import key
 from course.files import CODE
 from course.site import exercises, frames
+from course.site.address import address
 from course.site.lessons import Question, heading_target, proof_target, text, title
-from course.site.markdown import contents, folded, page, table
+from course.site.markdown import code, contents, folded, page, table
 from course.site.shown import Pictures
 
 Notebooks = dict[str, Any]
@@ -79,12 +82,10 @@ def questions(lessons: Notebooks, found: list[Question]) -> str:
     parts = [f"# Interview questions\n\n{len(found)} questions. Answer aloud first, then open the answer."]
     for chapter, notebook in lessons.items():
         parts.append(f"## {key(chapter)} · {title(notebook)}")
-        parts += [
-            folded(each.words, f"{text(each.answer, chapter)}\n\n[In the lesson](#{each.target})")
-            for each in found
-            if each.chapter == chapter
-        ]
-    return page(*parts)
+        for each in (each for each in found if each.chapter == chapter):
+            answer = f"{text(each.answer, chapter)}\n\n[In the lesson](#{each.target})"
+            parts += [f"### {each.words}", folded("The answer", answer)]
+    return page("---\nhide-toc: true\n---", *parts)  # more headings than a side has room for; the search has them all
 
 
 def exercise_list(unsolved: Notebooks) -> str:
@@ -93,12 +94,15 @@ def exercise_list(unsolved: Notebooks) -> str:
     for chapter, notebook in unsolved.items():
         about = tasks(notebook).values()
         subject, points = title(notebook).removeprefix("Exercises · "), sum(each["points"] for each in about)
-        rows.append(f"{key(chapter)} | [{subject}](/exercises/{chapter}/index.md) | {len(about)} | {points}")
+        kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(each["kind"] for each in about).items())
+        minutes = 5 * round(of_exercises([each["points"] for each in about]) / 5)
+        first = f"{key(chapter)} | [{subject}](/exercises/{chapter}/index.md) | {len(about)}"
+        rows.append(f"{first} | {kinds} | {points} | {minutes}")
         listed.append(f"{key(chapter)} · {subject} </exercises/{chapter}/index>")
     return page(
         "# Exercises",
         "Each exercise has a page. You do it in its notebook, and it is graded on inputs that nobody has seen before.",
-        table("no. | chapter | exercises | points", rows),
+        table("no. | chapter | exercises | kinds | points | minutes", rows),
         contents(listed),
     )
 
@@ -132,11 +136,26 @@ def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictur
         "POINTS": sum(each["points"] for each in graded),
         "QUESTIONS": len(found),
         "FIRST": min(lessons),
-        "ADDRESS": address(CODE) or "ADDRESS",
-        "WHERE": "" if address(CODE) else " `ADDRESS` is the repository's.",
+        "WAYS_IN": _ways_in(address(CODE)),
         "WAYS": f"In a browser, without installing anything: {ways}" if ways else "",
     }
-    return re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), source)
+    return re.sub(r"@([A-Z_]+)@", lambda match: str(values[match[1]]), source)
+
+
+def _ways_in(repository: str) -> str:
+    """How a reader begins: with pip or a clone, or with the clone alone that the site was made from."""
+    needs = "You need Python 3.11 or newer, git and, for a clone, GNU make."
+    if not repository:
+        return page(needs, "In the folder of your clone:", code("make lab", "sh"))
+    pip = f"""\
+python3 -m venv learning
+. learning/bin/activate
+pip install "minitorch-course[course] @ git+{repository}"
+course start learn
+cd learn
+course lab"""
+    clone = f"git clone {repository} minitorch-course\ncd minitorch-course\nmake lab"
+    return page(f"{needs} With pip, in a new environment:", code(pip, "sh"), "Or a clone:", code(clone, "sh"))
 
 
 def _printed(notebook: Any, proof: str) -> str:

@@ -113,7 +113,10 @@ def _markdown(source: str) -> Any:
 def _opened(source: str, chapter: str) -> str:
     """The first cell, with a way to the exercises below the title."""
     first, _, rest = source.partition("\n")
-    return f"{first}\n\n{{.open}}\n[Exercises](/exercises/{chapter}/index.md)\n\n{rest}"
+    ways = (
+        f"[Exercises](/exercises/{chapter}/index.md) {{download}}`Download the notebook </downloads/{chapter}.ipynb>`"
+    )
+    return f"{first}\n\n{{.open}}\n{ways} [Start](/index.md#start)\n\n{rest}"
 
 
 def _output(chapter: str, output: Any, pictures: Pictures) -> Any:

@@ -6,8 +6,8 @@ import posixpath
 import re
 from pathlib import Path
 
-from course.authoring.places import address
 from course.files import CODE
+from course.site.address import address
 
 UNLISTED = {"authoring.md", "reviews.md"}
 """Files of `docs` that have no page: they speak to authors alone, and show parts of answers."""

@@ -1,7 +1,12 @@
 """Sphinx's settings for the site. Its sources are written by `python -m course.site`; no notebook is run."""
 
 import importlib.util
+from html import escape
 from pathlib import Path
+from textwrap import shorten
+
+from docutils import nodes
+from markupsafe import Markup
 
 project = "Build PyTorch again"
 author = copyright = "the minitorch course authors"
@@ -18,6 +23,7 @@ myst_dmath_double_inline = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 add_module_names = False
+exclude_patterns = ["downloads"]  # notebooks as files, beside their pages
 suppress_warnings = ["mystnb.unknown_mime_type", "myst.header"]
 
 html_theme = "furo"
@@ -26,12 +32,17 @@ html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["access.js", "front.js", "moving.js"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#00507d", "color-brand-content": "#00507d"},
     "dark_css_variables": {"color-brand-primary": "#7cc4f0", "color-brand-content": "#7cc4f0"},
 }
+address = (Path(__file__).parent / "address").read_text(encoding="utf-8")
+if address:
+    source = {"name": "The repository", "url": address, "html": "Source", "class": ""}
+    html_theme_options["footer_icons"] = [source]  # below each page
 html_sidebars = {
     "**": [f"sidebar/{part}.html" for part in ("brand", "search", "scroll-start", "navigation", "scroll-end")]
 }
@@ -56,7 +67,24 @@ def _own_branch(app, pagename, templatename, context, doctree):
         context["toctree"] = lambda **options: whole(**{**options, "collapse": True})
 
 
+def _described(app, pagename, templatename, context, doctree):
+    """What a search engine and a preview of a link show of a page: its title and its first sentences."""
+    paragraphs = doctree.findall(nodes.paragraph) if doctree else ()
+    texts = (" ".join(each.astext().split()) for each in paragraphs)
+    about = shorten(next((text for text in texts if len(text) > 60), project), 180, placeholder=" …")
+    said = {
+        "og:site_name": project,
+        "og:type": "article",
+        "og:title": context.get("title", project),
+        "og:description": about,
+    }
+    tags = [f'<meta name="description" content="{escape(about)}">']
+    tags += [f'<meta property="{name}" content="{escape(Markup(text).striptags())}">' for name, text in said.items()]
+    context["metatags"] = context.get("metatags", "") + "\n".join(tags)
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("html-page-context", _described)
     app.connect("html-page-context", _own_branch, priority=100)
     app.connect("build-finished", _copy_mathjax)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import shutil
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from PIL import Image
 from course.authoring import places
 from course.authoring.notebook import v4
 from course.files import CODE, Course
+from course.site import address as repository
 from course.site import api, check, exercises, frames, lessons, links, shown
 from tests.conftest import BROWSERS, site
 
@@ -163,6 +165,50 @@ def test_the_search_finds(address: str, browser: Any, words: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}search.html?q={words}")
     page.wait_for_selector("#search-results li a")
+
+
+@pytest.mark.needs("site", "browser")
+@pytest.mark.parametrize("words", ["when does view raise, and when", "What is a guard, and why does"])
+def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any, words: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q={words}")
+    page.wait_for_selector("#search-results li a")
+    first = page.locator("#search-results li a").first
+    assert words.lower() in first.inner_text().lower() and "questions.html#" in (first.get_attribute("href") or "")
+
+
+@pytest.mark.needs("site")
+def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Path) -> None:
+    lesson = (built / "lessons" / "06_computation_graph.html").read_text(encoding="utf-8")
+    about = re.search(r'<meta name="description" content="([^"]*)">', lesson)
+    assert about and about[1].startswith("In this lesson you build the engine behind loss.backward()")
+    assert '<meta property="og:title" content="The computation graph">' in lesson
+    (file,) = (built / "_downloads").glob("*/06_computation_graph.ipynb")
+    assert file.read_bytes() == (CODE / "notebooks" / "06_computation_graph.ipynb").read_bytes()
+    front = (built / "index.html").read_text(encoding="utf-8")
+    assert "ADDRESS" not in front and 'href="#start"' in front
+
+
+def test_the_verdict_on_the_front_page_is_the_checks_own() -> None:
+    front = (CODE / "docs" / "site" / "front.md").read_text(encoding="utf-8")
+    source = (CODE / "chapters" / "00_welcome" / "exercises.py").read_text(encoding="utf-8")
+    shown = re.search(r"<pre>(return .*)</pre>\n<p>✗ Not yet. (.*) Expected .*</p>", front)
+    assert shown and shown[2] in source and shown[1] in source.partition(shown[2])[2][:100]
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("https://github.com/someone/course.git", "https://github.com/someone/course"),
+        ("git@github.com:someone/course.git", "https://github.com/someone/course"),
+        ("ssh://git@example.org/someone/course", "https://example.org/someone/course"),
+        ("https://name:token@example.org/course/", "https://example.org/course"),
+        ("/srv/course", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_one_that_a_browser_opens(given: str, address: str) -> None:
+    assert repository._tidy(given) == address
 
 
 def test_each_slider_has_its_frames_and_each_graph_is_drawn() -> None:

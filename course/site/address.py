@@ -1,0 +1,35 @@
+"""The repository's address, as the pages of the site name it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from course.authoring import places
+
+
+@functools.cache
+def address(root: Path) -> str:
+    """What `make site ADDRESS=…` says, or else pyproject.toml, or else git's remote; empty if none of them says one."""
+    return _tidy(os.environ.get("ADDRESS", "") or places.address(root) or _remote(root))
+
+
+def _remote(root: Path) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "remote", "get-url", "origin"], capture_output=True, text=True, check=False
+        )
+    except OSError:  # no git
+        return ""
+    return done.stdout.strip()
+
+
+def _tidy(given: str) -> str:
+    """An address that a browser opens; empty for a folder of this machine, which is no address for readers."""
+    shell = re.fullmatch(r"(?:ssh://)?git@([\w.-]+)[:/](.+)", given)
+    web = f"https://{shell[1]}/{shell[2]}" if shell else given
+    web = re.sub(r"^(https?://)[^/@]*@", r"\1", web)  # a name or a token that git logs in with
+    return web.removesuffix("/").removesuffix(".git") if web.startswith(("https://", "http://")) else ""
