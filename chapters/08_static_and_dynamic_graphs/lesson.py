@@ -616,7 +616,7 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # ## You try
 # In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace answers, write the recorder, the
 # replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs the next section. [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.
+# Exercise 6 needs the next section. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
