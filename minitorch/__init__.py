@@ -57,7 +57,7 @@ from minitorch.ops.function_forms import (
     ldexp_, log1p_, log2_, log10_, log_, logit_, nan_to_num_, neg_, negative_, numel, rad2deg_, reciprocal_, relu_,
     round_, rsqrt_, sigmoid_, sin_, sinc_, sinh_, sqrt_, tan_, tanh_, threshold_, trunc_, xlogy_, zero_,
 )  # fmt: skip
-from minitorch.ops.housekeeping import fill, is_distributed, is_same_size, nonzero_static
+from minitorch.ops.housekeeping import _assert_async, fill, is_distributed, is_same_size, nonzero_static
 from minitorch.ops.indexing.gather_scatter import gather, scatter, scatter_add, scatter_reduce, take_along_dim
 from minitorch.ops.indexing.getitem import index_put
 from minitorch.ops.indexing.index_select import index_add, index_copy, index_fill, index_reduce, index_select, put, take

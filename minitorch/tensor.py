@@ -221,12 +221,12 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
-        return self._alias() if self.__class__ is Tensor else self._detached()
+        return self._alias() if self.__class__ is Tensor else Tensor._detached(self)
 
     @property
     def data(self) -> Tensor:
         """The same memory with a version counter of its own: autograd doesn't notice writes through it."""
-        alias = self.detach()
+        alias = Tensor.detach(self)  # which a lazy parameter refuses to be asked for
         if alias._counter is not UNTRACKED:
             alias._counter = None
         return alias

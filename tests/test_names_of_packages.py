@@ -72,6 +72,21 @@ def test_the_arguments_of_to_are_parsed(torch: Any) -> Any:
 
 
 @same
+def test_numbers_that_seed_numpy_in_a_worker(torch: Any) -> Any:
+    worker = importlib.import_module(f"{torch.__name__}.utils.data._utils.worker")
+    return [int(each) for each in worker._generate_state(12345678901234, 3)]
+
+
+@same
+def test_an_assertion_about_a_tensor(torch: Any) -> Any:
+    ask = torch._assert_async
+    return errors(
+        lambda: ask(torch.tensor(1)), lambda: ask(torch.tensor(0.0)), lambda: ask(torch.tensor(False), "none"),
+        lambda: ask(torch.ones(2)),
+    )  # fmt: skip
+
+
+@same
 def test_a_complex_type_to_compare_with(torch: Any) -> Any:
     return repr(torch.complex32), torch.chalf is torch.complex32, torch.complex32 == torch.complex64
 

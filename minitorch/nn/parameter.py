@@ -114,7 +114,7 @@ class UninitializedTensorMixin:
 
 _ALLOWED = (
     "copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device size materialize "
-    "share_memory_ __repr__ __reduce_ex__"
+    "share_memory_ __repr__ __reduce_ex__ __torch_function__ _make_subclass _make_wrapper_subclass"
 )
 
 

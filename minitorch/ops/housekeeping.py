@@ -39,6 +39,13 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
+@composite(variants="function")
+def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raises RuntimeError with a message if the only element of a tensor is zero. PyTorch's waits for no GPU."""
+    if not input:
+        raise RuntimeError(assert_msg)
+
+
 @composite(variants="method")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory, and no conjugate or negative one."""

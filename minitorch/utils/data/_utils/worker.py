@@ -135,5 +135,12 @@ def _seed_all(seed: int, task: WorkerTask) -> None:
 
     random.seed(seed)
     manual_seed(seed)
-    words = [task.number, task.base_seed & 0xFFFFFFFF, task.base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    np.random.seed(_generate_state(task.base_seed, task.number))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> Any:
+    """The four numbers that seed NumPy's generator in a worker, which packages ask for to seed others."""
+    import numpy as np
+
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(words).generate_state(4)
