@@ -238,8 +238,8 @@ def composite(
                 NAMESPACES.setdefault(namespace, {})[name] = public
             if "method" in variants:
                 METHODS[name] = method
-        for operator in operators.split():
-            METHODS[operator] = method
+        for operator in operators.split():  # which nobody calls with keywords
+            METHODS[operator] = applied(function, autocast, autocast_on_gpu)
         return public
 
     return generate
