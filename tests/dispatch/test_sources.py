@@ -64,6 +64,8 @@ def test_the_source_of_every_function_is_its_declaration() -> None:
     astray = []
     for name, function in public_functions():
         source, file = inspect.getsource(function), Path(inspect.getsourcefile(inspect.unwrap(function)) or "")
+        if file.name == "unsupported.py":
+            continue  # a name that raises, and has no declaration of its own
         is_declaration = isinstance(ast.parse(textwrap.dedent(source)).body[0], ast.FunctionDef)
         if (
             not is_declaration
