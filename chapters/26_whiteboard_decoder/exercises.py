@@ -138,6 +138,8 @@ check.show(
         "no tokens": empty,
         "x stays as it is": torch.equal(x, before),
     },
+    rtol=1e-4,
+    atol=1e-4,
     text="Outputs and loads of the layer for several numbers of experts and capacities.",
 )
 
@@ -2769,7 +2771,7 @@ generator = check.rng()
 N, E, k = 9, 5, 2
 logits = torch.tensor(generator.normal(size=(N, E)).astype("float32") * 2, requires_grad=True)
 chosen = torch.tensor(np.stack([generator.permutation(E)[:3] for _ in range(N)]))
-real, everything = torch.tensor(generator.permutation(N) < 5), torch.ones(N, dtype=torch.bool)
+real, everything = torch.tensor(generator.permutation(N) < 4), torch.ones(N, dtype=torch.bool)
 loss = balance_loss(logits, chosen[:, :k], real)
 (gradient,) = torch.autograd.grad(loss, logits, allow_unused=True) if loss.requires_grad else (None,)
 even, spread = torch.zeros(E, E), torch.arange(E)[:, None]
@@ -4008,7 +4010,7 @@ generator = check.rng()
 B, T, V, C, hidden = 3, 7, 9, 5, 10
 sizes = {"tokens": (V, C), "places": (12, C), "q": (C, C), "k": (C, C), "v": (C, C), "out": (C, C)}
 sizes |= {"up": (C, hidden), "down": (hidden, C)}
-p = {name: torch.tensor(generator.normal(size=size).astype("float32")) for name, size in sizes.items()}
+p = {name: torch.tensor(generator.normal(size=size)) for name, size in sizes.items()}
 pad = int(generator.integers(V))
 others = [each for each in range(V) if each != pad]
 batches = [torch.tensor(generator.choice(others, (B, T))) for _ in range(3)]
