@@ -166,18 +166,18 @@ outer = at_output * samples  # the layer has one output, so this is the outer pr
 pictures.grids(("at the output", at_output), "×", ("inputs", samples), "=", ("a gradient for each sample", outer))
 
 # %% [markdown]
-# PyTorch runs such a batch in one vectorized pass, by `vmap`; minitorch has no `vmap` and runs the passes one after the other. In PyTorch
-# 2.13 the usual way is to write the loss of *one* sample as a function and to transform it:
-#
-# ```python
-# from torch.func import grad, vmap
-#
-# def loss(weight, sample):
-#     return ((weight @ sample) ** 2).sum()
-#
-# vmap(grad(loss), in_dims=(None, 0))(weight, samples)  # shape (3, 1, 2), the same values
-# ```
-#
+# Such a batch runs in one vectorized pass, which `vmap` makes of the single one. The usual way in PyTorch is to write the loss of *one*
+# sample as a function and to transform it:
+
+# %%
+def loss_of_one(weight, sample):
+    return ((weight @ sample) ** 2).sum()
+
+
+per_sample = torch.vmap(torch.func.grad(loss_of_one), in_dims=(None, 0))(weight, samples)
+print("vmap of grad:", per_sample.squeeze(1).tolist())
+
+# %% [markdown]
 # **Interview · How do you compute per-sample gradients without a loop?**
 #
 # - *Thirty seconds:* I write the loss of one sample as a function of the parameters and apply `vmap(grad(loss), in_dims=(None, 0))`. `grad`

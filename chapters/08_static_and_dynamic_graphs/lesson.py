@@ -363,19 +363,11 @@ for speed in map(mytorch.tensor, ([130.0], [50.0], [120.0], [60.0])):
     one, three = driven(speed).item(), looped(speed).item()
     print(f"{speed.item()} -> {one}, graphs: {len(driven.graphs)}   loop: {three}, graphs: {len(looped.graphs)}")
 print([[step.op.name for step in piece.steps] for piece in driven.graphs])
+print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0].reason)
 
 # %% [markdown]
 # The results are correct, and they come from three graphs: one up to the decision, and one for each branch. PyTorch also counts
-# 2, 3, 3, 3, and `torch._dynamo.explain(brake_or_add)(torch.tensor([130.0]))` gives the reason:
-#
-# ```text
-# Graph Count: 2
-# Graph Break Count: 1
-# Op Count: 2
-# Break Reasons:
-#   Break Reason 1:
-#     Reason: generic_jump TensorVariable()
-# ```
+# 2, 3, 3, 3, and its `explain` gives the reason in the last line: a *generic jump* on a tensor.
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
 # graph at all** for a function whose `for` loop contains the break: it runs that function eagerly, and only compiles the functions
