@@ -169,6 +169,7 @@ pictures.grids(("at the output", at_output), "×", ("inputs", samples), "=", ("a
 # Such a batch runs in one vectorized pass, which `vmap` makes of the single one. The usual way in PyTorch is to write the loss of *one*
 # sample as a function and to transform it:
 
+
 # %%
 def loss_of_one(weight, sample):
     return ((weight @ sample) ** 2).sum()
