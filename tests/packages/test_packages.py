@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packages.__main__ import PINNED, PROGRAMS, START, TABLE, Program
+from tests.packages.__main__ import PINNED, PROGRAMS, START, TABLE, Program, alike
 
 
 def test_every_program_has_what_it_prints_and_pinned_packages() -> None:
@@ -39,3 +39,21 @@ def test_a_difference_is_found(printed: str, found: str, tmp_path: Path, monkeyp
     (tmp_path / "program.py").write_text(printed)
     (tmp_path / "program.txt").write_text("a\nb\n")
     assert Program(tmp_path / "program.py").difference(Path(sys.executable)) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "want", "same"),
+    [
+        ("loss 3.14", "loss 3.14", True),
+        ("loss 3.14", "loss 3.15", True),
+        ("loss 3.14", "loss 3.16", False),
+        ("loss 1.23e-05", "loss 1.24e-05", True),
+        ("loss 1.23e-05", "loss 1.23e-06", False),
+        ("loss 3.14", "less 3.14", False),
+        ("step 7", "step 8", False),
+        ("1.0 2.0", "1.0", False),
+        ("nan", "1.0", False),
+    ],
+)
+def test_a_number_may_differ_in_the_digit_that_is_rounded(line: str, want: str, same: bool) -> None:
+    assert alike(line, want) is same
