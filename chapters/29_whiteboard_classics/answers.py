@@ -989,3 +989,198 @@ def best_split(x, labels, classes):
             if rest > best[2] + 1e-12:
                 best = (feature, float(values[index] + values[index + 1]) / 2, float(rest))
     return best
+
+
+# %% answer="classics_four_bits" right="boundaries half-way between the codebook's values"
+def quantize(x, codebook, block):
+    flat = x.ravel()
+    starts = range(0, len(flat), block)
+    absmax = np.array([abs(flat[start : start + block]).max() for start in starts])
+    scales = np.repeat(np.where(absmax == 0, 1.0, absmax), block)[: len(flat)]
+    codes = np.searchsorted((codebook[1:] + codebook[:-1]) / 2, flat / scales).astype(np.uint8)
+    if len(codes) % 2:
+        codes = np.append(codes, np.uint8(0))
+    return codes[::2] * 16 + codes[1::2], absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" right="loops, value by value"
+def quantize(x, codebook, block):
+    values, codes, scales = x.flatten().tolist(), [], []
+    for start in range(0, len(values), block):
+        part = values[start : start + block]
+        scales.append(max(abs(value) for value in part))
+        for value in part:
+            quotient = value / (scales[-1] or 1.0)
+            codes.append(min(range(16), key=lambda index: abs(codebook[index] - quotient)))
+    if len(codes) % 2:
+        codes.append(0)
+    pairs = zip(codes[::2], codes[1::2], strict=True)
+    return np.array([16 * first + second for first, second in pairs], dtype="uint8"), np.array(scales)
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = [code for byte in packed.tolist() for code in divmod(byte, 16)]
+    values = [codebook[codes[i]] * absmax[i // block] for i in range(shape[0] * shape[1])]
+    return np.array(values).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" right="reduceat, and the update added as an einsum"
+def quantize(x, codebook, block):
+    flat = x.reshape(-1)
+    absmax = np.maximum.reduceat(np.abs(flat), np.arange(0, flat.size, block))
+    owner = np.arange(flat.size) // block
+    quotients = np.divide(flat, absmax[owner], out=np.zeros_like(flat), where=absmax[owner] != 0)
+    best, codes = np.full(flat.size, np.inf), np.zeros(flat.size + flat.size % 2, np.uint8)
+    for index, value in enumerate(codebook):
+        nearer = np.abs(quotients - value) < best
+        best[nearer] = np.abs(quotients - value)[nearer]
+        codes[: flat.size][nearer] = index
+    pairs = codes.reshape(-1, 2)
+    return (pairs[:, 0] << 4) | pairs[:, 1], absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    shape = b.shape[0], a.shape[1]
+    return quantize(
+        dequantize(packed, absmax, codebook, block, shape) + np.einsum("or,ri->oi", b, a) * scale, codebook, block
+    )
+
+
+# %% answer="classics_four_bits" wrong="an index in a byte of its own"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    return codes.astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = packed[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" wrong="one scale for the whole weight"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.full(len(blocks), np.abs(blocks).max())
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" wrong="the update merged twice"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + 2 * scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" wrong="evenly spaced codes whatever the codebook"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.clip(np.rint((quotients + 1) * 7.5), 0, 15).astype(int).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" wrong="dequantized without the scales"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_four_bits" wrong="an odd number loses its last value"
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = codes[: len(codes) // 2 * 2]
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)
+    codes = np.pad(codes, (0, 1))[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)

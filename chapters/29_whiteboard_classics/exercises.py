@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Nine whiteboard problems that are older than language models and still asked: least squares, logistic regression, k-means, AUC,
-# non-maximum suppression, focal loss, a vision transformer's front end, a variational autoencoder's loss and a decision tree's split. In an
-# interview each of them gets ten to twenty minutes. The first four and the trees are written in NumPy, the others with the tensors of `torch`,
+# Ten whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
+# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split and weights of four bits. In an
+# interview each of them gets ten to twenty minutes. The first four and the last two are written in NumPy, the others with the tensors of `torch`,
 # which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
 
 # %% setup=true
@@ -2146,3 +2146,292 @@ def best_split(x, labels, classes):
             cut = cuts[last]
             best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[last]))
     return best
+
+
+# %% [markdown] exercise="classics_four_bits" kind="build" points=3
+# ### Exercise 10 · Four bits, and merging LoRA into them
+# `quantize` flattens `x` row by row and cuts it into blocks of `block` values, the last of which may be shorter. Each block is divided by its largest absolute value, and
+# each quotient becomes the index of the nearest value of `codebook` (of equally near ones the lower index); in a block of zeros, the quotients are 0. Two indices share a byte, the first in its upper four
+# bits; if their number is odd, the last byte's lower four bits are 0. `dequantize` undoes this, up to the rounding. `merge` quantizes the weight plus the LoRA update `scale · b a`, given the quantized weight.
+
+
+# %% setup=true
+# The sixteen values of NF4: quantiles of a normal distribution, scaled to [-1, 1], with an exact 0
+below = [-1.0, -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911]
+above = [0.0, 0.0796, 0.1609, 0.2461, 0.3379, 0.4407, 0.5626, 0.7230, 1.0]
+NF4 = np.array(below + above)
+
+
+# %% solution="classics_four_bits"
+def quantize(x: np.ndarray, codebook: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray]:
+    """The packed indices (uint8) and the scale of each block, for float64 `x` (O, I) and the sorted `codebook` (16,)."""
+    ### BEGIN SOLUTION
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+    ### END SOLUTION
+
+
+def dequantize(
+    packed: np.ndarray, absmax: np.ndarray, codebook: np.ndarray, block: int, shape: tuple[int, int]
+) -> np.ndarray:
+    """The values of the indices times their block's scale, of the given shape (O, I)."""
+    ### BEGIN SOLUTION
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+    ### END SOLUTION
+
+
+def merge(
+    packed: np.ndarray, absmax: np.ndarray, codebook: np.ndarray, block: int, a: np.ndarray, b: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `quantize` returns for the merged weight (O, I); `a` is (R, I) and `b` (O, R)."""
+    ### BEGIN SOLUTION
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+    ### END SOLUTION
+
+
+# %% check="classics_four_bits"
+generator = check.rng()
+x = generator.normal(size=(5, 7))
+x.reshape(-1)[8:16] = 0
+a, b = generator.normal(size=(2, 7)), generator.normal(size=(5, 2))
+other = np.sort(generator.uniform(-1, 1, 16))
+packed, absmax = quantize(x, NF4, 8)
+even = np.array([[-16.0, -7, 3], [5, 14, 1]])  # half-way between two values of a codebook of eighths
+codes = np.array([0x1F, 0x70, 0xA2, 0x3C], np.uint8)
+scales = generator.uniform(1, 2, 3)
+check.show(
+    {
+        "quantized": (packed, absmax),
+        "bytes": packed.nbytes,
+        "another codebook": quantize(x[:3, :4], other, 5),
+        "one value": quantize(x[:1, :1], NF4, 64),
+        "negative values": quantize(-np.abs(x), NF4, 6),
+        "equally near": quantize(even, np.arange(-8, 8) / 8, 8),
+        "dequantized": dequantize(packed, absmax, NF4, 8, (5, 7)),
+        "other indices, dequantized": dequantize(codes, scales, other, 3, (7, 1)),
+        "merged": merge(packed, absmax, NF4, 8, a, b, 1.5),
+        "a large update": merge(packed, absmax, NF4, 8, a, 50 * b, 0.25),
+        "an update of zero": merge(packed, absmax, NF4, 8, a, 0 * b, 1.5),
+        "another codebook, merged": merge(*quantize(x, other, 4), other, 4, a, b, -0.5),
+    },
+    rtol=1e-6,
+    atol=1e-9,
+    text="Packed indices with the blocks' scales, and dequantized weights.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(16·N) time and memory as written, O(N) if the sixteen values are visited one after the other; a weight takes 4 + 32/block bits, which is 4.5 for blocks of 64.
+#
+# 1. *Why quantiles of a normal distribution?* "Trained weights are roughly normal. With quantiles, each of the sixteen values is used about equally often, whereas evenly
+#    spaced values would waste codes on the tails."
+# 2. *What is double quantization?* "The scales are quantized as well, to 8 bits in groups of 256. A weight then takes 4 + 8/64 + 32/(64·256) bits, about 4.13 instead of 4.5."
+# 3. *Is the merged model the one that you trained?* "Not exactly, because the sum is rounded to four bits again. An update that is smaller than half a step may vanish,
+#    so I merge into the 16-bit weights or serve the adapter beside the base."
+#
+# </details>
+
+# %% [markdown] hint="classics_four_bits"
+# Zeros at the end make the last block as long as the others, and can't change its largest absolute value. What may a block of zeros be divided by?
+
+# %% [markdown] hint="classics_four_bits"
+# Reshape the padded values to (blocks, block). The distances to all sixteen values have one dimension more, and `argmin` over it gives the indices. Remove the padding before you pack pairs
+# with `first << 4 | second`. `merge` is `dequantize`, an addition and `quantize`, so that the blocks get new scales.
+
+# %% [markdown] hint="classics_four_bits"
+# `codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]`, padded by `x.size % 2`, and `(codes[0::2] << 4 | codes[1::2]).astype(np.uint8)`. Back:
+# `np.stack([packed >> 4, packed & 15], 1).reshape(-1)`, cut to the size, and scales from `np.repeat(absmax, block)`.
+
+
+# %% mutant="classics_four_bits"
+# A block of zeros divided by 0
+# 0/0 is NaN, and `argmin` of NaNs is 0, the index of the codebook's first value, not of its 0.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    with np.errstate(all="ignore"):
+        quotients = blocks / absmax[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% mutant="classics_four_bits"
+# The nibbles in the other order
+# The first index of a pair belongs into the upper four bits. Packing and unpacking agree here, but other programs would read the weights in pairs swapped.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[1::2] << 4 | codes[0::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% mutant="classics_four_bits"
+# The largest value, not the largest absolute one
+# A block's scale is its largest absolute value. If the largest magnitude is negative, quotients fall below −1 and are clipped.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = blocks.max(1)
+    quotients = blocks / np.where(absmax != 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% mutant="classics_four_bits"
+# The scales from before the merge
+# The update makes values larger than their block's old scale, and these are clipped to it. The blocks of the merged weight need new scales.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1])) + scale * b @ a
+    blocks = np.pad(weight.reshape(-1), (0, -weight.size % block)).reshape(-1, block)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: weight.size]
+    codes = np.pad(codes, (0, weight.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+# %% mutant="classics_four_bits"
+# Adds indices
+# An index is a place in the codebook, whose steps are unequal, and each block has a scale of its own. Indices can't be added: dequantize, add, quantize again.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    update, scales = quantize(scale * b @ a, codebook, block)
+    first, second = (packed >> 4) + (update >> 4) - 7, (packed & 15) + (update & 15) - 7
+    codes = [np.clip(each.astype(np.int8), 0, 15).astype(np.uint8) for each in (first, second)]
+    return codes[0] << 4 | codes[1], absmax + scales
+
+
+# %% mutant="classics_four_bits"
+# The scale of the update left out
+# The update is `scale · b a`, where LoRA's scale is α/r.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + b @ a, codebook, block)
+
+
+# %% mutant="classics_four_bits"
+# Rounds down
+# `searchsorted` finds the value of the codebook below or at the quotient. The nearest one may be the next above it.
+def quantize(x, codebook, block):
+    blocks = np.pad(x.reshape(-1), (0, -x.size % block)).reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.clip(np.searchsorted(codebook, quotients, side="right") - 1, 0, 15).reshape(-1)[: x.size]
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% mutant="classics_four_bits"
+# Blocks that begin anew in each row
+# Blocks run through the flattened weight, across the ends of rows. Here each row begins a block.
+def quantize(x, codebook, block):
+    rows = np.pad(x, ((0, 0), (0, -x.shape[1] % block)))
+    blocks = rows.reshape(-1, block)
+    absmax = np.abs(blocks).max(1)
+    quotients = blocks / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(quotients[..., None] - codebook).argmin(-1).reshape(rows.shape)[:, : x.shape[1]].reshape(-1)
+    codes = np.pad(codes, (0, x.size % 2))
+    return (codes[0::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], axis=1).reshape(-1)[: shape[0] * shape[1]]
+    scales = np.repeat(absmax, block)
+    if scales.size % shape[0] == 0 and scales.size // shape[0] >= shape[1]:
+        scales = scales.reshape(shape[0], -1)[:, : shape[1]]
+    return codebook[codes].reshape(shape) * scales.reshape(-1)[: len(codes)].reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
+    return quantize(weight + scale * b @ a, codebook, block)
