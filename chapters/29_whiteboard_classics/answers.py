@@ -1184,3 +1184,147 @@ def dequantize(packed, absmax, codebook, block, shape):
 def merge(packed, absmax, codebook, block, a, b, scale):
     weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
     return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% answer="classics_knn" right="a stable sort of whole rows"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" right="lexsort, and a Counter, which keeps the first of equals"
+def knn(train, labels, queries, k, tile):
+    from collections import Counter
+
+    near, chosen = [], []
+    for query in queries:
+        distances = np.linalg.norm(train - query, axis=1)
+        order = np.lexsort((np.arange(len(train)), distances))[:k].copy()
+        near.append(order)
+        chosen.append(Counter(labels[order].tolist()).most_common(1)[0][0])
+    return np.array(near, int).reshape(-1, k), np.array(chosen, labels.dtype)
+
+
+# %% answer="classics_knn" right="the expanded square of centred points, k times the first minimum"
+def knn(train, labels, queries, k, tile):
+    mean = train.mean(0)
+    exact, train = train, train - mean
+    out = []
+    for start in range(0, len(queries), tile):
+        part = queries[start : start + tile] - mean
+        rough = (part * part).sum(1, keepdims=True) - 2 * part @ train.T + (train * train).sum(1)
+        for query, row in zip(queries[start : start + tile], rough, strict=True):
+            few = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1] + 1e-9)
+            squared = ((exact[few] - query) ** 2).sum(1)
+            out.append([])
+            for _ in range(k):
+                first = squared.argmin()
+                out[-1].append(few[first])
+                squared[first] = np.inf
+    near = np.array(out, dtype=int).reshape(-1, k)
+    votes = labels[near]
+    counts = np.stack([(votes == votes[:, [j]]).sum(1) for j in range(k)], 1)
+    return near, votes[np.arange(len(votes)), counts.argmax(1)]
+
+
+# %% answer="classics_knn" right="a heap of tuples"
+def knn(train, labels, queries, k, tile):
+    import heapq
+
+    near = np.zeros((len(queries), k), dtype=int)
+    result = np.zeros(len(queries), dtype=labels.dtype)
+    for i, query in enumerate(queries):
+        squared = ((train - query) ** 2).sum(axis=1)
+        near[i] = [index for _, index in heapq.nsmallest(k, ((d, j) for j, d in enumerate(squared)))]
+        votes = labels[near[i]].tolist()
+        result[i] = max(votes, key=votes.count)
+    return near, result
+
+
+# %% answer="classics_knn" wrong="Manhattan distance"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = np.abs(queries[start : start + tile, None] - train).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="votes weighted by closeness"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    weights = 1 / (0.1 + np.sqrt(((queries[:, None] - train[near]) ** 2).sum(-1)))
+    counts = ((votes[:, :, None] == votes[:, None]) * weights[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="of equal distances the higher index"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = len(train) - 1 - np.argsort(squared[:, ::-1], axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="the farthest wins a tie"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, k - 1 - counts[:, ::-1].argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="neighbours from far to near"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k][:, ::-1]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="cosine similarity"
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = -(
+            queries[start : start + tile]
+            @ train.T
+            / (1e-9 + np.linalg.norm(queries[start : start + tile], axis=1)[:, None] * np.linalg.norm(train, axis=1))
+        )
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% answer="classics_knn" wrong="slices, which are views and keep all Q·N indices"
+def knn(train, labels, queries, k, tile):
+    from collections import Counter
+
+    near, chosen = [], []
+    for query in queries:
+        distances = np.linalg.norm(train - query, axis=1)
+        order = np.lexsort((np.arange(len(train)), distances))[:k]
+        near.append(order)
+        chosen.append(Counter(labels[order].tolist()).most_common(1)[0][0])
+    return np.array(near, int).reshape(-1, k), np.array(chosen, labels.dtype)

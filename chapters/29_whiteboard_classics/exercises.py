@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Ten whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
-# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split and weights of four bits. In an
-# interview each of them gets ten to twenty minutes. The first four and the last two are written in NumPy, the others with the tensors of `torch`,
+# Eleven whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
+# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits and nearest neighbours. In an
+# interview each of them gets ten to twenty minutes. The first four and the last three are written in NumPy, the others with the tensors of `torch`,
 # which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
 
 # %% setup=true
@@ -2435,3 +2435,200 @@ def dequantize(packed, absmax, codebook, block, shape):
 def merge(packed, absmax, codebook, block, a, b, scale):
     weight = dequantize(packed, absmax, codebook, block, (len(b), a.shape[1]))
     return quantize(weight + scale * b @ a, codebook, block)
+
+
+# %% [markdown] exercise="classics_knn" kind="build" points=3
+# ### Exercise 11 · k nearest neighbours in tiles
+# `knn` finds the k training points that are nearest to each query by Euclidean distance, from near to far, of equally far ones the lower index first. A query's label is the one that most of
+# its neighbours have; of labels with equally many votes, the one whose nearest neighbour comes first. Work on `tile` queries at a time, so that memory never holds as many as
+# Q·N numbers. Points may lie far from the origin (at 10⁸, a distance of 1 apart), and a query that equals a training point has this point as a neighbour.
+
+
+# %% setup=true
+import tracemalloc
+
+
+def peak_of(call):
+    """The most bytes that a call holds at once."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+# %% solution="classics_knn"
+def knn(train: np.ndarray, labels: np.ndarray, queries: np.ndarray, k: int, tile: int) -> tuple[np.ndarray, np.ndarray]:
+    """The neighbours' indices (Q, k) and the labels (Q,) of `queries` (Q, D).
+
+    `train` is (N, D), N ≥ k, and `labels` (N,) are integers, which may be negative.
+    """
+    ### BEGIN SOLUTION
+    near, chosen = np.empty((len(queries), k), int), np.empty(len(queries), labels.dtype)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        farthest = np.partition(squared, k - 1, axis=1)[:, k - 1]
+        for row, distances in enumerate(squared, start):
+            candidates = np.flatnonzero(distances <= farthest[row - start])
+            near[row] = candidates[np.argsort(distances[candidates], kind="stable")][:k]
+            votes = labels[near[row]]
+            chosen[row] = votes[(votes[:, None] == votes).sum(1).argmax()]
+    return near, chosen
+    ### END SOLUTION
+
+
+# %% check="classics_knn"
+generator = check.rng()
+N, Q = 30, 11
+train, queries = generator.normal(size=(N, 3)), generator.normal(size=(Q, 3))
+labels = generator.integers(-1, 3, N)
+grid = generator.integers(0, 4, (N, 2)).astype(float)  # many equal distances
+many = np.arange(600)[:, None] * np.array([0.618034, 0.414214]) % 1
+line = np.array([[0.0], [1], [2], [3], [4], [5]])
+vote = np.array([2, 0, 0, 2, 1, 1])
+check.show(
+    {
+        "tiles of 4": knn(train, labels, queries, 5, 4),
+        "tiles of 1": knn(train, labels, queries[:3], 4, 1),
+        "a tile larger than the queries": knn(train, labels, queries[:4], 1, 100),
+        "all points are neighbours": knn(train[:7], labels[:7], queries[:5], 7, 2),
+        "equal distances": knn(grid, labels, grid[:9] + np.array([0.5, 0.0]), 6, 4),
+        "queries from the training set": knn(grid, labels, grid[:7], 3, 3),
+        "equal votes": knn(line, vote, np.array([[-1.0], [1.2], [2.6], [6]]), 4, 3),
+        "one near, two far": knn(np.array([[5.0], [0.0], [6.0]]), np.array([3, 7, 3]), np.array([[0.1]]), 3, 1),
+        "far from the origin": knn(train + 1e8, labels, queries + 1e8, 4, 5),
+        "no queries": knn(train, labels, queries[:0], 2, 3),
+        "at most a tenth of Q·N numbers in memory": peak_of(lambda: knn(many, many[:, 0] > 0.5, many + 0.01, 3, 5))
+        < 8 * 600**2 / 10,
+    },
+    text="The neighbours' indices and the labels.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** O(Q·N·D) time; memory O(tile·N·D) for the differences, where a matrix product would need O(tile·N). Selecting k of N takes O(N) by partition, sorting O(N log N).
+#
+# 1. *Why not ‖a‖² − 2a·b + ‖b‖²?* "It is one matrix product and fast, but far from the origin it subtracts large numbers that are nearly equal, so the digits of the distance are lost.
+#    I subtract the mean from both sets first, or compute the distances of the best candidates again by differences."
+# 2. *Why partition and not sort?* "Only the k smallest are needed. Partition finds the kth in linear time, and then just k elements are sorted."
+# 3. *What about a billion points?* "Then I take an approximate index: inverted lists of clusters, product quantization or a graph like HNSW. A tree helps only in few
+#    dimensions."
+#
+# </details>
+
+# %% [markdown] hint="classics_knn"
+# `queries[start : start + tile]` is a tile, the last one perhaps shorter. A stable sort keeps the order of the indices among equal distances. Does `np.argpartition`?
+
+# %% [markdown] hint="classics_knn"
+# Subtract before squaring: `((part[:, None] - train) ** 2).sum(-1)`. `np.partition` gives the distance of the kth neighbour, and all points up to that distance are candidates. A stable
+# sort of them decides ties. For the votes, count how many neighbours have the same label as the nearest, the second, and so on.
+
+# %% [markdown] hint="classics_knn"
+# `near = candidates[np.argsort(distances[candidates], kind="stable")][:k]`, where `candidates = np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1])`. With `votes = labels[near]`, the label is
+# `votes[(votes[:, None] == votes).sum(1).argmax()]`, since `argmax` takes the first of equals.
+
+
+# %% mutant="classics_knn"
+# The expanded square
+# ‖a‖² − 2a·b + ‖b‖² subtracts numbers near 10¹⁶ to get 1, and float64 has sixteen digits. Subtract the points before you square.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        part = queries[start : start + tile]
+        squared = (part**2).sum(1)[:, None] - 2 * part @ train.T + (train**2).sum(1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# `argpartition` alone
+# `argpartition` puts the k nearest first in any order, and of equal distances at the limit it takes any. Order and ties need a stable sort of all candidates.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argpartition(squared, k - 1, axis=1)[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# The smallest label wins a tie
+# `argmax` of the counts of sorted labels takes the smallest of the tied ones. Here the nearest neighbour among them decides.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    values, places = np.unique(labels, return_inverse=True)
+    counts = (places[near][:, :, None] == np.arange(len(values))).sum(1)
+    return near, values[counts.argmax(1)]
+
+
+# %% mutant="classics_knn"
+# All queries at once
+# The result is right, but all Q·N distances are in memory together. `tile` queries at a time need only tile·N.
+def knn(train, labels, queries, k, tile):
+    squared = np.zeros((len(queries), len(train)))
+    for dimension in range(train.shape[1]):
+        squared += (queries[:, None, dimension] - train[:, dimension]) ** 2
+    near = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# The last tile is left out
+# If `tile` doesn't divide the number of queries, the last tile is shorter. Here its queries are never visited.
+def knn(train, labels, queries, k, tile):
+    near = np.zeros((len(queries), k), int)
+    for start in range(0, len(queries) - tile + 1, tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# Skips points at distance 0
+# A training point that equals the query is its nearest neighbour. When a training set is queried with itself, the point is left out by its index, not by its distance.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        squared = np.where(squared == 0, np.inf, squared)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# Distances in float32
+# float32 has seven digits. At 10⁸ its neighbouring numbers are 8 apart, so that all distances become multiples of 8.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None].astype("float32") - train.astype("float32")) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    counts = (votes[:, :, None] == votes[:, None]).sum(-1)
+    return near, np.take_along_axis(votes, counts.argmax(1)[:, None], 1)[:, 0]
+
+
+# %% mutant="classics_knn"
+# The nearest neighbour's label
+# All k neighbours vote. That label is the result for k = 1 alone, and otherwise only decides ties.
+def knn(train, labels, queries, k, tile):
+    near = np.empty((len(queries), k), int)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    return near, labels[near[:, 0]]

@@ -61,6 +61,7 @@ WHITEBOARD = (
     "classics_logistic",
     "classics_nms",
     "classics_auc",
+    "classics_knn",
 )
 """The exercises of the whiteboard round: what interviewers ask for by name and fifteen minutes are enough for."""
 
