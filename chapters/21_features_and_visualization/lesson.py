@@ -10,9 +10,9 @@ mytorch = lesson.mytorch(21)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Two explanations of a 3
-# A ResNet-18 of an eighth of the usual width has learned to read the handwritten digits 0 to 4, anywhere in an image. Here are a 3 and two
-# pictures that are meant to show what the network looks at. The **saliency map** is the gradient of the score: how much would it
-# change if a pixel changed? Which of the two would you show to your boss?
+# A ResNet-18 of an eighth of the usual width has learned to read the handwritten digits 0 to 4, anywhere in an image. The next cell shows a
+# 3 and two pictures that are meant to show what the network looks at. One of them, the **saliency map**, is the gradient of the score, so
+# it says how much the score would change if a pixel changed. Which of the two would you show to your boss?
 
 # %% tags=["proof-surprise"]
 import sys
@@ -56,13 +56,13 @@ for method in (mytorch.utils.saliency, edges):
 side_by_side(shown, "A 3; its saliency map, which is noise around the digit; its vertical edges, an outline.")
 
 # %% [markdown] tags=["short"]
-# The edges look more convincing, but `edges` never uses the network, so it gives the same picture for an untrained one. An explanation of
-# a network has to change when the network does. To check that is called a **model randomization test**. Saliency passes it only in part:
-# even an untrained network gives a similar map. To find out more, you need to see what is inside.
+# The edges look more convincing, but `edges` never uses the network, so it gives the same picture for an untrained one. An explanation of a
+# network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes it only in part,
+# because even an untrained network gives a similar map. To find out more, you need to see what is inside.
 #
 # ## A hook shows what is inside
-# What does the second stage of the network make of a digit? You could cut the model open. A **hook** needs no change: it is a function
-# that a module calls after each forward pass ([chapter 9](09_modules_and_parameters.ipynb)).
+# What does the second stage of the network make of a digit? You could cut the model open, but a **hook** needs no change to it: a hook is a
+# function that a module calls after each forward pass ([chapter 9](09_modules_and_parameters.ipynb)).
 
 # %% tags=["proof-hook"]
 import minitorch as torch
@@ -85,9 +85,9 @@ print(f"results kept: {len(kept)}, with a graph: {sum(each.grad_fn is not None f
 handle.remove()
 
 # %% [markdown]
-# Each result keeps its graph alive, with everything that the graph saved for the backward pass, so the memory of four forward passes is
-# in use. The result isn't a copy either: a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore
-# detaches, copies, and removes its hooks even when something raises an exception. You write it in exercise 2. `features(model, names)`
+# Each result keeps its graph alive, with everything that the graph saved for the backward pass, so the memory of four forward passes is in
+# use. The result isn't a copy either: a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore detaches,
+# copies, and removes its hooks even when something raises an exception. You will write such a tool in exercise 2: `features(model, names)`
 # needs only `get_submodule` and `register_forward_hook`, so it works on minitorch's models as well.
 #
 # A hook may also return something. This one **ablates** a channel of `layer2`, which means that it sets the channel to 0:
@@ -105,33 +105,35 @@ print(f"logit of the 3: {network(a_three)[0, 3].item():.1f}, without channel 5 {
 #
 # - *Thirty seconds:* Register a forward hook on the module with `register_forward_hook`. In the hook, keep `result.detach().clone()`, and
 #   call `handle.remove()` when you are done.
-# - *Longer:* Names come from `named_modules`, and the module comes from `get_submodule("layer2.1.conv2")`. If you only want the features
-#   before the head, set `model.fc = nn.Identity()`. torchvision's `create_feature_extractor` rewrites the graph instead.
-# - *They ask next:* Which calls does a hook miss? It misses functions such as `F.relu`, and `model.forward(x)`, which bypasses the hooks.
-# - *The trap:* A module that is used twice, as ResNet's `relu` is. A dict keeps only its last result.
+# - *Longer:* The names come from `named_modules`, and `get_submodule("layer2.1.conv2")` returns the module. If you only want the features
+#   before the head, it is enough to set `model.fc = nn.Identity()`, while torchvision's `create_feature_extractor` rewrites the graph
+#   instead.
+# - *They ask next:* Which calls does a hook miss? It misses functions such as `F.relu`, and also `model.forward(x)`, which bypasses the
+#   hooks.
+# - *The trap:* A module may be used twice, as ResNet's `relu` is, and then a dict keeps only its last result.
 # - *Proof:* `proof-hook`, `proof-rapid-fire`.
 #
 # **Interview · What may a forward hook return?**
 #
-# - *Thirty seconds:* If it returns None, nothing changes. Anything else replaces the module's result.
+# - *Thirty seconds:* If the hook returns None, nothing changes, whereas any other value replaces the module's result.
 # - *Longer:* So you can ablate a channel, add noise, or insert the activation of another run, which is called *activation patching*.
-# - *They ask next:* And a hook on a tensor? It may replace the gradient ([chapter 07b](07b_vector_jacobian_products.ipynb)).
+# - *They ask next:* What about a hook on a tensor? It may replace the gradient ([chapter 07b](07b_vector_jacobian_products.ipynb)).
 # - *The trap:* A lambda returns the value of its expression. `kept.append(…)` and `dict.update` give None, but many other calls don't, and
 #   then the hook replaces the result by accident.
 # - *Proof:* `proof-replace`.
 #
 # **Interview · What leaks when hooks stay?**
 #
-# - *Thirty seconds:* Hooks that aren't removed cost memory and time. They run in each forward pass, and if they keep results that
-#   aren't detached, they keep their graphs alive.
+# - *Thirty seconds:* Hooks that aren't removed cost memory and time, because they run in each forward pass. If they keep results that
+#   aren't detached, they also keep the graphs of those results alive.
 # - *Longer:* Use a context manager with `finally`, so that the hooks are removed after an exception, too.
-# - *They ask next:* Are hooks saved in a state dict? No, it holds parameters and buffers.
-# - *The trap:* Running a notebook's cell again, which registers a second hook.
+# - *They ask next:* Are hooks saved in a state dict? No, because it holds only parameters and buffers.
+# - *The trap:* Running a notebook's cell again registers a second hook, while the first one stays.
 # - *Proof:* `proof-leak`, `proof-rapid-fire`.
 #
 # ## Milestone: ResNet-18 on your library
-# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are
-# the features the same?
+# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are the
+# features the same?
 
 # %% tags=["proof-milestone"]
 names = ["conv1", "layer1", "layer3", "layer4"]
@@ -142,9 +144,9 @@ for name in names:
     print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
 
 # %% [markdown]
-# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, the
-# lower row the **feature map** that each makes of the 3. (The input's three channels are equal, so only the sum of a filter's channels
-# matters.)
+# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
+# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
+# filter's channels matters.)
 
 # %% tags=["proof-filters"]
 titles = [f"{kind} {number}" for kind in ("filter", "map") for number in range(8)]
@@ -153,11 +155,11 @@ pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1
 # %% [markdown]
 # The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
 # easier to read, since they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps, so
-# its weights are no picture any more, and you look at its maps instead.
+# its weights no longer form a picture, and you look at its maps instead.
 #
 # ## Which pixels does a score depend on?
-# Saliency is only the simplest *attribution*. **Integrated gradients** averages the gradient on the way from a blank image to this one
-# and multiplies it by the pixel, so that the values add up to the difference of the two scores. **Occlusion** needs no gradient: it
+# Saliency is only the simplest *attribution*. **Integrated gradients** averages the gradient on the way from a blank image to this one and
+# multiplies it by the pixel, so that the values add up to the difference of the two scores. **Occlusion** needs no gradient, because it
 # covers a patch and measures how far the score falls. (A score here is a logit, the output before softmax.)
 
 # %% tags=["proof-attributions"]
@@ -179,9 +181,9 @@ maps = {"the 3": a_three[0, 0].numpy(), "integrated gradients": integrated.numpy
 side_by_side(maps, "A 3; integrated gradients mark strokes of it; occlusion marks a block at its lower bow.")
 
 # %% [markdown]
-# **Grad-CAM** stays coarser on purpose. The maps of a deep layer still have positions. Grad-CAM weights each map by the mean gradient of
-# the score with respect to it, adds them up, and keeps what is positive. You write it in exercise 4. Now put three methods to the
-# model randomization test: weights become random from the head down to some layer, with three different seeds:
+# **Grad-CAM** is coarser on purpose. Since the maps of a deep layer still have positions, Grad-CAM weights each map by the mean gradient of
+# the score with respect to it, adds the maps up, and keeps what is positive. You will write it in exercise 4. Now put three methods to the
+# model randomization test, in which weights become random from the head down to some layer, with three different seeds:
 
 # %% tags=["proof-sanity"]
 
@@ -210,18 +212,18 @@ for part in parts:
     print(f"random from {part} up: ", ",  ".join(found))
 
 # %% [markdown]
-# The edges don't react at all. Saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in
-# each of the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
+# The edges don't react at all, and saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in each of
+# the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
 #
 # **Interview · Is a saliency map an explanation?**
 #
-# - *Thirty seconds:* It is a derivative: it says what an infinitesimal change of each pixel would do. That isn't what the decision rests
+# - *Thirty seconds:* It is a derivative, so it says what an infinitesimal change of each pixel would do. That isn't what the decision rests
 #   on, and the map is noisy.
 # - *Longer:* Test any attribution by model randomization: when you randomize the weights layer by layer, the map has to change. Integrated
 #   gradients at least add up to the difference of two scores, although they depend on the baseline image.
 # - *They ask next:* What is better? Intervene: ablate a channel or occlude a patch, and measure how the score changes. Grad-CAM answers
 #   *where*, coarsely, and passes the randomization test better in this chapter's runs.
-# - *The trap:* Judging by eye. An edge detector looks like an explanation.
+# - *The trap:* Don't judge by eye, because even an edge detector looks like an explanation.
 # - *Proof:* `proof-sanity`, `proof-attributions`; ablation: `proof-replace`.
 #
 # ### Grad-CAM
@@ -250,14 +252,13 @@ pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=
 
 # %% [markdown]
 # The network was trained on one digit per image and was never given positions, yet the heat is at the right digit. Each block is one
-# position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it
-# depends on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
+# position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
+# on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
 #
 # ## A cloud of features · embeddings, PCA and t-SNE
-# If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits
-# from 5 to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine
-# similarity**, which ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two
-# dimensions?
+# If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits from 5
+# to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine similarity**, which
+# ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two dimensions?
 
 # %% tags=["proof-projections"]
 from sklearn.manifold import TSNE
@@ -290,11 +291,13 @@ def clouds(sets, labels, names, alt):
 clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
 
 # %% [markdown]
-# PCA finds the directions of largest variance. It is a projection, so a distance in the picture is at most the real one, and whatever
-# differs in the other 14 directions is lost. t-SNE moves the points until neighbours are neighbours again. What does that cost?
+# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one, and whatever
+# differs in the other 14 directions is lost. t-SNE, in contrast, moves the points until neighbours are neighbours again. What does that
+# cost?
 #
 # ### Do t-SNE's distances and cluster sizes mean something?
-# A common myth says so. Here are three clusters in ten dimensions. B is ten times as wide as A, and C is far away from both:
+# A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
+# from both:
 
 # %% tags=["proof-t-SNE"]
 clusters = np.random.default_rng(0).normal(size=(3, 60, 10)) * [[[1]], [[10]], [[1]]] + [[[0]], [[200]], [[3000]]]
@@ -309,20 +312,20 @@ clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have
 # %% [markdown]
 # **Interview · t-SNE or PCA?**
 #
-# - *Thirty seconds:* PCA is linear: new points can be projected too, each axis has a variance, and no distance grows. t-SNE shows which
-#   points are neighbours, and only that. Its distances, cluster sizes and axes mean nothing.
+# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE shows which
+#   points are neighbours, and only that, because its distances, cluster sizes and axes mean nothing.
 # - *Longer:* Exact PCA gives the same axes in each run, but for their signs, as long as the variances differ. Randomized solvers, such as
 #   `torch.pca_lowrank` and scikit-learn's default on large data, don't where the variances are close. t-SNE depends on its seed and
 #   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
 # - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
-# - *The trap:* Reading sizes and distances off a t-SNE picture.
+# - *The trap:* Sizes and distances can't be read off a t-SNE picture, although it looks like a map.
 # - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
 #
 # ## New classes from few digits
-# Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways. You can train the whole
-# network from random weights. You can train a new head on frozen features, which is called a **linear probe**. Or you can train the whole
-# network from its trained weights, which is **fine-tuning**. Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03.
-# (minitorch's `transforms()` takes a size and positions; torchvision's doesn't.)
+# Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways: you can train the whole
+# network from random weights, train a new head on frozen features, which is called a **linear probe**, or train the whole network from its
+# trained weights, which is **fine-tuning**. Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03. (minitorch's
+# `transforms()` takes a size and positions, while torchvision's doesn't.)
 
 # %% tags=["proof-transfer"]
 order = np.random.default_rng(0).permutation(np.flatnonzero(digits.target >= 5))
@@ -365,15 +368,15 @@ for name, (make, lr) in ways.items():
 pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tuned loss falls fastest.")
 
 # %% [markdown]
-# The counts are printed in hundreds because another processor may read some digits more or fewer. Where this was written they were 220,
-# 233 and 253 from scratch, 249, 264 and 268 for the probe, and 334, 337 and 346 after fine-tuning. So fine-tuning wins by far more than
-# seeds differ. A probe of 325 parameters reads about as many digits as the whole network trained from random weights; the difference
-# between these two is no larger than that between seeds. All counts are slightly optimistic, since the rates were chosen on the same 400
-# digits. The probe's batch norm stays in evaluation mode because its statistics belong to what is frozen. Exercise 8 measures four ways.
+# The counts are printed in hundreds because another processor may read some digits more or fewer. Where this was written they were 220, 233
+# and 253 from scratch, 249, 264 and 268 for the probe, and 334, 337 and 346 after fine-tuning. So fine-tuning wins by far more than seeds
+# differ. A probe of 325 parameters reads about as many digits as the whole network trained from random weights, and the difference between
+# these two is no larger than that between seeds. All counts are slightly optimistic, since the rates were chosen on the same 400 digits.
+# The probe's batch norm stays in evaluation mode because its statistics belong to what is frozen. (Exercise 8 measures four ways.)
 #
 # ### Is freezing the same as `eval()`?
-# No. Here is one step of SGD on a network that is "frozen" in one way or the other. In the end its head is frozen too, after a backward
-# pass:
+# It isn't, as one step of SGD shows on a network that is "frozen" in one way or the other. In the end its head is frozen too, after a
+# backward pass:
 
 # %% tags=["proof-freezing"]
 for name, model in {each: resnet18(weights="DEFAULT") for each in ("eval()", "requires_grad_(False)")}.items():
@@ -391,18 +394,18 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 
 # %% [markdown] tags=["short"]
 # `eval()` stops the running statistics of batch norm, but no parameter. `requires_grad_(False)` stops new gradients for the parameters,
-# here for all but the two of the head, but not the statistics. A frozen network needs both. If you freeze layers during training, clear
+# here for all but the two of the head, but not the statistics, so a frozen network needs both. If you freeze layers during training, clear
 # their gradients too, because the optimizer applies any `.grad` that it finds.
 #
 # **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, what of batch norm?**
 #
 # - *Thirty seconds:* Train a linear probe first, as a baseline. Then unfreeze from the top, with a small learning rate for pretrained
 #   layers and a larger one for the new head, and validate as you go.
-# - *Longer:* Two rates are two parameter groups ([chapter 16](16_losses_and_optimizers.ipynb)); rates that shrink from layer to layer towards
-#   the input are called *layer-wise decay*. With small batches keep batch norm in evaluation mode, as
-#   [chapter 12](12_norm_dropout_and_modes.ipynb) shows, or its statistics drift.
+# - *Longer:* Two rates are two parameter groups ([chapter 16](16_losses_and_optimizers.ipynb)), and rates that shrink from layer to layer
+#   towards the input are called *layer-wise decay*. With small batches keep batch norm in evaluation mode, as [chapter
+#   12](12_norm_dropout_and_modes.ipynb) shows, or its statistics drift.
 # - *They ask next:* How do you know that the pretrained weights help? Train the same network from scratch, on several seeds.
-# - *The trap:* Calling `model.train()` at the start of each epoch. It puts the frozen batch norms back into training mode.
+# - *The trap:* Calling `model.train()` at the start of each epoch puts the frozen batch norms back into training mode.
 # - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-wrong-keyword`.
 #
 # ### LoRA
@@ -425,18 +428,18 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # **Which layers?** The paper adapted the query and value projections of attention. Today adapters usually go on all linear layers of a
 # block, with a smaller $r$ if memory is short, because QLoRA's authors needed that to match full fine-tuning. Typical ranks are 8 to 64.
 #
-# **QLoRA** also shrinks the frozen part. It stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each
-# matrix multiplication, and trains adapters in 16 bits. The weights of a 7B model then take about 4 GB instead of 14, and gradients and
-# optimizer state exist for the adapters only.
+# **QLoRA** also shrinks the frozen part. It stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each matrix
+# multiplication, and trains adapters in 16 bits. The weights of a 7B model then take about 4 GB instead of 14, and gradients and optimizer
+# state exist for the adapters only.
 #
 # **Interview · LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?**
 #
-# - *Thirty seconds:* With $B = 0$, training starts from exactly the pretrained model. The factor $\alpha / r$ is meant to keep the size of the
-#   update when you change $r$, so that you needn't tune the learning rate again. Merged into $W$, the adapter costs nothing.
+# - *Thirty seconds:* With $B = 0$, training starts from exactly the pretrained model. The factor $\alpha / r$ is meant to keep the size of
+#   the update when you change $r$, so that you needn't tune the learning rate again. Merged into $W$, the adapter costs nothing.
 # - *Longer:* It trains $r (\text{in} + \text{out})$ parameters, and the optimizer's state shrinks accordingly. Unmerged, it adds two
 #   low-rank matrix multiplications, and adapters can be swapped per request.
 # - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0.
-# - *The trap:* Expecting the backward pass to be nearly free. Gradients still flow through the frozen layers, and activations are saved.
+# - *The trap:* The backward pass isn't nearly free, because gradients still flow through the frozen layers, and activations are saved.
 # - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
 #
 # ## The real one
@@ -448,15 +451,15 @@ import inspect
 print(inspect.getsource(nn.Module.register_forward_hook))
 
 # %% [markdown] tags=["short"]
-# PyTorch's has the same options: keyword arguments for the hook, a hook that runs even if `forward` raises, and a place before the other
-# hooks.
+# PyTorch's method has the same options: keyword arguments for the hook, a hook that runs even if `forward` raises, and a place before the
+# other hooks.
 #
 # ## Rapid fire
 # 1. A hook stores what ResNet's `relu` returns under its name. What is left? The result of the last of two calls in a block.
-# 2. Does `model.forward(x)` run the model's own hooks? No, only a call of the model does.
-# 3. Are hooks in the state dict? No, it holds parameters and buffers.
-# 4. What does a ResNet return with `fc = nn.Identity()`? The features before `fc`, here 64.
-# 5. How many parameters has LoRA with `r = 4` on a 4,096 × 4,096 layer? 32,768, which is 0.2 %.
+# 2. Does `model.forward(x)` run the model's own hooks? No, because only a call of the model itself runs them.
+# 3. Are hooks in the state dict? No, because it holds only parameters and buffers.
+# 4. What does a ResNet return with `fc = nn.Identity()`? It returns the features before `fc`, which are 64 here.
+# 5. How many parameters has LoRA with `r = 4` on a 4,096 × 4,096 layer? It has 32,768, which is 0.2 % of the layer's.
 
 # %% tags=["proof-rapid-fire"]
 calls = []
@@ -470,27 +473,26 @@ print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (40
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. In a hook, detach and clone. Afterwards, remove it, also when something raises.
+# 1. In a hook, detach and clone; afterwards, remove the hook, even when something raises.
 # 2. A value that a forward hook returns, unless None, replaces the result.
 # 3. Ablate a channel or occlude a patch to measure what a score depends on.
-# 4. An attribution must change when the weights are randomized.
+# 4. An attribution must change when the weights are randomized, or it doesn't explain the network.
 # 5. Grad-CAM adds up a layer's maps, weighted by the mean gradient of the score.
-# 6. PCA never lengthens a distance; t-SNE's sizes and gaps mean nothing.
+# 6. PCA never lengthens a distance, whereas the sizes and gaps of t-SNE mean nothing.
 # 7. First train a probe, then fine-tune, and train from scratch as a control, each on several seeds.
 # 8. Freezing takes `requires_grad_(False)` for parameters, `eval()` for batch norm, and cleared gradients.
-# 9. LoRA starts with B = 0, trains r (in + out) parameters, and is merged at the end. QLoRA keeps W in 4 bits.
-# 10. `backward` fills `.grad`, `step` moves; a loss must be smallest where the prediction is right.
+# 9. LoRA starts with B = 0, trains r (in + out) parameters, and is merged at the end, while QLoRA also keeps W in 4 bits.
+# 10. `backward` fills `.grad` and `step` moves the parameters; a loss must be smallest where the prediction is right.
 #
 # ## You try
-# [The exercises](../exercises/21_features_and_visualization.ipynb): predict what a hook holds; write `features`, LoRA, saliency and Grad-CAM,
-# PCA, and the events of TensorBoard for `mytorch`; fix a hook that stops training; and measure four ways to teach the
-# network new digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
+# [The exercises](../exercises/21_features_and_visualization.ipynb): predict what a hook holds; write `features`, LoRA, saliency and
+# Grad-CAM, PCA, and the events of TensorBoard for `mytorch`; fix a hook that stops training; and measure four ways to teach the network new
+# digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
 #
 # ## If you have time
 # ### What TensorBoard reads
-# TensorBoard draws curves from **event files**, which don't need TensorFlow. A file is a sequence of records. Each record is a length, a
-# checksum of the length, the data, and a checksum of the data. The data is a protocol buffer message
-# ([chapter 20b](20b_export.ipynb)).
+# TensorBoard draws curves from **event files**, which don't need TensorFlow. A file is a sequence of records, each of which has a length, a
+# checksum of the length, the data, and a checksum of the data. The data is a protocol buffer message ([chapter 20b](20b_export.ipynb)).
 
 # %% [markdown] given="mytorch.utils.tensorboard:crc32c mytorch.utils.tensorboard:record"
 # CRC-32C is the remainder of a division of polynomials over bits, computed a byte at a time with a table of 256 remainders:
@@ -510,13 +512,13 @@ for text in (b"123456789", b"123456788"):
     print(f"checksum of {text}: {mytorch.utils.tensorboard.crc32c(text):08x}")
 
 # %% [markdown]
-# The first record gives the version. In the others you see the step (`\x10`), the tag `loss`, and four bytes of float32: `\x00\x00\x00?` is
-# 0.5. `tensorboard --logdir FOLDER` draws them. In exercise 6 you write the functions that make these bytes.
+# The first record gives the version. In the others you see the step (`\x10`), the tag `loss`, and four bytes of float32, of which
+# `\x00\x00\x00?` is 0.5. `tensorboard --logdir FOLDER` draws them, and in exercise 6 you write the functions that make these bytes.
 #
 # **Interview · What is in a TensorBoard file?**
 #
-# - *Thirty seconds:* It is a sequence of records with checksums. Each record has one event: time, step, and a summary with tags and values.
-#   The file is only appended to, so a killed run keeps what it wrote.
+# - *Thirty seconds:* It is a sequence of records with checksums, and each record has one event: time, step, and a summary with tags and
+#   values. The file is only appended to, so a killed run keeps what it wrote.
 # - *Longer:* Scalars are floats, images are PNG files, and histograms are bucket counts. A run is a folder, so two runs in one folder are
 #   drawn as one zigzag line.
 # - *They ask next:* Why checksums? A reader that follows a growing file must tell a half-written record from a whole one.
@@ -558,7 +560,7 @@ for _ in range(50):
 print({name: f"from {values[0]:.0f} to {values[-1]:.0f}" for name, values in found.items()})
 
 # %% [markdown]
-# The "loss" falls without end because the predictions do. A loss has to be smallest where the prediction is right.
+# The "loss" falls without end because the predictions do, whereas a loss has to be smallest where the prediction is right.
 #
 # #### Myth · "`backward` adjusts the parameters"
 
@@ -574,14 +576,13 @@ print(f"by the step: {(line.weight - before).abs().max().item():.1f}")
 # **Interview · What does `loss.backward()` change?**
 #
 # - *Thirty seconds:* It adds gradients to the `.grad` of the leaves. No parameter moves, because that is the work of `optimizer.step()`.
-# - *Longer:* It also frees the tensors that the graph has saved. Batch norm's running statistics have changed earlier, in the forward
-#   pass.
+# - *Longer:* It also frees the tensors that the graph has saved. Batch norm's running statistics have changed earlier, in the forward pass.
 # - *They ask next:* What must a loss satisfy to teach anything? Its gradient has to depend on the labels.
-# - *The trap:* `(prediction - labels).sum()`: it runs and it falls, but it teaches nothing.
+# - *The trap:* `(prediction - labels).sum()` runs and falls, but it teaches nothing.
 # - *Proof:* `proof-who-moves-weights`, `proof-labels`, `proof-falls-forever`; running statistics: `proof-freezing`.
 #
 # #### Myth · "`resnet18(weight=…)` loads trained weights"
-# The keyword is `weights`, and a wrong one raises an error. So does a number of classes that the weights don't have:
+# The keyword is `weights`, and a wrong one raises an error, as does a number of classes that the weights don't have:
 
 # %% tags=["proof-wrong-keyword"]
 print(repr(check.error(resnet18, weight=ResNet18_Weights.DEFAULT)))
