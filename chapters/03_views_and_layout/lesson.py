@@ -10,7 +10,7 @@ mytorch = lesson.mytorch(3)  # as of this chapter, using your code wherever you'
 
 # %% [markdown] tags=["short"]
 # ## A write that went missing
-# Take six numbers, flatten them in two ways, and write into both results. What will `t` be? Decide before you run the cell.
+# Take six numbers, flatten them in two ways, and write into both results. Decide what `t` will be before you run the cell.
 
 # %% tags=["proof-reshape-copies"]
 import minitorch as torch
@@ -29,8 +29,8 @@ for name, each in {"straight": straight, "swapped": swapped}.items():
 # memory, while `t.t().reshape(6)` returned a copy. What decides which of the two you get?
 #
 # ## Memory layout
-# A tensor is a **strided view** of its storage, a flat row of elements. It consists of *sizes*, *strides* and an *offset*: the first element
-# is at the offset, and one step along dimension `d` moves by `stride[d]` elements.
+# A tensor is a **strided view** of its storage, a flat row of elements. It consists of *sizes*, *strides* and an *offset*: the first
+# element is at the offset, and one step along dimension `d` moves by `stride[d]` elements.
 
 # %% tags=["proof-strided-views"]
 from course import check, pictures
@@ -44,7 +44,7 @@ pictures.storage(t, views)
 
 # %% [markdown] tags=["short"]
 # Transposing swapped the two strides without moving a single element. Now flatten `t.t()`: its elements, in order, are at positions 0 3 1 4
-# 2 5 of the storage. A flat tensor has only one stride. Is there a stride that makes these jumps?
+# 2 5 of the storage. Since a flat tensor has only one stride, is there a stride that makes these jumps?
 #
 # ### One stride for a flat view
 # In the smallest model, you list the positions in the storage that a view reads. If all jumps are equally long, that jump is the stride of
@@ -119,25 +119,25 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #
 # **Interview · When does `view` raise, and when does it work?**
 #
-# - *Thirty seconds:* It works if there are strides that visit the same elements in the same order in the new shape. A dimension can always be
-#   split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
-# - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything, because no step is taken along it.
+# - *Thirty seconds:* It works if there are strides that visit the same elements in the same order in the new shape. A dimension can always
+#   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
+# - *Longer:* The new lengths have to fill each run exactly, while a length of 1 merges with anything, because no step is taken along it.
 # - *They ask next:* Does the tensor have to be contiguous? No, because `u` isn't contiguous and `u.view(3, 2, 2, 2)` works.
-# - *The trap:* "`view` fails after `transpose`." That depends on the shape you ask for.
+# - *The trap:* "`view` fails after `transpose`" is too simple, since it depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
 # **Interview · `view` or `reshape`?**
 #
-# - *Thirty seconds:* `view` never copies, and it raises an error if no strides fit. `reshape` returns a view if there is one, and otherwise a
-#   copy.
+# - *Thirty seconds:* `view` never copies, and it raises an error if no strides fit. `reshape` returns a view if there is one, and otherwise
+#   a copy.
 # - *Longer:* I use `view` when I rely on shared memory, and `reshape` when I only need the values.
 # - *They ask next:* How do you find out which one you got? Compare `untyped_storage().data_ptr()` of both tensors.
-# - *The trap:* Writing into the result of `reshape` and expecting the source to change. That depends on the strides.
+# - *The trap:* Don't write into the result of `reshape` and expect the source to change, because that depends on the strides.
 # - *Proof:* `proof-reshape-copies`.
 #
 # ### Contiguous tensors
-# A tensor is **contiguous** if its elements, in order, are next to each other in the storage. Its strides are then those that
-# [chapter 02](02_tensors_and_storage.ipynb) computes from a shape. `contiguous()` returns the tensor itself if it is contiguous already, and
+# A tensor is **contiguous** if its elements, in order, are next to each other in the storage. Its strides are then those that [chapter
+# 02](02_tensors_and_storage.ipynb) computes from a shape. `contiguous()` returns the tensor itself if it is contiguous already, and
 # otherwise a copy in that order.
 
 # %% tags=["proof-contiguous"]
@@ -153,23 +153,23 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
 # `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. `t.t() + 1` is a *new* tensor and yet it isn't contiguous,
-# since arithmetic and `clone` usually keep the memory order of their input. Not every elementwise operation does: `masked_fill` stores its
-# result row by row. (`mytorch` does so with each new result.)
+# since arithmetic and `clone` usually keep the memory order of their input. Not every elementwise operation does: `masked_fill`, for
+# example, stores its result row by row. (`mytorch` does so with each new result.)
 #
 # **Interview · What does contiguous mean, and is a transposed tensor contiguous?**
 #
 # - *Thirty seconds:* Contiguous means that the elements, in order, are next to each other in the storage. A transposed matrix usually isn't
 #   contiguous, because its strides are swapped while the elements stay where they are. A matrix with a single row or column still is.
 # - *Longer:* `contiguous()` copies only if it has to, so a kernel that needs contiguous memory can call it on any input.
-# - *They ask next:* Is every new tensor contiguous? No, `t.t() + 1` has the strides of `t.t()`.
-# - *The trap:* "Slices aren't contiguous." `t[1:]` is, while `t[:, :2]` isn't.
+# - *They ask next:* Is every new tensor contiguous? No, because `t.t() + 1` is new and has the strides of `t.t()`.
+# - *The trap:* "Slices aren't contiguous" is too broad, since `t[1:]` is contiguous, while `t[:, :2]` isn't.
 # - *Proof:* `proof-contiguous`.
 #
 # ## `mytorch`: views
-# In [chapter 02b](02b_dtypes_and_dispatch.ipynb) a kernel took arrays and returned an array. The kernel of a view takes the tensor and
-# returns sizes, strides and an offset, from which `run_as_view` makes a tensor on the *same storage*. `base` is the tensor that the first
-# view was taken from; `rebased` and `one_of_several` belong to chapter 07. In the exercises you will write `transpose`, `expand` and
-# `squeeze` in the same way.
+# In [chapter 02b](02b_dtypes_and_dispatch.ipynb) a kernel took arrays and returned an array. The kernel of a view, however, takes the
+# tensor and returns sizes, strides and an offset, from which `run_as_view` makes a tensor on the *same storage*. `base` is the tensor that
+# the first view was taken from, while `rebased` and `one_of_several` belong to chapter 07. In the exercises you will write `transpose`,
+# `expand` and `squeeze` in the same way.
 
 # %%
 x = mytorch.arange(6).reshape(2, 3)
@@ -181,7 +181,7 @@ print("strides", y.stride(), "same storage", y.storage is x.storage)
 
 # %% [markdown]
 # ### `expand` and `repeat`
-# A stride may be 0, and then a step along that dimension reads the same element again. `expand` does nothing else.
+# A stride may be 0, and then a step along that dimension reads the same element again, which is all that `expand` does.
 
 # %% tags=["proof-expand-stride"]
 bias = torch.tensor([7, 8, 9])
@@ -191,9 +191,9 @@ print("expand, made contiguous:", bias.expand(1000, 3).contiguous().untyped_stor
 pictures.storage(bias, {"bias": bias, "expanded": bias.expand(2, 3), "column": bias[:1].expand(3)})
 
 # %% [markdown]
-# Several elements of an expanded tensor share one position in memory, so a write might have to store two values there. `fill_` with a single
-# number is fine, while `add_` and `copy_` raise an error. They only look for strides of 0, so overlapping views of another kind get past
-# them:
+# Several elements of an expanded tensor share one position in memory, so a write might have to store two values there. `fill_` with a
+# single number is fine, while `add_` and `copy_` raise an error. They only look for strides of 0, so overlapping views of another kind get
+# past them:
 
 # %% tags=["proof-overlaps", "raises-exception"]
 s = torch.zeros(4)
@@ -204,16 +204,18 @@ print(str(check.error(s[1:].add_, s[:-1])).split(". ")[0])
 s[:1].expand(3).add_(1)
 
 # %% [markdown]
-# Six values went into four positions, so two are lost, and no error was raised. PyTorch checks more carefully when two tensors are involved:
-# `s[1:].add_(s[:-1])` raises, because it reads and writes overlapping views of one storage. The last line raises as well.
+# Six values went into four positions, so two are lost, and no error was raised. PyTorch checks more carefully when two tensors are
+# involved: `s[1:].add_(s[:-1])` raises, because it reads and writes overlapping views of one storage. The last line raises as well, since
+# an expanded tensor has a stride of 0.
 #
 # **Interview · `expand` or `repeat`?**
 #
-# - *Thirty seconds:* `expand` sets strides to 0 and takes no memory, but it can only stretch dimensions of length 1. `repeat` copies the data.
-# - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you
-#   ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
-# - *They ask next:* What does `contiguous()` do to an expanded tensor? It allocates the full size.
-# - *The trap:* Adding in place to an expanded tensor, which raises.
+# - *Thirty seconds:* `expand` sets strides to 0 and takes no memory, but it can only stretch dimensions of length 1. `repeat` copies the
+#   data.
+# - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you ([chapter
+#   04](04_broadcasting_indexing_joining.ipynb)).
+# - *They ask next:* What does `contiguous()` do to an expanded tensor? It makes a copy, which allocates the full size.
+# - *The trap:* Adding in place to an expanded tensor raises, because its elements share memory.
 # - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
 #
 # ### More views: `narrow`, `diagonal`, `unfold` and `movedim`
@@ -236,16 +238,16 @@ print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nby
 #
 # - *Thirty seconds:* With `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
 #   dimension keeps the old stride, so overlapping windows share memory.
-# - *Longer:* The patches of a vision transformer are two calls of `unfold`, one for rows and one for columns (exercise 5). `narrow`, `select`,
-#   `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
-# - *They ask next:* When does it copy after all? As soon as you flatten the windows for a matrix multiplication, and then the copy is
-#   `size / step` times as large as the signal. `nn.functional.unfold` makes that copy for images.
-# - *The trap:* Writing in place into overlapping windows. Elements are shared, and the result isn't defined.
+# - *Longer:* The patches of a vision transformer are two calls of `unfold`, one for rows and one for columns (exercise 5). `narrow`,
+#   `select`, `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
+# - *They ask next:* When does it copy after all? As soon as you flatten the windows for a matrix multiplication, and then the copy is `size
+#   / step` times as large as the signal. `nn.functional.unfold` makes that copy for images.
+# - *The trap:* When you write in place into overlapping windows, the result isn't defined, because the windows share elements.
 # - *Proof:* `proof-more-views`; lost writes: `proof-overlaps`.
 #
 # ### Another order: `channels_last`
-# Images have shape (N, C, H, W): images, channels, rows, columns. A convolution combines all channels of a pixel, so it helps if they are next
-# to each other in memory. `channels_last` achieves that without changing the shape:
+# Images have shape (N, C, H, W): images, channels, rows, columns. A convolution combines all channels of a pixel, so it helps if they are
+# next to each other in memory. `channels_last` achieves that without changing the shape:
 
 # %% tags=["proof-channels-last"]
 image = torch.arange(12).reshape(1, 3, 2, 2)
@@ -261,28 +263,29 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # %% [markdown]
 # **Interview · What is `channels_last`?**
 #
-# - *Thirty seconds:* It is a memory format. The shape stays (N, C, H, W), while the strides make the channel dimension the one that moves by 1.
+# - *Thirty seconds:* It is a memory format. The shape stays (N, C, H, W), while the strides make the channel dimension the one that moves
+#   by 1.
 # - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and activation functions keep it, but `masked_fill`, for
 #   one, doesn't, so check the format of what you pass on.
-# - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing, while `channels_last` moves the
-#   elements and keeps the shape.
-# - *The trap:* `is_contiguous()` is False, unless there is a single channel or a single pixel. Pass `memory_format=torch.channels_last`.
+# - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing, while `channels_last` moves
+#   the elements and keeps the shape.
+# - *The trap:* `is_contiguous()` is False, unless there is a single channel or a single pixel, so pass `memory_format=torch.channels_last`.
 # - *Proof:* `proof-channels-last`.
 #
 # **Interview · Why does a CUDA or Triton kernel take strides, or call `contiguous()`?**
 #
 # - *Thirty seconds:* A kernel gets a raw pointer, so it has to know where the next element is. Either the caller passes the strides and the
 #   kernel works on any view, or the wrapper calls `contiguous()` and the kernel can assume one layout.
-# - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses (*memory coalescing*). A large
-#   stride in the last dimension prevents that, so the copy may pay off for an input that is read often.
+# - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses (*memory coalescing*), which a
+#   large stride in the last dimension prevents, so the copy may pay off for an input that is read often.
 # - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as somebody passes a
 #   transposed tensor.
-# - *The trap:* Testing a kernel on new tensors only. Test it on transposed, sliced and expanded inputs, too.
+# - *The trap:* A kernel that is tested on new tensors only may still be wrong, so test it on transposed, sliced and expanded inputs, too.
 # - *Proof:* where the elements are: `proof-strided-views`; what a stride costs: `proof-cache-lines`.
 #
 # ## In-place operations
-# Assigning to a row or column takes two steps: `t[:, 1] = 0` makes a view of column 1 and fills it. `mytorch` gets indexing in chapter 04, but
-# both steps work now.
+# Assigning to a row or column takes two steps: `t[:, 1] = 0` makes a view of column 1 and fills it. `mytorch` gets indexing in chapter 04,
+# but both steps work now.
 
 # %% tags=["proof-assignment"]
 ones, mine = torch.ones(3, 4), mytorch.ones(3, 4)
@@ -294,9 +297,9 @@ print(ones)
 print("equal:", ones.tolist() == mine.tolist(), " versions:", ones._version, mine._version)
 
 # %% [markdown]
-# A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor. Every view of that memory sees
-# the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_` among them, write no element. They change the shape
-# and the strides of the tensor itself.)
+# A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor, so every view of that memory
+# sees the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_` among them, write no element but change the
+# shape and the strides of the tensor itself.)
 
 # %% tags=["proof-in-place"]
 a = torch.zeros(3)
@@ -314,22 +317,23 @@ print("assigned:", whole.tolist(), " filled:", torch.arange(3).fill_(0.9).tolist
 print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 
 # %% [markdown]
-# A write changes neither the dtype nor the shape of the tensor, so the result of `add_` has to fit. `fill_`, `copy_` and assignments through
-# numbers and slices convert instead, and they truncate fractions. There are limits: an assignment through a list or a mask converts a Python
-# number but refuses a *tensor* of another dtype, as the last line shows, and `fill_` raises if the number is out of range, such as 300 for uint8.
+# A write changes neither the dtype nor the shape of the tensor, so the result of `add_` has to fit. `fill_`, `copy_` and assignments
+# through numbers and slices convert instead, and they truncate fractions. There are limits: an assignment through a list or a mask converts
+# a Python number but refuses a *tensor* of another dtype, as the last line shows, and `fill_` raises if the number is out of range, such as
+# 300 for uint8.
 #
 # **Interview · `a = a + b` or `a += b`?**
 #
-# - *Thirty seconds:* The first makes a new tensor and binds the name to it. The second writes into the memory of `a`, so its views and other
-#   names see the change, too.
-# - *Longer:* In place, the result must fit into `a`. So `+= 0.5` raises for integers, and broadcasting may stretch `b` but not `a`.
+# - *Thirty seconds:* The first makes a new tensor and binds the name to it. The second writes into the memory of `a`, so its views and
+#   other names see the change, too.
+# - *Longer:* In place, the result must fit into `a`, so `+= 0.5` raises for integers, and broadcasting may stretch `b` but not `a`.
 # - *They ask next:* How do you assign to a column? With `t[:, 1] = 0`, which is a view and a write into it, and which converts the dtype.
 # - *The trap:* A function that does `x += 1` changes its caller's tensor.
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #
 # ### The version counter
-# Autograd keeps values for later, and a write may destroy one of them. That is why PyTorch counts in-place calls; it counts even those that
-# write no element, such as `t_()`. A tensor shares its counter with its views and with the result of `detach()`. Writes through `.data` and
+# Autograd keeps values for later, and a write may destroy one of them. That is why PyTorch counts in-place calls, even those that write no
+# element, such as `t_()`. A tensor shares its counter with its views and with the result of `detach()`, whereas writes through `.data` and
 # through NumPy aren't counted:
 
 # %% tags=["proof-versions"]
@@ -346,13 +350,13 @@ pictures.storage(data, {"data": data, "view": view}, version=data._version)
 
 # %% [markdown] given="mytorch.views:copy_ mytorch.views:run_write"
 # In `mytorch` the counter belongs to the storage, and only one operation writes: `copy_`. The others compute a result and copy it in, so
-# autograd will have a single operation to watch (chapter 07). You will write the two functions behind that: `write`, which raises an error or
-# counts, and `in_place`, which turns `add` into `add_`. (`move` is about devices, the subject of chapter 05.)
+# autograd will have a single operation to watch (chapter 07). You will write the two functions behind that: `write`, which raises an error
+# or counts, and `in_place`, which turns `add` into `add_`. (`move` is about devices, the subject of chapter 05.)
 
 # %% [markdown]
 # ## Milestone: the same views, errors and edge cases
-# A random program runs on `torch` and `mytorch` side by side. After each step it compares sizes, strides, offset, version, values and errors.
-# The edge cases follow: no elements, 0-d tensors, and lengths of 1.
+# A random program runs on `torch` and `mytorch` side by side, and after each step it compares sizes, strides, offset, version, values and
+# errors. The edge cases follow: no elements, 0-d tensors, and lengths of 1.
 
 # %% tags=["proof-milestone"]
 import random
@@ -402,8 +406,8 @@ for size, wanted in cases:
 
 # %% [markdown]
 # ## What strides cost: cache lines
-# Reading `t.t()` in order jumps through memory. Many processors fetch memory in *cache lines* of 64 bytes. How many lines hold the first 1,000
-# elements of a float32 matrix, and how long does a copy take?
+# Reading `t.t()` in order jumps through memory, while many processors fetch memory in *cache lines* of 64 bytes. How many lines hold the
+# first 1,000 elements of a float32 matrix, and how long does a copy take?
 
 # %% tags=["proof-cache-lines"]
 matrix = torch.ones(1024, 1024)
@@ -440,7 +444,8 @@ pictures.curves(measured, powers, xlabel="n, of 2ⁿ rows and columns", ylabel="
 # %% [markdown]
 # ## Myths
 # ### Myth · "In-place saves memory, so prefer it"
-# It saves an allocation. But autograd may have saved the old value for the backward pass, together with its version, and then it compares:
+# It does save an allocation, but autograd may have saved the old value for the backward pass, together with its version, and then it
+# compares:
 
 # %% tags=["proof-in-place-needs-old-value"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -458,13 +463,13 @@ hidden.sum().backward()
 print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().detach())
 
 # %% [markdown]
-# The first write destroyed a value that was needed, while the second didn't. Which values are needed depends on the formulas of the operations
-# ([chapter 06](06_computation_graph.ipynb)); [chapter 07b](07b_vector_jacobian_products.ipynb) builds the check.
+# The first write destroyed a value that was needed, while the second didn't. Which values are needed depends on the formulas of the
+# operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07b](07b_vector_jacobian_products.ipynb) builds the check.
 #
 # **Interview · In-place operations save memory. Should you prefer them?**
 #
-# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. Under autograd the backward pass may need it, and then
-#   `backward` raises an error.
+# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. Under autograd the backward pass may need it, and
+#   then `backward` raises an error.
 # - *Longer:* A node saves the version together with the value, and it compares the version before it uses the value.
 # - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be wrong without an error.
 # - *The trap:* The error appears in `backward`, far from the line that wrote.
@@ -475,7 +480,7 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 # 1. Are strides counted in bytes? No, in elements, whereas NumPy's are in bytes.
 # 2. You keep `big[0]` of a 4 MB tensor. How much memory stays alive? All 4 MB, so keep `big[0].clone()` instead.
 # 3. `flatten`: view or copy? Either one, depending on the strides; if nothing changes, it returns the tensor itself.
-# 4. How many elements does `permute` move? None.
+# 4. How many elements does `permute` move? It moves none, because it only reorders sizes and strides.
 # 5. You add 1 in place and subtract it again. Is the version as before? No, because it counts both writes.
 
 # %% tags=["proof-rapid-fire"]
