@@ -10,8 +10,8 @@ mytorch = lesson.mytorch(16)  # your library; chapter 16 brings loss and optimiz
 
 # %% [markdown] tags=["short"]
 # ## Dog bites man
-# Three words, each of them a vector, go through an attention layer. Then the same words go through it in reverse order. Does the layer see a
-# difference?
+# Three words, each of them a vector, go through an attention layer, and then the same words go through it in reverse order. Does the layer
+# see a difference?
 
 # %% tags=["proof-order"]
 import minitorch as torch
@@ -25,26 +25,26 @@ one, other = (layer(words, words, words)[0] for words in (dog_bites_man, dog_bit
 print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max().item():.4f}")
 
 # %% [markdown] tags=["short"]
-# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so it knows which ones there
-# are but not where. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If order matters, positions have to be
-# added. GPT-2 adds a second embedding, with one vector for each position, while newer models usually rotate queries and keys instead
-# ([chapter 24b](24b_llama.ipynb)).
+# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so the result depends on
+# which vectors there are but not on where they are. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If
+# order matters, positions have to be added. GPT-2 adds a second embedding, with one vector for each position, while newer models usually
+# rotate queries and keys instead ([chapter 24b](24b_llama.ipynb)).
 #
 # **Interview · How does a transformer know the order of its tokens?**
 #
-# - *Thirty seconds:* Attention alone doesn't know it, so positions are added. The first transformer added sines and cosines to the embeddings,
-#   GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
-# - *Longer:* Learned vectors end with their table. Sines and rotations are formulas that continue, but a model that has never seen such positions
-#   still does badly there. With rotations, an attention score depends on positions only through the distance between the two tokens
-#   ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it. But if you swap two of those, one
-#   layer gives every later position the same result.
-# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting positions. PyTorch adds none.
+# - *Thirty seconds:* Attention alone doesn't know it, so positions are added. The first transformer added sines and cosines to the
+#   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
+# - *Longer:* Learned vectors end with their table. Sines and rotations are formulas that continue, but a model that has never seen such
+#   positions still does badly there. With rotations, an attention score depends on positions only through the distance between the two
+#   tokens ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it, but if you swap two of
+#   those, one layer gives every later position the same result.
+# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting positions, which PyTorch doesn't add.
 # - *Proof:* `proof-order`, `proof-causal`.
 #
 # ## A soft lookup
-# A Python dict compares a query with its keys and returns the value of the key that is equal. Attention compares too, but softly. A dot product
-# says how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
+# A Python dict compares a query with its keys and returns the value of the key that is equal. Attention compares too, but softly: a dot
+# product says how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
 
 # %%
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -62,11 +62,11 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
-# A query that points at the first key finds nearly that key's value, while one that points nowhere gets the plain mean. There are no jumps, so
-# gradients flow to queries, keys and values, and a network can learn what to look for.
+# A query that points at the first key finds nearly that key's value, while one that points nowhere gets the plain mean. There are no jumps,
+# so gradients flow to queries, keys and values, and a network can learn what to look for.
 #
-# In **self-attention**, queries, keys and values are three linear projections of the same vectors. Two matrix multiplications do all the lookups
-# at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
+# In **self-attention**, queries, keys and values are three linear projections of the same vectors, and two matrix multiplications do all
+# the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
 
 # %% tags=["proof-lookup"]
 import math
@@ -86,12 +86,12 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # %% [markdown]
 # **Interview · What does attention compute, and what does it cost?**
 #
-# - *Thirty seconds:* For each query it computes a weighted mean of the values. The weights are the softmax of scaled dot products between that
-#   query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
-# - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it
-#   ([chapter 22b](22b_memory.ipynb)).
+# - *Thirty seconds:* For each query it computes a weighted mean of the values, and the weights are the softmax of scaled dot products
+#   between that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
+# - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
+#   22b](22b_memory.ipynb)).
 # - *They ask next:* What dominates for short sequences? The projections around it, which grow linearly with the length.
-# - *The trap:* Applying softmax along the wrong dimension. It goes over the *keys*, so rows sum to 1.
+# - *The trap:* Softmax is easily applied along the wrong dimension, but it goes over the *keys*, so rows sum to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
@@ -109,17 +109,17 @@ for name, other in (("shared", a), ("separate", b)):
 # %% [markdown]
 # **Interview · Why does attention have three projections?**
 #
-# - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes on. If
-#   queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
-# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values allow the
-#   content that is passed on to differ from the content that is matched.
+# - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes
+#   on. If queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
+# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
+#   allow the content that is passed on to differ from the content that is matched.
 # - *They ask next:* Then why is there an output projection? The heads' results are only concatenated, and it mixes them.
-# - *The trap:* Calling them three inputs. In self-attention they are three projections of the same vectors.
+# - *The trap:* They aren't three inputs, because in self-attention they are three projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# Break it by leaving the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large is the
-# largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
+# Break it by leaving the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large
+# is the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
 
 
 # %% tags=["proof-scale"]
@@ -143,23 +143,24 @@ for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda 
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
-# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly one-hot: at a width of 64 a
-# tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by $\sqrt d$ keeps the
-# spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the gradient shrinks.
+# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly one-hot: at a width of
+# 64 a tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by $\sqrt
+# d$ keeps the spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the gradient
+# shrinks.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
-# - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot product has variance $d$, so
-#   its standard deviation is $\sqrt d$. Without the division softmax saturates, and the wider the head is, the more queries get hardly any
-#   gradient.
+# - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot product has variance
+#   $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and the wider the head is, the more queries get
+#   hardly any gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes, because it is only a temperature, and $1/\sqrt d$ is a good initial value.
-# - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights and a small gradient.
+# - *The trap:* If you divide by $d$ instead, a wide head starts out with nearly equal weights and a small gradient.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
-# In training, a language model predicts the next token at every position at once. Train one on *random* digits: nothing can predict them, so no
-# model can stay below $\ln 10 = 2.30$ without cheating.
+# In training, a language model predicts the next token at every position at once. Train one on *random* digits: since nothing can predict
+# them, no model can stay below $\ln 10 = 2.30$ without cheating.
 
 
 # %% tags=["proof-leak"]
@@ -205,8 +206,8 @@ print("after a swap they moved by", [round(each, 1) for each in (before - swappe
 pictures.grid(allowed.int(), allowed, "1: the query (row) may look at the key (column)")
 
 # %% [markdown]
-# Sentences of different lengths are **padded** to one length, and no query may look at padding. Watch out: PyTorch has two interfaces for this, and
-# they mean opposite things by `True`.
+# Sentences of different lengths are **padded** to one length, and no query may look at padding. PyTorch has two interfaces for this, and
+# they mean opposite things by `True`, so watch out:
 
 # %% tags=["proof-mask-meaning"]
 padding = torch.tensor([[False, False, True]])  # True: this key is padding
@@ -222,14 +223,15 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it has to return its weights, which
-# it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In evaluation mode under `no_grad`, PyTorch's layer
-# may take a *fast path* for self-attention, which gives `nan` with `need_weights=False` as well. minitorch has none.)
+# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it has to return its
+# weights, which it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In evaluation mode under
+# `no_grad`, PyTorch's layer may take a *fast path* for self-attention, which gives `nan` with `need_weights=False` as well, while minitorch
+# has no fast path.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
-# - *Thirty seconds:* It sets the scores of later keys to −inf before softmax, so their weights are 0. To test it, I switch to evaluation mode and
-#   change a later token: no earlier output may change.
+# - *Thirty seconds:* It sets the scores of later keys to −inf before softmax, so their weights are 0. To test it, I switch to evaluation
+#   mode and change a later token: no earlier output may change.
 # - *Longer:* A padding mask hides keys, with one row for each sentence. Both masks are added to the scores, so they can be combined.
 # - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the denominator.
 # - *The trap:* `True` means *look* in `scaled_dot_product_attention`, and *don't look* in `MultiheadAttention`.
@@ -237,18 +239,19 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #
 # **Interview · BERT or GPT: what is the difference?**
 #
-# - *Thirty seconds:* The difference is the mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in masked tokens
-#   of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
-# - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT masks about 15 % of the tokens and
-#   learns from those alone, while GPT learns from each token.
-# - *They ask next:* When do you use which? To write text token by token you need the causal one. For classification and retrieval a smaller
-#   bidirectional model often does as well.
-# - *The trap:* "GPT is the decoder of the first transformer." That decoder also attends to an encoder, which GPT doesn't have.
+# - *Thirty seconds:* The difference is the mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in
+#   masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
+# - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT masks about 15 % of the tokens
+#   and learns from those alone, while GPT learns from each token.
+# - *They ask next:* When do you use which? To write text token by token you need the causal one, while for classification and retrieval a
+#   smaller bidirectional model often does as well.
+# - *The trap:* "GPT is the decoder of the first transformer" is only half true, because that decoder also attends to an encoder, which GPT
+#   doesn't have.
 # - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
 #
 # ## Cross-attention and encoder–decoder models
-# So far queries, keys and values came from the same sequence. In **cross-attention** the queries come from one sequence, while keys and values come
-# from another. A translator's decoder, for example, has three words so far and reads from an encoder's five:
+# So far queries, keys and values came from the same sequence. In **cross-attention** the queries come from one sequence, while keys and
+# values come from another. A translator's decoder, for example, has three words so far and reads from an encoder's five:
 
 # %% tags=["proof-cross-attention"]
 torch.manual_seed(0)
@@ -264,23 +267,24 @@ before, after = (decoder(written, memory, tgt_mask=mask) for memory in (source, 
 print("the last source word changed, so did positions", (before != after).any(-1)[0].nonzero().flatten().tolist())
 
 # %% [markdown]
-# A decoder block has both kinds: causal self-attention over its own words, and then cross-attention to the encoder's output. Cross-attention needs no
-# causal mask, because the whole source is known before the first word is written, but it needs the source's padding mask.
+# A decoder block has both kinds: causal self-attention over its own words, and then cross-attention to the encoder's output.
+# Cross-attention needs no causal mask, because the whole source is known before the first word is written, but it needs the source's
+# padding mask.
 #
 # **Interview · What is cross-attention, and where is it used?**
 #
-# - *Thirty seconds:* Queries come from one sequence, and keys and values from another. The output has the length of the queries, and the weights are
-#   target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for their text prompt.
-# - *Longer:* Keys and values of the source are computed once and reused for every
-#   token that is written, so this cache doesn't grow.
-# - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That is one
-#   stack and one objective, and every token of the text gives a training signal.
-# - *The trap:* Passing a causal mask to the cross-attention. The first word would then see only the first source word.
+# - *Thirty seconds:* Queries come from one sequence, and keys and values from another. The output has the length of the queries, and the
+#   weights are target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for their
+#   text prompt.
+# - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
+# - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That
+#   is one stack and one objective, and every token of the text gives a training signal.
+# - *The trap:* With a causal mask in the cross-attention, the first word would see only the first source word.
 # - *Proof:* `proof-cross-attention`.
 #
 # ## Heads
-# One softmax gives one set of weights, and its result is one mean of what it looks at. Several **heads** look at different positions at once. Each
-# works on its own slice of the queries, keys and values, and a last projection mixes their results.
+# One softmax gives one set of weights, so its result is one mean of what it looks at. Several **heads** look at different positions at
+# once, because each works on its own slice of the queries, keys and values, and a last projection mixes their results.
 
 # %% tags=["proof-heads"]
 import numpy as np
@@ -295,23 +299,25 @@ for heads in (1, 3, 12):
     print(f"{heads:2} heads: {count} parameters, weights {tuple(both[1][1].shape)}, largest difference {gap:.4f}")
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
-# With the same weights in both, mytorch's layer gives what minitorch's gives. The number of heads changes neither the parameters nor the work in the
-# projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of the layer.
+# With the same weights in both, mytorch's layer gives what minitorch's gives. The number of heads changes neither the parameters nor the
+# work in the projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of
+# the layer.
 #
 # **Interview · Why several heads instead of one wide one?**
 #
-# - *Thirty seconds:* Each head has its own softmax, so a position can look at several positions for different reasons. A single head would blend them
-#   into one mean.
+# - *Thirty seconds:* Each head has its own softmax, so a position can look at several positions for different reasons, whereas a single
+#   head would blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
-# - *They ask next:* What is the shape inside? It is (N, heads, L, d): split the last dimension, then swap heads and length.
-# - *The trap:* Reshaping to (N, heads, L, d) without the swap. It runs, but it mixes positions
-#   ([chapter 03](03_views_and_layout.ipynb) has that bug).
+# - *They ask next:* What is the shape inside? It is (N, heads, L, d), which you get if you split the last dimension, and then swap heads
+#   and length.
+# - *The trap:* Reshaping to (N, heads, L, d) without the swap runs, but it mixes positions ([chapter 03](03_views_and_layout.ipynb) has
+#   that bug).
 # - *Proof:* `proof-heads`.
 #
 # ## A transformer block
-# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work at each position
-# separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the sum. `merged` below
-# combines two masks into one that is added to the scores, and `forward` is the block, in both orders.
+# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work at each
+# position separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the sum.
+# `merged` below combines two masks into one that is added to the scores, and `forward` is the block, in both orders.
 
 # %% [markdown]
 # How many parameters is that, as a multiple of $d^2$?
@@ -321,22 +327,22 @@ blocks = [nn.TransformerEncoderLayer(width, 4, 4 * width) for width in (64, 128,
 print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_features**2, 2) for b in blocks])
 
 # %% [markdown]
-# Attention has four projections from $d$ to $d$, and the two linear layers go to $4d$ and back, which makes $4d^2 + 8d^2$. Biases and norms add the
-# remaining $13d$.
+# Attention has four projections from $d$ to $d$, and the two linear layers go to $4d$ and back, which makes $4d^2 + 8d^2$. Biases and norms
+# add the remaining $13d$.
 #
 # **Interview · How many parameters does a transformer block have?**
 #
-# - *Thirty seconds:* About $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back, which is $8d^2$.
-#   Biases and norms add the remaining $13d$.
-# - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and serves
-#   as the output layer as well. With the positions it is 124 million.
-# - *They ask next:* And the work? About 2 floating-point operations for each parameter and token in the forward pass, and 6 with the backward pass
-#   ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
-# - *The trap:* Multiplying by the number of heads. They share the width, so the parameters stay the same.
+# - *Thirty seconds:* It has about $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back,
+#   which is $8d^2$. Biases and norms add the remaining $13d$.
+# - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
+#   serves as the output layer as well, so with the positions it is 124 million.
+# - *They ask next:* And the work? It takes about 2 floating-point operations for each parameter and token in the forward pass, and 6 with
+#   the backward pass ([chapter 22b](22b_memory.ipynb)), while the attention scores come on top.
+# - *The trap:* Don't multiply by the number of heads, since they share the width, so the parameters stay the same.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
-# In the first transformer the norm came *after* the addition (post-norm). GPT-2 put it *before*, inside the branch (pre-norm). The third line below
-# keeps both norms and removes both additions. How much gradient reaches the first of 48 blocks, compared with the last?
+# In the first transformer the norm came *after* the addition (post-norm), whereas GPT-2 put it *before*, inside the branch (pre-norm). The
+# third line below keeps both norms and removes both additions. How much gradient reaches the first of 48 blocks, compared with the last?
 
 
 # %% tags=["proof-residual"]
@@ -361,11 +367,11 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # %% [markdown]
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
-# - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without it they often shrink from block to block, as they do here.
-#   Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
-# - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth. A GPT therefore ends with one more norm.
-# - *They ask next:* Which one trains more easily? Pre-norm does. Post-norm usually needs a warm-up of the learning rate
-#   ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
+# - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without it they often shrink from block to block, as they
+#   do here. Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
+# - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth, and a GPT therefore ends with one more norm.
+# - *They ask next:* Which one trains more easily? Pre-norm does, while post-norm usually needs a warm-up of the learning rate ([Xiong et
+#   al. 2020](https://arxiv.org/abs/2002.04745)).
 # - *The trap:* Forgetting the last norm of a pre-norm model.
 # - *Proof:* `proof-residual`.
 #
@@ -402,8 +408,8 @@ both = [train(*run, noise, 8, vocab_size=20, dropout=0.1)[1] for run in ((torch,
 print(f"the losses differ by at most {max(abs(a - b) for a, b in zip(*both, strict=True)):.3f}")
 
 # %% [markdown]
-# The losses agree at each step. Now give your library something to read: four lines of the Zen of Python, one character at a time. There is so
-# little text that the model memorizes it.
+# The losses agree at each step. Now give your library something to read: four lines of the Zen of Python, one character at a time, which is
+# so little text that the model memorizes it.
 
 # %% tags=["proof-zen"]
 text = """Beautiful is better than ugly.
@@ -420,8 +426,8 @@ pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="I
 
 # %% [markdown]
 # ## KV cache
-# `generate` feeds the whole text through the model again for each new token. Is that necessary? Append a token, and see what changes inside the
-# model:
+# `generate` feeds the whole text through the model again for each new token. To find out whether that is necessary, append a token, and see
+# what changes inside the model:
 
 
 # %% tags=["proof-KV-cache"]
@@ -440,9 +446,9 @@ print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs(
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
-# Nothing changed, because earlier positions don't look ahead. So their keys and values can be kept, and only the new token has to go through the model.
-# That ends when the text is longer than the model's `block_size`: the window slides, each token gets another position, and all keys change. You build
-# a cache in the exercises. There is one more catch, because a new token is a single query for many keys.
+# Nothing changed, because earlier positions don't look ahead. So their keys and values can be kept, and only the new token has to go
+# through the model. That ends when the text is longer than the model's `block_size`: the window slides, each token gets another position,
+# and all keys change. You build a cache in the exercises. There is one more catch, because a new token is a single query for many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -450,26 +456,26 @@ for causal in (True, False):
     print("is_causal", causal, attend(new, kept, torch.eye(5), is_causal=causal)[0] > 0)
 
 # %% [markdown]
-# `is_causal` aligns queries and keys at the *first* one, so a single query sees a single key. With a cache, a single new query needs no causal mask.
-# Several new queries do need one, and exercise 5 asks which.
+# `is_causal` aligns queries and keys at the *first* one, so a single query sees a single key. With a cache, a single new query needs no
+# causal mask, whereas several new queries do need one, and exercise 5 asks which.
 #
 # **Interview · What is a KV cache?**
 #
-# - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token computes only its
-#   own query, key and value and attends to the cache.
+# - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token
+#   computes only its own query, key and value and attends to the cache.
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length.
-# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With learned positions the
-#   cache is useless as soon as the window slides.
-# - *The trap:* `is_causal=True` for the new token, which would then see the first key only. Its position is the length of the cache, not 0.
+# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With learned positions
+#   the cache is useless as soon as the window slides.
+# - *The trap:* With `is_causal=True` the new token would see the first key only. Its position is the length of the cache, not 0.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
+# 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? They take 403 MB.
 # 2. Does attention's formula have parameters? No, they are usually in the projections around it.
 # 3. With queries of length 3 and keys of length 5, what shape is the output? (3, width of the values).
 # 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
-# 5. Can a query and a key have different widths? Not after their projections. Values can have a width of their own.
+# 5. Can a query and a key have different widths? Not after their projections, although values can have a width of their own.
 
 # %% tags=["proof-rapid-fire"]
 from course import check
@@ -486,9 +492,9 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 2. Without a mask it sees a bag of vectors in no order, so positions have to be added.
 # 3. Scores are divided by the root of the head's width, or softmax saturates.
 # 4. Softmax goes over the keys, so each row sums to 1.
-# 5. Masks are −inf before softmax, not 0 after it.
+# 5. Masks set scores to −inf before softmax, instead of weights to 0 after it.
 # 6. `True` means look in `scaled_dot_product_attention`, and hidden in `MultiheadAttention`.
-# 7. A loss that is too good to be true points to a leak. In evaluation mode, change a later token and compare.
+# 7. A loss that is too good to be true points to a leak, so change a later token in evaluation mode and compare.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. In cross-attention, queries come from one sequence, and keys and values from another.
 # 10. A KV cache works because causal attention doesn't look ahead, as long as the window doesn't slide.
@@ -544,7 +550,7 @@ pictures.curves({"position 20": products[20].tolist()}, xlabel="other position",
 # %% [markdown]
 # ### Sliding windows
 # Long contexts make full attention expensive. With a **sliding window**, each position looks at the last few keys only, here at 4, itself
-# included. Information from further back arrives through the layers below:
+# included, while information from further back arrives through the layers below:
 
 # %% tags=["proof-window"]
 near = torch.ones(16, 16).tril() * torch.ones(16, 16).triu(-3)
@@ -558,13 +564,15 @@ for depth in (1, 2, 3):
 # %% [markdown]
 # **Interview · How does a sliding window make attention cheaper, and what is lost?**
 #
-# - *Thirty seconds:* Each query looks at the last w keys, so time grows with length · w instead of length², and the KV cache never holds more than w
-#   keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions at a time.
-# - *Longer:* Mistral 7B used a window of 4,096 in every layer. Gemma alternates windowed layers with layers of full attention, which keep exact
-#   retrieval over long distances.
-# - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their spare
-#   weight there. Keeping a few such *attention sinks* fixes it.
-# - *The trap:* Masking the scores with a window and computing them all. You save time and memory only with a kernel that skips the masked tiles.
+# - *Thirty seconds:* Each query looks at the last w keys, so time grows with length · w instead of length², and the KV cache never holds
+#   more than w keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
+#   at a time.
+# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma alternates windowed layers with layers of full attention,
+#   which keep exact retrieval over long distances.
+# - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
+#   spare weight there. Keeping a few such *attention sinks* fixes it.
+# - *The trap:* Masking the scores with a window and computing them all saves nothing. You save time and memory only with a kernel that
+#   skips the masked tiles.
 # - *Proof:* `proof-window`.
 #
 # ### The real one
