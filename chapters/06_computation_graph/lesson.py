@@ -74,11 +74,11 @@ pictures.graph(
 # Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels at the arrows are the local derivatives,
 # and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a **diamond**.
 #
-# And the weight from the beginning? PyTorch stores a gradient where a path ends. Here the path continues through the multiplication and ends
-# at the tensor of ones, to which no variable refers.
+# And the weight from the beginning? PyTorch stores a gradient where a path ends. Here the path continues through the multiplication and
+# ends at the tensor of ones, to which no variable refers.
 #
 # ## Break it: the number of paths
-# Stack up diamonds by computing `end = end + end` n times. How many calls does that take?
+# Stack up diamonds by computing `end = end + end` n times, and count how many calls that takes:
 
 
 # %%
@@ -186,8 +186,8 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 
 # %% [markdown]
 # ### Counting edges: Kahn's algorithm
-# The recursion is as deep as the longest path, and Python's stack is too small for 5,000 operations. You can count instead: how many edges
-# lead to a value? It is *ready* as soon as that many gradients have arrived.
+# The recursion is as deep as the longest path, and Python's stack is too small for 5,000 operations. Instead, you can count how many edges
+# lead to a value, which is *ready* as soon as that many gradients have arrived.
 #
 # | step | propagates | `h * two` waits for | `h` waits for | `s` waits for |
 # |---|---|---|---|---|
@@ -197,7 +197,7 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 # | 3 | `h` | | | **0** |
 #
 # Count only edges from values that can be reached from the end, because a result that isn't part of this loss sends no gradient, and its
-# inputs would wait forever. This is Kahn's algorithm, which PyTorch uses as well. You will write it in exercise 2.
+# inputs would wait forever. This is Kahn's algorithm, which PyTorch uses as well, and you will write it in exercise 2.
 #
 # **Interview · Why does the engine need a topological order?**
 #
@@ -205,9 +205,9 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #   contributions count twice or get lost, so a node has to run after everything that uses its result.
 # - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when all of them have delivered. So each node
 #   runs once, however many paths lead to it.
-# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs, while a
-#   forward pass gives those with respect to *one* (exercise 5).
-# - *The trap:* Testing an engine on chains only, where every order works.
+# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs, while
+#   a forward pass gives those with respect to *one* (exercise 5).
+# - *The trap:* An engine that is tested on chains only may still be wrong, because there every order works.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
@@ -232,8 +232,8 @@ print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
 # %% [markdown] given="mytorch.autograd.node:edge_of mytorch.autograd.recording:record"
 # `grad_fn` is the node that made a tensor. The edges of a node say where its gradients go: each one names another node, and which of that
 # node's outputs is meant. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require grad, its
-# edge leads nowhere. It is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges. When a node
-# runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions do the
+# edge leads nowhere, so it is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges. When a
+# node runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions do the
 # recording (in-place writes follow in chapter 07):
 
 # %% [markdown] given="mytorch.autograd.derivatives:derivative.mul mytorch.autograd.derivatives:derivative.exp mytorch.autograd.derivatives:derivative.sin"
@@ -261,30 +261,32 @@ root += 1
 print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
 
 # %% [markdown]
-# `a * data` saves `data` but not `a`, which only a gradient for `data` would need. `sqrt` and `relu` save their *result*. Together with each
-# saved tensor the node stores its **version number**, which is how it detected the write into `root`.
+# `a * data` saves `data` but not `a`, which only a gradient for `data` would need, while `sqrt` and `relu` save their *result*. Together
+# with each saved tensor the node stores its **version number**, which is how it detected the write into `root`.
 #
 # **Interview · What does PyTorch store in the graph?**
 #
 # - *Thirty seconds:* Each recorded result has a `grad_fn`, which is a node with a backward formula. The node has edges to the nodes of its
 #   inputs, and it keeps the tensors that the formula needs.
 # - *Longer:* An edge is a pair of a node and an output number, and for a leaf that node is its `AccumulateGrad`. Saved tensors carry their
-#   version, so a write in between is detected. `backward` frees them as it goes.
-# - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway, so
-#   both share one tensor.
-# - *The trap:* "It stores all activations." The node of `a + b` saves neither input.
+#   version, so a write in between is detected, and `backward` frees them as it goes.
+# - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway,
+#   so both share one tensor.
+# - *The trap:* "It stores all activations" is too broad, since the node of `a + b` saves neither input.
 # - *Proof:* `proof-graph`, `proof-saved-tensors`, `proof-memory`.
 #
 # **Interview · Does `torch.compile` use this graph?**
 #
-# - *Thirty seconds:* Not the one with a node for each operation. AOTAutograd traces the backward pass ahead of time together with the forward
-#   pass, and both are compiled. At run time autograd sees the compiled function as a single node.
-# - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with `expand`,
-#   `cos` and two `mul`. The single node is a `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
+# - *Thirty seconds:* It doesn't use the one with a node for each operation. AOTAutograd traces the backward pass ahead of time together
+#   with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
+# - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
+#   `expand`, `cos` and two `mul`. The single node is a `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as
+#   before.
 # - *They ask next:* What does that gain? The compiler sees both passes, so it can fuse the backward pass as well, and it may recompute a
 #   cheap value there instead of saving it.
-# - *The trap:* "Compiled code needs no autograd." The engine still runs that node and accumulates the gradients.
-# - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter 08](08_static_and_dynamic_graphs.ipynb).
+# - *The trap:* "Compiled code needs no autograd" is false, because the engine still runs that node and accumulates the gradients.
+# - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
+#   08](08_static_and_dynamic_graphs.ipynb).
 #
 # ### The gradient of a broadcast input
 # A float32 bias of shape (3,) is added to a float64 batch of shape (2, 3). Which shape and dtype will its gradient have?
@@ -300,8 +302,8 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 
 # %% [markdown]
 # Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. The list
-# `node.outputs` has the shape and dtype of each output. With it the engine reduces and casts a gradient when it arrives (`fit`, exercise 3),
-# so that the formulas don't have to.
+# `node.outputs` has the shape and dtype of each output. With it the engine reduces and casts a gradient when it arrives (`fit`, exercise
+# 3), so that the formulas don't have to.
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
@@ -310,7 +312,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # - *Longer:* In general, sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
 #   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
 # - *They ask next:* And the backward of a sum? It is a broadcast, because each element gets the gradient of the sum.
-# - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct. (64, 1) minus (64,) is (64, 64), and nothing
+# - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct: (64, 1) minus (64,) is (64, 64), and nothing
 #   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
 # - *Proof:* `proof-broadcast`.
 #
@@ -365,8 +367,8 @@ for name, t in tensors.items():
 # differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.)
 #
 # Two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result and a leaf.
-# *"Leaves are the tensors that require grad"* fails twice, because `data` is a leaf that doesn't require grad, while `product` requires grad
-# and isn't a leaf. So scale the weight first, and call `requires_grad_` afterwards:
+# *"Leaves are the tensors that require grad"* fails twice, because `data` is a leaf that doesn't require grad, while `product` requires
+# grad and isn't a leaf. So scale the weight first, and call `requires_grad_` afterwards:
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -377,11 +379,11 @@ print(repr(check.error(weight.mul_, 2)))
 # %% [markdown]
 # **Interview · What is a leaf tensor?**
 #
-# - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part in
-#   the loss, and for other tensors only after `retain_grad()`.
-# - *Longer:* Parameters are leaves that require grad. Inputs are leaves that don't, and so is every result that wasn't recorded.
+# - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
+#   in the loss, and for other tensors only after `retain_grad()`.
+# - *Longer:* Parameters are leaves that require grad, whereas inputs are leaves that don't, and so is every result that wasn't recorded.
 # - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, and then its `.grad`
-#   would stay empty. That is why optimizers write under `no_grad`.
+#   would stay empty, which is why optimizers write under `no_grad`.
 # - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
@@ -408,12 +410,12 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and no
-#   activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their statistics.
+# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and
+#   no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their statistics.
 # - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
 #   gradients, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own output.
 # - *They ask next:* Does it help to freeze late layers? Only a little, because gradients for the early layers still pass through them.
-# - *The trap:* Believing that `eval()` freezes weights. It changes what layers compute, not what is recorded.
+# - *The trap:* `eval()` doesn't freeze weights, because it changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
 #
 # **Interview · In which order do gradients become available during `backward`?**
@@ -421,11 +423,11 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 # - *Thirty seconds:* Roughly in the reverse order of the forward pass, so the last layers get their gradients first. A node runs when
 #   everything that it waits for has arrived, and among several ready nodes the engine takes the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
-#   DistributedDataParallel uses this: it sends the gradients of the last layers while the earlier ones are still being computed
-#   ([chapter 23](23_multi_gpu.ipynb)).
-# - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same `AccumulateGrad`,
-#   so it is complete only after the earlier use has been processed. `.grad` then is the sum.
-# - *The trap:* Assuming that the order of the layers in the code decides. Only the recorded graph counts.
+#   DistributedDataParallel uses this: it sends the gradients of the last layers while the earlier ones are still being computed ([chapter
+#   23](23_multi_gpu.ipynb)).
+# - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
+#   `AccumulateGrad`, so `.grad`, which then is the sum, is complete only after the earlier use has been processed.
+# - *The trap:* The order of the layers in the code doesn't decide, because only the recorded graph counts.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
 # ## Gradient accumulation in `.grad`
@@ -453,8 +455,8 @@ for grad in (None, torch.zeros(2)):
 #
 # - *Thirty seconds:* A derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across passes as well lets
 #   several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call `zero_grad`.
-# - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a new
-#   tensor instead.
+# - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
+#   new tensor instead.
 # - *They ask next:* Why does `zero_grad` set `.grad` to `None`? That frees memory, and the optimizer skips parameters that weren't used.
 # - *The trap:* Treating `first = w.grad` as a snapshot, although it is the tensor that the next pass adds to.
 # - *Proof:* `proof-grad-is-a-sum`.
@@ -484,8 +486,8 @@ for count in (1, 2, 3):
     print(f"running total of {count}: {len(engine.topological_order([total.grad_fn]))} nodes")
 
 # %% [markdown]
-# `backward` frees the saved tensors, but not the nodes. A second pass raises an error as soon as a node needs a saved tensor that is gone.
-# PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises here:
+# `backward` frees the saved tensors, but not the nodes, so a second pass raises an error as soon as a node needs a saved tensor that is
+# gone. PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises here:
 
 # %% tags=["proof-second-pass"]
 for name, library in {"torch": torch, "mytorch": mytorch}.items():
@@ -496,12 +498,12 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # %% [markdown]
 # **Interview · Memory grows with every iteration. Where do you look?**
 #
-# - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden state
-#   that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
+# - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
+#   state that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly. In a validation loop without `no_grad`, each stored loss holds
 #   its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, if nothing else refers to it.
-# - *The trap:* Thinking that `backward` freed everything, although the nodes stay as long as the loss does.
+# - *The trap:* `backward` doesn't free everything, because the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
 
 # %% [markdown]
@@ -514,15 +516,15 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # These cells show the answers, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-second-pass`, and for the last two
-# `proof-broadcast`. `retain_graph`, and `no_grad` against `inference_mode`, are questions of
-# [chapter 07](07_backward_in_depth.ipynb) and [07b](07b_vector_jacobian_products.ipynb).
+# `proof-broadcast`. `retain_graph`, and `no_grad` against `inference_mode`, are questions of [chapter 07](07_backward_in_depth.ipynb) and
+# [07b](07b_vector_jacobian_products.ipynb).
 #
 # - *Does reading `.grad` of a result raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
 # - *A float32 parameter `p`: is `p.double()` a leaf?* No, because the conversion is a recorded operation.
-# - *Does a second `backward` raise an error?* Only if a saved tensor is missing. `w.sum()` saves none, so it runs again, while `(w * 2).sum()`
-#   raises in PyTorch.
+# - *Does a second `backward` raise an error?* Only if a saved tensor is missing. `w.sum()` saves none, so it runs again, while `(w *
+#   2).sum()` raises in PyTorch.
 # - *Who sums the gradient of a broadcast input?* The engine does, when the gradient arrives.
-# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* It has float32.
+# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* It has float32, since the engine casts the gradient back.
 #
 # ## Ten lines to remember
 # 1. A recorded operation creates a node with formulas, edges, and the tensors that the formulas need.
@@ -530,15 +532,15 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # 3. A node runs once, when all of its gradients have arrived, so the engine counts edges.
 # 4. Test an engine on diamonds, because chains hide the bug.
 # 5. A leaf has no `grad_fn`, and `.grad` is filled for leaves that require grad and took part.
-# 6. Scale, convert and move first; call `requires_grad_` afterwards.
+# 6. Scale, convert and move a tensor first, and call `requires_grad_` afterwards.
 # 7. `backward` adds to `.grad` in place, and for an optimizer `None` isn't zero.
-# 8. Broadcast and sum are each other's backward.
+# 8. Broadcast and sum are each other's backward, so a broadcast input's gradient is a sum.
 # 9. If no input requires grad, nothing is recorded, but frozen late layers stay in the graph.
 # 10. A stored loss keeps its graph alive, so store `loss.item()`.
 #
 # ## You try
-# In [the exercises](../exercises/06_computation_graph.ipynb) you predict who gets a gradient, and write the engine, the node, `fit`, and the
-# gradient of `matmul`. You also run the chain rule forwards, fix a gradient that changes by itself, and measure what a layer saves.
+# In [the exercises](../exercises/06_computation_graph.ipynb) you predict who gets a gradient, and write the engine, the node, `fit`, and
+# the gradient of `matmul`. You also run the chain rule forwards, fix a gradient that changes by itself, and measure what a layer saves.
 # [Chapter 07](07_backward_in_depth.ipynb) continues with in-place writes, and [07b](07b_vector_jacobian_products.ipynb) with hooks and
 # operations of your own.
 
