@@ -575,9 +575,9 @@ print(inspect.getsource(engine._receive))
 # %% [markdown]
 # `pending` corresponds to `buffers`, and `sum_to_size` is half of `fit`; `_array` and `_dtype` are a tensor's NumPy array and dtype. Two
 # things are new, as in PyTorch. If the shape can't be made to fit, `_check_expandable` names the node that computed the gradient (`giver`)
-# and the input it is for (`index`), so you find the faulty formula. And the long condition tests whether anything else refers to the sum; if
-# not, the next gradient is added in place. (`.real` and `_bits` concern complex numbers, `gpus` devices, and `NAMES_COUNT` reference counts,
-# which Python 3.14 changed.)
+# and the input it is for (`index`), so you find the faulty formula. And the long condition tests whether anything else refers to the sum;
+# if not, the next gradient is added in place. (`.real` and `_bits` concern complex numbers, `gpus` devices, `layers` the modes that see
+# each call, and `NAMES_COUNT` reference counts, which Python 3.14 changed.)
 #
-# When several nodes are ready, both engines run the one that was recorded last, and `AccumulateGrad` before all others
-# (see [freezing](proof-freezing)).
+# When several nodes are ready, both engines run the one that was recorded last, and `AccumulateGrad` before all others (see
+# [freezing](proof-freezing)).
