@@ -1328,3 +1328,246 @@ def knn(train, labels, queries, k, tile):
         near.append(order)
         chosen.append(Counter(labels[order].tolist()).most_common(1)[0][0])
     return np.array(near, int).reshape(-1, k), np.array(chosen, labels.dtype)
+
+
+# %% answer="classics_repair_diffusion" right="the posterior of the predicted data"
+def guided(conditional, unconditional, w):
+    return (1 - w) * unconditional + w * conditional
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    now, before = level(bars, t), level(bars, previous)
+    data = (x - (1 - now) ** 0.5 * eps) / now**0.5
+    alpha = now / before
+    mean = (before**0.5 * (1 - alpha) * data + alpha**0.5 * (1 - before) * x) / (1 - now)
+    if previous < 0:
+        return mean
+    factor = 1.0 if large else (1 - before) / (1 - now)
+    return mean + ((1 - alpha) * factor) ** 0.5 * noise
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" right="a list of timesteps in pairs"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    last = previous == -1
+    return mean + (not last) * variance**0.5 * noise
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    timesteps = [*range(len(bars) - 1, -1, -stride), -1]
+    for now, after in zip(timesteps[:-1], timesteps[1:], strict=True):
+        x = step(x, prediction(x, now), now, after, bars, noises[now])
+    return x
+
+
+# %% answer="classics_repair_diffusion" right="DDPM as DDIM with η = 1, and a while loop"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    mean = ddim_step(x, eps, t, previous, bars, np.zeros_like(x), eta=1.0)
+    if previous < 0:
+        return mean
+    if not large:
+        return ddim_step(x, eps, t, previous, bars, noise, eta=1.0)
+    return mean + np.sqrt(1 - bars[t] / bars[previous]) * noise
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    t = len(bars) - 1
+    while t >= 0:
+        previous = t - stride if t >= stride else -1
+        x, t = step(x, prediction(x, t), t, previous, bars, noises[t]), previous
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="large and small exchanged"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if not large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="the variance for the standard deviation"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + variance * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="the posterior's variance without its denominator"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before)
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="index −1, which is the noisiest timestep"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = bars[previous]
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(np.abs(1 - beta))
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="conditional and unconditional exchanged"
+def guided(conditional, unconditional, w):
+    return conditional + w * (unconditional - conditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% answer="classics_repair_diffusion" wrong="the number of steps taken for the stride"
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    timesteps = np.linspace(len(bars) - 1, 0, stride).astype(int).tolist()
+    for t, previous in zip(timesteps, [*timesteps[1:], -1], strict=True):
+        x = step(x, prediction(x, t), t, previous, bars, noises[t])
+    return x

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Eleven whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
-# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits and nearest neighbours. In an
-# interview each of them gets ten to twenty minutes. The first four and the last three are written in NumPy, the others with the tensors of `torch`,
+# Twelve whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
+# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and
+# a diffusion model's sampler. In an
+# interview each of them gets ten to twenty minutes. The first four and the last four are written in NumPy, the others with the tensors of `torch`,
 # which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
 
 # %% setup=true
@@ -2632,3 +2633,377 @@ def knn(train, labels, queries, k, tile):
         squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
         near[start : start + tile] = np.argsort(squared, axis=1, kind="stable")[:, :k]
     return near, labels[near[:, 0]]
+
+
+# %% [markdown] exercise="classics_repair_diffusion" kind="repair" points=4
+# ### Exercise 12 · The samples are noise
+# A diffusion model predicts the noise in x at timestep t, where x = √ᾱ · data + √(1 − ᾱ) · noise. `level` gives ᾱ, which is 1 at the end, t = −1. The prediction is exact here, because the data
+# are a mixture of normal distributions, and still the samples are wrong. Four reports came in:
+#
+# ```text
+# 1  sample with stride 1 and ddim_step is right; with stride 10, the samples are hardly less noisy than the start
+# 2  ddpm_step spreads the samples equally with large=False and large=True
+# 3  with large=True, finished samples are grainy, with stride 1 too
+# 4  guided with w = 1 should be the conditional prediction, and with w = 0 the unconditional one
+# ```
+#
+# Fix all four, for any stride. `ddim_step` is correct.
+
+
+# %% setup=true
+def level(bars, t):
+    """ᾱ at timestep `t`, and 1 at the end, where t is −1 and no noise is left."""
+    return bars[t] if t >= 0 else 1.0
+
+
+def mixture_noise(bars, means, width):
+    """The exact prediction(x, t) of the noise in x (N, D), for data from equally likely normals around `means` (M, D)."""
+
+    def prediction(x, t):
+        variance = bars[t] * width**2 + 1 - bars[t]
+        apart = x[:, None] - np.sqrt(bars[t]) * means
+        exponents = -(apart**2).sum(-1) / (2 * variance)
+        shares = np.exp(exponents - exponents.max(1, keepdims=True))
+        shares /= shares.sum(1, keepdims=True)
+        return np.sqrt(1 - bars[t]) * (shares[..., None] * apart).sum(1) / variance
+
+    return prediction
+
+
+# %% solution="classics_repair_diffusion"
+def guided(conditional: np.ndarray, unconditional: np.ndarray, w: float) -> np.ndarray:
+    """The prediction with classifier-free guidance: unconditional for w = 0, conditional for 1, and beyond it for more."""
+    ### BEGIN SOLUTION
+    return unconditional + w * (conditional - unconditional)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # return (1 + w) * conditional - w * unconditional
+    ### END STUB
+
+
+def ddpm_step(
+    x: np.ndarray, eps: np.ndarray, t: int, previous: int, bars: np.ndarray, noise: np.ndarray, large: bool = False
+) -> np.ndarray:
+    """x at timestep `previous` < t; `eps` is the prediction. The step that ends at −1 adds no noise.
+
+    The variance is β of the step if `large`, and otherwise that of the posterior, given x at t and the data.
+    """
+    ### BEGIN SOLUTION
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+    ### END SOLUTION
+    ### BEGIN STUB
+    # before = level(bars, previous)
+    # beta = 1 - bars[t] / before
+    # mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    # variance = beta
+    # return mean + np.sqrt(variance) * noise
+    ### END STUB
+
+
+def ddim_step(
+    x: np.ndarray, eps: np.ndarray, t: int, previous: int, bars: np.ndarray, noise: np.ndarray, eta: float = 0.0
+) -> np.ndarray:
+    """x at timestep `previous`; without noise for `eta` = 0, and with the posterior's for 1."""
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x: np.ndarray, bars: np.ndarray, stride: int, noises: np.ndarray, step) -> np.ndarray:
+    """x at the end, from x at the last timestep; every `stride`-th timestep is visited, and the last step ends at −1."""
+    ### BEGIN SOLUTION
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+    ### END SOLUTION
+    ### BEGIN STUB
+    # for t in range(len(bars) - 1, -1, -stride):
+    #     x = step(x, prediction(x, t), t, t - 1, bars, noises[t])
+    # return x
+    ### END STUB
+
+
+# %% check="classics_repair_diffusion"
+generator = check.rng()
+bars = np.cumprod(1 - np.linspace(0.02, 0.08, 100))
+means = generator.uniform(-2, 2, (3, 2))
+exact = mixture_noise(bars, means, 0.15)
+fixed = np.random.default_rng(0)
+start, noises = fixed.normal(size=(50, 2)), fixed.normal(size=(100, 50, 2))
+x, eps = start[:4], generator.normal(size=(4, 2))
+
+
+def large_step(*arguments):
+    return ddpm_step(*arguments, large=True)
+
+
+def summary(out):
+    """Six samples, and all samples' mean, variance and mean distance from the nearest of the mixture's means."""
+    apart = np.sqrt(((out[:, None] - means) ** 2).sum(-1)).min(1)
+    return out[:6], out.mean(0), out.var(0), apart.mean()
+
+
+shown = {
+    "guided": [guided(eps, x, w) for w in (0.0, 1.0, 3.5, -0.5)],
+    "DDPM, one step": ddpm_step(x, eps, 20, 19, bars, noises[0][:4]),
+    "DDPM, one long step": ddpm_step(x, eps, 30, 17, bars, noises[0][:4]),
+    "DDPM, one long step, large": large_step(x, eps, 30, 17, bars, noises[0][:4]),
+    "DDPM, to the end": [step(x, eps, 4, -1, bars, noises[0][:4]) for step in (ddpm_step, large_step)],
+    "DDPM, to timestep 0": [step(x, eps, 4, 0, bars, noises[0][:4]) for step in (ddpm_step, large_step)],
+}
+for name, step in {"DDIM": ddim_step, "DDPM": ddpm_step, "DDPM, large": large_step}.items():
+    for stride in (1, 10, 7):
+        shown[f"{name}, samples with stride {stride}"] = summary(sample(exact, start, bars, stride, noises, step))
+check.show(shown, rtol=1e-5, atol=1e-7, text="Predictions, single steps, and samples.")
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** one evaluation of the model for each timestep that is visited, two with guidance; everything else is O(N·D) a step.
+#
+# 1. *Why can DDIM take long steps?* "With η = 0 it integrates an ordinary differential equation, whose path is smooth, and fresh noise isn't needed. With η = 1 it has the mean and the variance of
+#    DDPM's posterior."
+# 2. *Noise, data or v as the target?* "They are linear in each other, so each can be computed from another. Their errors count differently, though: near pure noise, predicting the
+#    noise says almost nothing about the data, whereas v and data stay useful."
+# 3. *What is zero terminal SNR?* "In many schedules ᾱ at the last timestep isn't 0, so the model learns that a little of the data is still there, but sampling starts from pure
+#    noise. The schedule is rescaled so that it ends at 0, and v is the target."
+#
+# </details>
+
+# %% [markdown] hint="classics_repair_diffusion"
+# For each report, look at one step alone. From which timestep to which does it go, with which variance, and what is ᾱ where it ends?
+
+# %% [markdown] hint="classics_repair_diffusion"
+# With a stride, the model is next asked at t − stride, so the step has to end there, or at −1. The posterior knows the data, so it is narrower than β, by a factor that is 0 if the step ends without
+# noise. And whether a step is the last one is said by `previous`, not by t.
+
+# %% [markdown] hint="classics_repair_diffusion"
+# 1: `max(t - stride, -1)`. 2: `beta * (1 - before) / (1 - bars[t])` unless `large`. 3: return `mean` alone if `previous < 0`. 4: `unconditional + w * (conditional - unconditional)`.
+
+
+# %% mutant="classics_repair_diffusion"
+# A step to t − 1
+# With a stride of 10, the model is asked at every tenth timestep, but each step removes the noise of only one. x then has more noise than the model assumes.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, t - 1, bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# β for the posterior's variance
+# β is the variance of the forward step. The posterior also knows the data, which multiplies it by (1 − ᾱ before) / (1 − ᾱ).
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# Noise in the last step
+# β isn't 0 at the end, so that noise is added which no later step removes.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# 1 + w
+# That is another convention: it gives the conditional prediction for w = 0. Here w = 1 has to give it.
+def guided(conditional, unconditional, w):
+    return (1 + w) * conditional - w * unconditional
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# The last step taken for the one from t = 0
+# With a stride, the last step may start at a later timestep, for example at 9. It is the last one because it ends at −1.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if t > 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# Ends at timestep 0
+# ᾱ at timestep 0 is below 1, so that a last step which ends there leaves its noise in the samples.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, 0), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# β of a single timestep
+# A long step has the β of all timesteps that it skips: 1 − ᾱ / ᾱ before, where `before` belongs to `previous`.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / level(bars, t - 1)
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise if previous >= 0 else mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
+
+
+# %% mutant="classics_repair_diffusion"
+# No noise at all
+# DDPM without noise isn't DDIM: its mean is shrunk so that noise can be added, and without it the samples collapse.
+def guided(conditional, unconditional, w):
+    return unconditional + w * (conditional - unconditional)
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    return mean
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, max(t - stride, -1), bars, noises[t])
+    return x
