@@ -2,9 +2,8 @@
 # # Exercises · Find, generate, classify
 # Twelve whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
 # focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and
-# a diffusion model's sampler. In an
-# interview each of them gets ten to twenty minutes. The first four and the last four are written in NumPy, the others with the tensors of `torch`,
-# which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
+# a diffusion model's sampler. In an interview each of them gets ten to twenty minutes. The first four and the last four are written in NumPy, the
+# others with the tensors of `torch`, which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
 
 # %% setup=true
 from __future__ import annotations
