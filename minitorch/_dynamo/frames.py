@@ -23,7 +23,7 @@ from minitorch.autograd.grad_mode import set_grad_enabled
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.saved import PUSHED
 from minitorch.devices import cpu, get_default_device
-from minitorch.dispatch import autocast, layers
+from minitorch.dispatch import autocast, layers, overriding
 from minitorch.dtypes import get_default_dtype
 from minitorch.nn.modules.module import Module
 from minitorch.random import get_rng_state, set_rng_state
@@ -34,9 +34,13 @@ _capturing = threading.RLock()
 
 
 def is_ordinary() -> bool:
-    """Whether nothing watches or changes operations: no layer, autocast, hook of saved tensors, anomaly mode or GPU."""
+    """Whether nothing watches or changes operations: no layer, autocast, hook of saved tensors, anomaly mode or GPU.
+
+    The layer of `__torch_function__` counts only inside a mode, since graphs take plain tensors alone.
+    """
     return not (
-        (layers.count and layers.stack.layers)
+        (layers.count and any(each is not overriding.ask for each in layers.stack.layers))
+        or overriding.state.modes
         or autocast.state.enabled
         or PUSHED
         or anomaly.enabled

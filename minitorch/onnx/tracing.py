@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.dispatch.layers import Below, pushed
 from minitorch.dispatch.op import Op
+from minitorch.dispatch.overriding import disabled
 from minitorch.dtypes import dtype
 from minitorch.jit import TracerWarning
 from minitorch.onnx.errors import OnnxExporterError
@@ -67,6 +68,7 @@ class Traced(Tensor):
     """A tensor inside a trace. It notices when Python asks for its numbers, which no graph can hold."""
 
     __slots__ = ()
+    __torch_function__: Any = classmethod(disabled)
 
     def item(self) -> Any:
         """The only element as a Python number, after `asked` has allowed it."""

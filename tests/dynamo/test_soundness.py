@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -224,3 +224,27 @@ def test_an_error_is_that_of_eager_mode_and_the_grad_mode_is_restored() -> None:
     with pytest.raises(IndexError):
         compiled(torch.ones(3), torch.tensor([7]))
     assert minitorch.is_grad_enabled()
+
+
+def test_a_subclass_elsewhere_changes_nothing_and_a_mode_sees_every_operation() -> None:
+    class Meters(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Seen(torch.overrides.TorchFunctionMode):
+        names: ClassVar[list[str]] = []
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    compiled = torch.compile(lambda x: (x * 2).exp().sum())
+    assert type(torch.ones(3).as_subclass(Meters) + 1) is Meters
+    assert type(compiled(torch.ones(3)).as_subclass(Meters)) is Meters
+    x = torch.ones(3, requires_grad=True)
+    assert type(compiled(x).grad_fn).__name__ == "CompiledFunctionBackward"
+    assert type(compiled(torch.ones(3).as_subclass(Meters))) is Meters
+    with Seen():
+        compiled(torch.ones(3))
+    assert Seen.names == ["mul", "exp", "sum"]
