@@ -4,7 +4,7 @@
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
 #   make test TURN=all                          all of the longest tests of exercises, where each commit runs some of them
-#                                               (tests/course/turn.py): half an hour more
+#                                               (tests/turn.py): half an hour more
 #   make test TURN=7                            those of the seventh turn; and the notebooks run as `make kernels` does,
 #                                               the seventh in turn
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn

@@ -21,7 +21,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 REQUIRE_ALL = os.environ.get("MINITORCH_REQUIRE_ALL") == "1"
 OF_THE_MACHINE = ("gpu", "avx512")
@@ -197,7 +197,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def select_those_of_this_turn(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked with `turns` that other turns run: see tests/course/turn.py."""
+    """Leave out the tests marked with `turns` that other turns run: see tests/turn.py."""
     marked: dict[int, list[pytest.Item]] = {}
     for item in items:
         for mark in item.iter_markers("turns"):

@@ -342,11 +342,16 @@ def test_printoptions_restores_what_was_set():
 def test_senseless_options_raise_when_printing(chosen):
     original = torch.tensor([1.5, 2.5])
     with options(**chosen):
-        with pytest.raises((TypeError, ValueError, OverflowError)) as expected:
-            repr(original)
-        with pytest.raises(expected.type) as raised:
-            repr(Tensor(original))
-    assert str(raised.value) == str(expected.value)
+        expected = raised_by(original)
+        assert expected is not None and raised_by(Tensor(original)) == expected
+
+
+def raised_by(tensor):
+    """The error of a repr. A traceback that stays would keep torch's guard, and torch.vmap switched off with it."""
+    try:
+        repr(tensor)
+    except (TypeError, ValueError, OverflowError) as error:
+        return type(error), str(error)
 
 
 @pytest.mark.parametrize("spec", ["", ".2f", ">10", "+.1e", "d"])

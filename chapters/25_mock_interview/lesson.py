@@ -174,7 +174,7 @@ cards = {name: Card(name, "line", "03", name, topics=frozenset({topic})) for nam
 past = [Answer("view", "rapid", when=0, score=0.0), Answer("hooks", "rapid", when=0, score=1.0)]
 weak = weakness(set(topics.values()), past, cards)
 print({topic: round(share, 2) for topic, share in sorted(weak.items())})
-chosen = order(cards.values(), past, cards, now=60.0, rng=np.random.default_rng(3))
+chosen = order(cards.values(), past, cards, now=7200.0, rng=np.random.default_rng(3))  # two hours later
 print([card.name for card in chosen])
 
 # %% [markdown]

@@ -120,7 +120,7 @@ def _located(units: int, step: dis.Instruction) -> bytes:
     """A table of locations in which everything is where an instruction is."""
     at = step.positions
     known = at is not None and None not in (at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
-    numbers = (0, at.end_lineno - at.lineno, at.col_offset + 1, at.end_col_offset + 1) if known else ()  # type: ignore
+    numbers = (0, at.end_lineno - at.lineno, at.col_offset + 1, at.end_col_offset + 1) if known else ()  # type: ignore[operator, union-attr]
     place = b"".join(_little(each) for each in numbers)
     kind = LONG_LOCATION if known else NO_LOCATION
     return b"".join(_entry(kind, min(8, units - done)) + place for done in range(0, units, 8))

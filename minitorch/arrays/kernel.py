@@ -48,7 +48,7 @@ class Kernel:
             if planned is not None and (kind := type_of(planned[1])) is not None:
                 blocks, passed = planned
                 if blocks:
-                    xp.launch(self.twin.__name__, source(self.file, kind), blocks, THREADS, passed)
+                    xp.launch(self.twin.__name__, cuda_source(self.file, kind), blocks, THREADS, passed)
                 return
         self.twin(xp, *args)
 
@@ -70,7 +70,7 @@ def type_of(passed: tuple[Any, ...]) -> str | None:
 
 
 @functools.cache
-def source(file: str, kind: str) -> str:
+def cuda_source(file: str, kind: str) -> str:
     """The CUDA C++ of a file for one type of elements."""
     texts = [f"typedef {kind} T;"]
     for name in ("prelude.cu", file):

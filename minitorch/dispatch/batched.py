@@ -92,7 +92,7 @@ class Batched(Tensor):
         return batched(self._value._alias(), self._level)
 
     def become(self, other: Any) -> Batched:
-        """Takes over the value of a view, which is what an operation in place changes of a shape."""
+        """Takes over the value of a view. In-place operations that change the shape, such as `squeeze_`, end here."""
         self._value, self._array = other._value, other._array
         return self
 

@@ -252,7 +252,7 @@ def test_every_op_that_takes_part_is_tested() -> None:
         name if namespace == "torch" else f"{namespace}.{name}"
         for namespace, functions in NAMESPACES.items()
         for name, function in functions.items()
-        if hasattr(function, "autocast")
+        if hasattr(function, "autocast") and namespace != "fft"  # whose ops load with torch.fft, and are as stft
     }
     assert taking_part == {name for name in CALLS if reached(minitorch, name)}
 

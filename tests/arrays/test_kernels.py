@@ -13,7 +13,7 @@ import pytest
 
 import minitorch as torch
 from minitorch.arrays.gpus import library as library_of_gpus
-from minitorch.arrays.kernel import FOLDER, THREADS, TYPES, source
+from minitorch.arrays.kernel import FOLDER, THREADS, TYPES, cuda_source
 from minitorch.gpu_generator import GPUGenerator
 from tests.arrays.cuda_on_host import FUNCTION, KernelsOnHost
 from tests.arrays.gpu import REAL, THERE, gpus
@@ -231,7 +231,7 @@ BUILDS = [
 def test_nvidias_compiler_accepts_a_kernel(file: str, kind: str) -> None:
     compiler = ctypes.CDLL(nvrtc())
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    assert not compiler.nvrtcCreateProgram(ctypes.byref(program), source(file, kind).encode(), b"", 0, None, None)
+    assert not compiler.nvrtcCreateProgram(ctypes.byref(program), cuda_source(file, kind).encode(), b"", 0, None, None)
     failed = compiler.nvrtcCompileProgram(program, 1, (ctypes.c_char_p * 1)(b"--gpu-architecture=compute_75"))
     compiler.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
@@ -240,4 +240,4 @@ def test_nvidias_compiler_accepts_a_kernel(file: str, kind: str) -> None:
     compiler.nvrtcGetPTXSize(program, ctypes.byref(size))
     code = ctypes.create_string_buffer(size.value)
     compiler.nvrtcGetPTX(program, code)
-    assert set(FUNCTION.findall(source(file, kind))) == set(re.findall(r"\.entry (\w+)", code.value.decode()))
+    assert set(FUNCTION.findall(cuda_source(file, kind))) == set(re.findall(r"\.entry (\w+)", code.value.decode()))

@@ -26,7 +26,7 @@ from tests.course.in_browser import (
     type_into,
     wait_until_idle,
 )
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 __all__ = ["lab", "page"]  # fixtures
 pytestmark = pytest.mark.needs("browser")

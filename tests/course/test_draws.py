@@ -13,7 +13,7 @@ import pytest
 
 from course.authoring.draws import exercises, faults
 from course.files import CODE, Course
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 TURN = this_turn() or 0
 SIXTEENTH, SEEDS = 16, int(os.environ.get("MINITORCH_SEEDS", "4"))

@@ -23,7 +23,7 @@ from course.grading.report import Item, Result
 from course.grading.run import Run
 from course.grading.warm import Pool
 from course.sandbox.outside import Limits
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -6,7 +6,7 @@ import pytest
 
 from course.authoring.freshness import known_in_advance
 from course.files import CODE, Course
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 SOURCES = in_turn(sorted(CODE.glob("chapters/*/exercises.py")), 8, this_turn())
 CHECKS = {

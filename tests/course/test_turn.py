@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.course.turn import in_turn, this_turn
+from tests.turn import in_turn, this_turn
 
 
 def test_so_many_turns_see_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -403,6 +403,9 @@ for _name in ("empty", "empty_strided", "empty_like", "Tensor.new_empty", "Tenso
     UNTESTED[_name] = "its elements are as they were found: test_memory.py compares the rest"
 UNTESTED["Tensor.cuda"] = "it needs a GPU"
 UNTESTED["asanyarray"] = "an alias of asarray"
+UNTESTED["_assert_async"] = "tests/test_names_of_packages.py"
+for _method in ("_detached", "__torch_function__", "_make_subclass", "_make_wrapper_subclass"):
+    UNTESTED[f"Tensor.{_method}"] = "about subclasses: tests/dispatch/test_overriding.py"
 TRIANGLES = [(3, 3, 0), (3, 4, 1), (4, 2, -1), (2, 3, -5), (0, 3, 0), (3, 0, 0), (2, 2, 5)]
 case(
     "tril_indices triu_indices",

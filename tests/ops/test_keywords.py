@@ -49,7 +49,7 @@ def taken(function: Callable[..., Any], call: Call) -> bool:
     """Whether a function takes the arguments of a call, whatever it makes of them."""
     try:
         function(*call[0], **call[1])
-    except Exception:
+    except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError):
         return False
     return True
 

@@ -18,7 +18,7 @@ _REASON = "minitorch has no distributed tensors; nn.parallel.DistributedDataPara
 
 @dataclass(frozen=True)
 class Placement:
-    """How a tensor lies on the devices of a mesh."""
+    """How a tensor is distributed over the devices of a mesh."""
 
 
 @dataclass(frozen=True)
