@@ -80,6 +80,7 @@ class _Server:
         self.port: int = listener.getsockname()[1]
         self._listener = listener
         self._clients: list[socket.socket] = []
+        self._ended = False
         threading.Thread(target=self._accept, name="TCPStore", daemon=True).start()
 
     def _accept(self) -> None:
@@ -89,6 +90,9 @@ class _Server:
             except OSError:
                 return  # closed
             self._clients.append(client)
+            if self._ended:  # `leave` may have looked at the clients before this one was among them
+                shut(client)
+                return
             threading.Thread(target=self._serve, args=(client,), name="TCPStore client", daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -107,6 +111,7 @@ class _Server:
         self.users -= 1
         if not self.users:
             _servers.pop(self.port, None)
+            self._ended = True
             for each in (self._listener, *self._clients):
                 shut(each)
 

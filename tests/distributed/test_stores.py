@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import minitorch.distributed as ours
+from minitorch.distributed.tcp_store import _Server
 
 SECOND = timedelta(seconds=1)
 SOON = timedelta(milliseconds=200)
@@ -139,6 +140,35 @@ def test_a_server_that_goes_away() -> None:
     gc.collect()
     with pytest.raises(ours.DistNetworkError, match="Connection was likely closed"):
         client.get("a")
+
+
+def test_a_client_that_comes_while_the_server_goes() -> None:
+    ours_end, theirs = socket.socketpair()
+    gone = threading.Event()
+    clients = [theirs]
+
+    class Listener:
+        """Its only client arrives before the server ends, and is handed over afterwards."""
+
+        def getsockname(self) -> tuple[str, int]:
+            return "localhost", 0
+
+        def accept(self) -> tuple[socket.socket, None]:
+            gone.wait()
+            if not clients:
+                raise OSError("closed")
+            return clients.pop(), None
+
+        def shutdown(self, how: int) -> None: ...
+
+        def close(self) -> None: ...
+
+    server = _Server(Listener())  # type: ignore[arg-type]
+    server.users = 1
+    server.leave()
+    gone.set()
+    ours_end.settimeout(10)
+    assert ours_end.recv(1) == b""
 
 
 class Harmful:
