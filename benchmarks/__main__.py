@@ -2,6 +2,7 @@
 
 `python -m benchmarks ops [--backward] [NAME …]`: every op, or those named, on about a million elements.
 `python -m benchmarks layers [NAME …]`: layers, losses and activations, forward and backward.
+`python -m benchmarks loops [NAME …]`: kernels with and without their compiled loops.
 `python -m benchmarks mytorch`: the learner's library beside minitorch.
 `python -m benchmarks frames`: the Python functions called before a composite function's first op.
 `python -m benchmarks routes`: the routes of convolutions around the sizes at which one overtakes another.
@@ -23,7 +24,7 @@ import numpy
 import threadpoolctl
 import torch
 
-from benchmarks import frames, layers, mytorch, routes, sweep
+from benchmarks import frames, layers, loops, mytorch, routes, sweep
 from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
@@ -44,12 +45,19 @@ def kernels() -> str:
     )
 
 
+def setup() -> str:
+    """The date, the machine and the versions."""
+    return (
+        f"{datetime.date.today():%Y-%m-%d} · {processor()} · one thread · Python {platform.python_version()}, "
+        f"NumPy {numpy.__version__} ({kernels()}), PyTorch {torch.__version__}"
+    )
+
+
 def report() -> str:
     """The figures as Markdown."""
     torch.set_num_threads(1)
     lines = [
-        f"{datetime.date.today():%Y-%m-%d} · {processor()} · one thread · Python {platform.python_version()}, "
-        f"NumPy {numpy.__version__} ({kernels()}), PyTorch {torch.__version__}",
+        setup(),
         "",
         "| work | minitorch | PyTorch | NumPy | minitorch ÷ PyTorch | target | minitorch ÷ NumPy |",
         "|---|--:|--:|--:|--:|--:|--:|",
@@ -87,15 +95,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     parser.add_argument(
-        "what", nargs="?", choices=["workloads", "ops", "layers", "mytorch", "frames", "routes"], default="workloads"
+        "what",
+        nargs="?",
+        choices=["workloads", "ops", "layers", "loops", "mytorch", "frames", "routes"],
+        default="workloads",
     )
-    parser.add_argument("names", nargs="*", help="of ops or layers; all of them by default")
+    parser.add_argument("names", nargs="*", help="of ops, layers or loops; all of them by default")
     parser.add_argument("--backward", action="store_true", help="ops with their gradient")
     arguments = parser.parse_args()
     if arguments.what == "ops":
         text = sweep.report(arguments.names or sweep.names(), arguments.backward)
     elif arguments.what == "layers":
         text = layers.report(arguments.names or list(layers.LAYERS))
+    elif arguments.what == "loops":
+        text = f"{setup()}\n\n{loops.report(arguments.names)}"
     elif arguments.what == "mytorch":
         text = mytorch.report()
     elif arguments.what == "frames":

@@ -29,7 +29,7 @@ from course.files import Course
 from course.grading.grade import grade
 from course.grading.intake import outline_of
 from course.grading.report import Report
-from course.sandbox import outside
+from course.sandbox import launch
 from tests.course.attacks import strange
 
 CHAPTERS = ("01_global_settings", "06_computation_graph")
@@ -45,13 +45,13 @@ class ProcessorTime:
 
     def __init__(self) -> None:
         self.of_ended = 0.0
-        end = outside.Process.end
+        end = launch.Process.end
 
-        def counted(process: outside.Process) -> None:
+        def counted(process: launch.Process) -> None:
             self.of_ended += _of_tree(psutil.Process(process.popen.pid))
             end(process)
 
-        outside.Process.end = counted  # type: ignore[method-assign]
+        launch.Process.end = counted  # type: ignore[method-assign]
 
     def seconds(self) -> float:
         """So far."""
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, one of {os.cpu_count()} cores{load}; {outside.description()}")
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, one of {os.cpu_count()} cores{load}; {launch.description()}")
     if options.strange:
         grade_strange(Course.find(), options.chapters[0], options.seed, options.leave_out)
         return

@@ -14,6 +14,7 @@ Array = Any  # numpy.ndarray or cupy.ndarray: their shared API has no common sta
 
 # How parameters of ops are annotated besides.
 Number = Any
+Double = Any  # a number, which errors call float
 Dims = Any
 Variadic = Any
 Ints = tuple[int, ...]

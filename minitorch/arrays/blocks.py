@@ -54,6 +54,42 @@ def in_blocks(compute: Callable[..., Array]) -> Callable[..., Array]:
     return by_block
 
 
+def in_row_blocks(compute: Callable[..., None]) -> Callable[..., None]:
+    """Has `compute(xp, axis, out, *arrays)`, which writes into `out`, go through one block of rows after the other.
+
+    Rows are those of matrices; where the axis isn't the last one, all is computed at once.
+    """
+
+    @functools.wraps(compute)
+    def by_block(xp: Any, axis: int, out: Array, *arrays: Array) -> None:
+        if axis != -1:
+            compute(xp, axis, out, *arrays)
+            return
+        for rows in blocks(xp, len(out), out.strides[0], live=4):
+            compute(xp, -1, out[rows], *(each[rows] for each in arrays))
+
+    return by_block
+
+
+def in_flat_blocks(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Has `compute(xp, *arguments)`, which overwrites arrays element by element, go through blocks of them.
+
+    The first `count` arguments are the arrays, of one shape, or None; every block gets the others.
+    """
+
+    def decorate(compute: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(compute)
+        def by_block(xp: Any, *arguments: Any) -> None:
+            there = [place for place in range(count) if arguments[place] is not None]
+            for parts in blocks_of(xp, *(arguments[place] for place in there), live=4):
+                part = dict(zip(there, parts, strict=True))
+                compute(xp, *map(part.get, range(count)), *arguments[count:])
+
+        return by_block
+
+    return decorate
+
+
 def blocks_of(xp: Any, *arrays: Array, live: int = LIVE) -> Iterator[Sequence[Array]]:
     """The arrays, which have one shape, in flat blocks for a loop that writes to some of them.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
@@ -269,13 +268,13 @@ def out_of_memory(error: MemoryError) -> Exception:
             f"allocate {nbytes} bytes. Error code 12 (Cannot allocate memory)"
         )
     found = library() if in_use else None
-    asked = re.search(r"allocating ([\d,]+) bytes", str(error))
-    if found is None or asked is None:
+    sizes: Any = error.__reduce__()[1]  # of CuPy's: what was asked for, what had been allocated, and the limit
+    if found is None or len(sizes) != 3:
         return error
     index = found.current()
     known = found.memory(index)
     return OutOfMemoryError(
-        f"CUDA out of memory. Tried to allocate {_size(int(asked[1].replace(',', '')))}. GPU {index} has a total "
+        f"CUDA out of memory. Tried to allocate {_size(sizes[0])}. GPU {index} has a total "
         f"capacity of {_size(known['total'])} of which {_size(known['free'])} is free. "
         f"{_size(known['allocated'])} is allocated by tensors."
     )

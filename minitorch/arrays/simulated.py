@@ -54,8 +54,8 @@ def _call(name: str, parameters: str, function: Callable[..., Any], args: Any, k
         try:
             result = function(*map(numbers_of, args), **{key: numbers_of(value) for key, value in kwargs.items()})
         except MemoryError as error:  # the host has too little too
-            shape, kind = error.args
-            raise MEMORIES[current()].full(math.prod(shape) * kind.itemsize) from None
+            nbytes = math.prod(error.shape) * error.dtype.itemsize  # type: ignore[attr-defined]  # NumPy's error has them
+            raise MEMORIES[current()].full(nbytes) from None
     if out is not None:
         return out
     return wrap(np.bool_(result) if isinstance(result, bool) else result)

@@ -12,6 +12,13 @@ import numpy as np
 class OutOfMemoryError(MemoryError):
     """The memory of a simulated GPU is full, as `cupy.cuda.memory.OutOfMemoryError`."""
 
+    def __init__(self, size: int, total: int, limit: int = 0) -> None:
+        super().__init__(f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes).")
+        self._sizes = size, total, limit
+
+    def __reduce__(self) -> Any:
+        return type(self), self._sizes
+
 
 class Memory:
     """How many bytes of one GPU are in use. A block takes a multiple of 512 bytes, as in PyTorch and CuPy."""
@@ -47,7 +54,7 @@ class Memory:
 
     def full(self, nbytes: int) -> OutOfMemoryError:
         """The error of memory in which so many bytes have no place."""
-        return OutOfMemoryError(f"Out of memory allocating {nbytes:,} bytes (allocated so far: {self.used:,} bytes).")
+        return OutOfMemoryError(nbytes, self.used)
 
     def _free(self, key: int, nbytes: int) -> None:
         with self._lock:

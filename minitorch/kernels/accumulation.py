@@ -8,6 +8,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.arrays.kernel import on_gpu, threads
+from minitorch.arrays.loops import on_cpu
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.kernels.running import reduced
 from minitorch.layout import may_overlap
@@ -31,6 +32,7 @@ def _by_element(
 
 
 @on_gpu("accumulation.cu", _by_element)
+@on_cpu("accumulation")
 def add_rows(xp: Any, target: Array, dim: int, places: Array, values: Array, fresh: bool = False) -> None:
     """target[..., places, ...] += values along a dimension; a place that is named several times gets all of its rows.
 
@@ -125,7 +127,9 @@ def combine_rows(
     place, held, given = ordered[start], _rows(xp, target), _rows(xp, values)
     done, longest, left = 0, int(count.max()), xp.arange(len(start))
     if fresh:
-        target[place] = given(order[start])
+        first = given(order[start])
+        first += 0  # as what is added to 0 is never −0
+        target[place] = first
         done, left = 1, xp.flatnonzero(count > 1)
     while 0 < longest - done <= len(left):
         target[place[left]] = combine(held(place[left]), given(order[start[left] + done]))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.arrays.blocks import in_flat_blocks
 from minitorch.arrays.kernel import on_gpu, threads
+from minitorch.arrays.loops import on_cpu
 
 
 def _by_element(
@@ -27,6 +29,8 @@ def _by_element(
 
 
 @on_gpu("adam.cu", _by_element)
+@on_cpu("adam")
+@in_flat_blocks(5)
 def adam_step(
     xp: Any,
     x: Any,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from minitorch.arrays import Array, Shape
 from minitorch.arrays.blocks import blocks
 from minitorch.arrays.kernel import on_gpu
+from minitorch.arrays.loops import FLOATS, on_cpu
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.kernels.summation import add_up
+
+PLANE: Final = 128
+"""The elements of a plane, or row of an image, from which on it is added up by itself without losing time."""
 
 
 def _blocks(xp: Any, x: Array, axes: Shape) -> Iterator[slice]:
@@ -21,18 +25,53 @@ def _blocks(xp: Any, x: Array, axes: Shape) -> Iterator[slice]:
 
 
 def _mean(xp: Any, x: Array, axes: Shape) -> Array:
-    total = add_up(xp, x, axes, True, FROM_NUMPY[x.dtype])
-    return xp.true_divide(total, math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
+    """The mean over `axes`; over the last dimensions of each row by itself, so that it is the same in any batch."""
+    kind = FROM_NUMPY[x.dtype]
+    if _trailing(axes, x) or are_planes(axes, x):
+        total = _over_rows(xp, add_up(xp, _rows(x, axes), -1, False, kind), x, axes)
+    else:
+        total = add_up(xp, x, axes, True, kind)
+    return xp.true_divide(total, math.prod(x.shape[axis] for axis in axes), dtype=x.dtype).reshape(_kept(x.shape, axes))
 
 
 def _mean_product(xp: Any, x: Array, y: Array, axes: Shape) -> Array:
     """The mean of x · y; over trailing dimensions as inner products of rows, which don't store it."""
-    kept = x.ndim - len(axes)
-    if min(axes, default=0) < kept or not (x.flags.c_contiguous and y.flags.c_contiguous):
+    if not (_trailing(axes, x, y) or are_planes(axes, x, y)):
         return _mean(xp, x * y, axes)
-    count = math.prod(x.shape[kept:])
-    total = xp.matmul(x.reshape(-1, 1, count), y.reshape(-1, count, 1))
-    return (total / x.dtype.type(count)).reshape(*x.shape[:kept], *(1,) * len(axes))
+    one, other = _rows(x, axes), _rows(y, axes)
+    total = _over_rows(xp, xp.matmul(one[:, None, :], other[:, :, None]), x, axes)
+    return (total / x.dtype.type(math.prod(x.shape[axis] for axis in axes))).reshape(_kept(x.shape, axes))
+
+
+def _trailing(axes: Shape, *arrays: Array) -> bool:
+    """Whether the axes are the last dimensions of arrays that lie row by row."""
+    return min(axes, default=0) >= arrays[0].ndim - len(axes) and all(each.flags.c_contiguous for each in arrays)
+
+
+def are_planes(axes: Shape, *arrays: Array) -> bool:
+    """Whether arrays (N, C, …) that lie row by row are normalized over all but the channels, in planes of some size."""
+    shape = arrays[0].shape
+    return (
+        axes == (0, *range(2, len(shape)))
+        and math.prod(shape[2:]) >= PLANE
+        and all(each.flags.c_contiguous and each.dtype in FLOATS for each in arrays)
+    )
+
+
+def _rows(x: Array, axes: Shape) -> Array:
+    """A matrix whose rows are those axes which are the last dimensions."""
+    first = 2 if axes[0] == 0 and len(axes) < x.ndim else x.ndim - len(axes)
+    return x.reshape(math.prod(x.shape[:first]), math.prod(x.shape[first:]))
+
+
+def _over_rows(xp: Any, sums: Array, x: Array, axes: Shape) -> Array:
+    """The sums of rows; of planes, those of a channel's planes, added up pairwise."""
+    return xp.ascontiguousarray(sums.reshape(x.shape[:2]).T).sum(-1) if are_planes(axes, x) else sums
+
+
+def _kept(shape: Shape, axes: Shape) -> Shape:
+    """The shape with 1 in place of the axes."""
+    return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
 
 
 def standardized(xp: Any, x: Array, axes: Shape, eps: float, out: Array | None = None) -> tuple[Array, Array]:
@@ -71,23 +110,31 @@ def _normalized_rows(
 
 
 @on_gpu("normalization.cu", _normalized_rows)
+@on_cpu("normalization")
 def normalize_into(
     xp: Any, result: Array, x: Array, weight: Array | None, bias: Array | None, axes: Shape, eps: float
 ) -> None:
     """result = x̂ · weight + bias."""
-    normal, _ = standardized(xp, x, axes, eps, out=result)
-    if weight is not None:
-        normal *= weight
-    if bias is not None:
-        normal += bias
+    for block in _blocks(xp, x, axes):
+        normal, _ = standardized(xp, x[block], axes, eps, out=result[block])
+        if weight is not None:
+            normal *= weight
+        if bias is not None:
+            normal += bias
 
 
 def normalized(xp: Any, x: Array, weight: Array | None, bias: Array | None, axes: Shape, eps: float) -> Array:
     """x̂ · weight + bias, x̂ being x standardized over `axes`; weight and bias broadcast to x."""
     result = xp.empty(x.shape, x.dtype)
-    for block in _blocks(xp, x, axes):
-        normalize_into(xp, result[block], x[block], weight, bias, axes, eps)
+    normalize_into(xp, result, x, weight, bias, axes, eps)
     return result
+
+
+@on_cpu("normalization")
+def scale_into(xp: Any, result: Array, x: Array, scale: Array, shift: Array) -> None:
+    """result = x · scale + shift, of one scale and shift for each channel of (N, C, …)."""
+    xp.multiply(x, scale, out=result)
+    result += shift
 
 
 def _gradient_rows(
@@ -98,6 +145,7 @@ def _gradient_rows(
 
 
 @on_gpu("normalization.cu", _gradient_rows)
+@on_cpu("normalization")
 def gradient_into(
     xp: Any, result: Array, product: Array, grad: Array, x: Array, weight: Array | None, axes: Shape, eps: float
 ) -> None:

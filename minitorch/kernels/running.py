@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.arrays.loops import on_cpu
 
 
 def running(xp: Any, combine: Any, array: Array, axis: int) -> Array:
@@ -22,6 +23,18 @@ def running(xp: Any, combine: Any, array: Array, axis: int) -> Array:
         along[reach:] = combine(along[reach:], along[:-reach].copy())
         reach *= 2
     return result
+
+
+@on_cpu("running")
+def fold_into(xp: Any, out: Array, x: Array, axis: int, kind: Any, fold: str) -> None:
+    """out_i = x_0 ∘ … ∘ x_i by "cumsum" or "cumprod", whose running value is of the type `kind`."""
+    wide = x.astype(kind, copy=False)
+    if out.dtype == kind:
+        getattr(wide, fold)(axis, out=out)
+    else:
+        out[...] = getattr(wide, fold)(axis)
+    if fold == "cumsum" and out.dtype.kind in "fc" and not xp.moveaxis(out, axis, 0)[:1].all():
+        out += 0  # PyTorch adds to 0, so that no sum is −0
 
 
 def reduced(xp: Any, combine: Any, array: Array) -> Array:

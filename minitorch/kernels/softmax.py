@@ -9,19 +9,18 @@ import math
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.arrays.blocks import blocks
+from minitorch.arrays.blocks import in_row_blocks
 from minitorch.arrays.kernel import on_gpu
+from minitorch.arrays.loops import on_cpu
 
 
-def _rows(array: Array, dim: int) -> Array:
-    """The array with `dim` last and all others flattened into one."""
-    if dim != array.ndim - 1:
-        array = array.swapaxes(dim, -1)
-    return array.reshape(-1, array.shape[-1])
+def _rows(array: Array) -> Array:
+    """The array as a matrix with the same last dimension."""
+    return array if array.ndim == 2 else array.reshape(-1, array.shape[-1])
 
 
 def by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
-    """Has `compute(xp, out, *arrays)` write its result for each block of rows along `dim`."""
+    """Has `compute(xp, axis, out, *arrays)` write its result along `dim`, for rows of matrices if it is the last."""
     first = arrays[0]
     dim %= max(first.ndim, 1)
     if not first.ndim:
@@ -29,9 +28,7 @@ def by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
     if dim == first.ndim - 1 or first.size == 0:
         out = xp.empty(first.shape, first.dtype)
         if first.size:
-            whole = [_rows(each, dim) for each in (out, *arrays)]
-            for rows in blocks(xp, len(whole[0]), whole[0].strides[0], live=4):
-                compute(xp, -1, *(each[rows] for each in whole))
+            compute(xp, -1, *(_rows(each) for each in (out, *arrays)))
         return out
     out = xp.empty(first.shape, first.dtype)
     compute(xp, dim, out, *arrays)
@@ -45,6 +42,8 @@ def _by_row(axis: int, out: Array, *arrays: Array) -> tuple[int, tuple[Any, ...]
 
 
 @on_gpu("softmax.cu", _by_row)
+@on_cpu("softmax")
+@in_row_blocks
 def softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
     """exp(x − max x) / Σ exp(x − max x): the maximum keeps the exponentials from overflowing."""
     xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
@@ -53,6 +52,8 @@ def softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
 
 
 @on_gpu("softmax.cu", _by_row)
+@on_cpu("softmax")
+@in_row_blocks
 def log_softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
     """x − max x − ln Σ exp(x − max x)."""
     xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
@@ -60,6 +61,8 @@ def log_softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
 
 
 @on_gpu("softmax.cu", _by_row)
+@on_cpu("softmax")
+@in_row_blocks
 def softmax_gradient(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
     """y (grad − Σ grad · y), y being the softmax."""
     xp.multiply(grad, y, out=out)
@@ -68,6 +71,8 @@ def softmax_gradient(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> N
 
 
 @on_gpu("softmax.cu", _by_row)
+@on_cpu("softmax")
+@in_row_blocks
 def log_softmax_gradient(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
     """grad − exp(y) Σ grad, y being the log-softmax."""
     xp.exp(y, out=out)

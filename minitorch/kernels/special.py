@@ -64,7 +64,7 @@ def _erfc_positive(xp: Any, y: Array) -> Array:
 
 
 # In float32, where erf is 1 from 4 on: tanh of x P(x²), fitted to the above with a relative error of 1e-7.
-_SINGLE_ERF = (
+SINGLE_ERF = (
     1.128379225730896, 0.10276905447244644, -0.00019183041877113283, -0.0006197849870659411, 8.763744699535891e-05,
     -5.668494395649759e-06, 1.4185327756877086e-07,
 )  # fmt: skip
@@ -72,7 +72,7 @@ _SINGLE_ERF = (
 
 def _erf_single(xp: Any, x: Array) -> Array:
     x = xp.clip(x, -4.2, 4.2)
-    x *= polynomial(x * x, _SINGLE_ERF)
+    x *= polynomial(x * x, SINGLE_ERF)
     return xp.tanh(x)
 
 

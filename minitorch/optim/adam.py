@@ -10,7 +10,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.kernels.adam import adam_step
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
 from minitorch.optim.update import (
-    blocks, check_fused, check_options, counted, functions_for, started, stated, to_scalar,
+    check_fused, check_options, counted, elements, functions_for, started, stated, to_scalar,
 )  # fmt: skip
 from minitorch.tensor import Tensor
 
@@ -107,7 +107,7 @@ class Adam(Optimizer):
             top = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"]
             shrink = 1 - lr * decay if decay and decoupled else None
             update: Callable[..., None] = adam_formula if grad_mode.enabled else adam_step
-            for arrays in blocks(parameter, grad, state["exp_avg"], state["exp_avg_sq"], top):
+            for arrays in elements(parameter, grad, state["exp_avg"], state["exp_avg_sq"], top):
                 numbers = (beta1, beta2), size, scale, eps, 0 if decoupled else decay, shrink, group["amsgrad"]
                 update(xp, *arrays, *numbers)
         return loss

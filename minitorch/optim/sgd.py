@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.kernels.sgd import sgd_formula, sgd_step
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_fused, check_one_element, detached, stated, zeros_like
+from minitorch.optim.update import check_fused, check_one_element, detached, elements, stated, zeros_like
 
 
 class SGD(Optimizer):
@@ -43,19 +45,17 @@ class SGD(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
-            if momentum == 0:
-                for x, g in blocks(parameter, grad):
-                    x -= lr * (g + decay * x if decay else g)
-                continue
-            state, added = self.state[parameter], 1 - group["dampening"]
-            starts = state.get("momentum_buffer") is None
+            momentum, added, buffers = group["momentum"], 1 - group["dampening"], []
+            starts = momentum != 0 and self.state[parameter].get("momentum_buffer") is None
             if starts:
-                state["momentum_buffer"], added = zeros_like(parameter), 1
-            for x, g, b in blocks(parameter, grad, state["momentum_buffer"]):
-                if decay:
-                    g = g + decay * x
-                b *= momentum
-                b += detached(g) if starts else g if added == 1 else added * g
-                x -= lr * (g + momentum * b if group["nesterov"] else b)
+                self.state[parameter]["momentum_buffer"], added = zeros_like(parameter), 1
+            if momentum != 0:
+                buffers = [self.state[parameter]["momentum_buffer"]]
+            numbers = group["lr"], group["weight_decay"], momentum, added, group["nesterov"]
+            for x, g, *rest in elements(parameter, grad, *buffers):
+                b = rest[0] if rest else None
+                if grad_mode.enabled:
+                    sgd_formula(x, g, b, *numbers, detached if starts else None)
+                else:
+                    sgd_step(parameter.device.xp, x, g, b, *numbers)
         return loss

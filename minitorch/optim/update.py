@@ -27,11 +27,23 @@ LIVE = 4
 
 
 def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
-    """What a formula overwrites and reads: the elements of tensors of one shape, the parameter first.
+    """What a formula overwrites and reads: `elements`, in pieces that fit in the cache together.
 
-    While ops are recorded that is the tensors themselves. Else it is arrays, in pieces that fit in the cache together:
-    an update of several passes reads memory once. On a GPU, and where memory is not contiguous, there is one piece.
-    Complex numbers come as pairs of real ones.
+    So an update of several passes reads memory once. On a GPU, where memory is not contiguous, and while ops are
+    recorded, there is one piece.
+    """
+    for whole in elements(parameter, *others):
+        if grad_mode.enabled:
+            yield whole
+        else:
+            yield from map(tuple, blocks_of(parameter.device.xp, *whole, live=LIVE))
+
+
+def elements(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
+    """The elements of tensors of one shape, the parameter first: one tuple, after whose use the step is complete.
+
+    While ops are recorded that is the tensors themselves, else it is arrays. Complex numbers come as pairs of real
+    ones.
     """
     if grad_mode.enabled:
         yield tuple(map(as_real, (parameter, *others)))
@@ -46,7 +58,7 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
         with elsewhere:  # the formula runs before it ends
             yield arrays
     else:
-        yield from map(tuple, blocks_of(parameter.device.xp, *arrays, live=LIVE))
+        yield arrays
     if parameter._bits:
         parameter._put(value)
     parameter._bump_version()

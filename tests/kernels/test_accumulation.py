@@ -39,3 +39,11 @@ def test_runs(places: str, dim: int) -> None:
 
     for ours, theirs in zip(run(minitorch), run(torch), strict=True):
         assert np.allclose(ours, theirs, rtol=1e-12)
+
+
+def test_the_gradient_of_a_table_has_no_negative_zeros() -> None:
+    """For each of its rows starts with 0, to which the gradients are added."""
+    table = minitorch.zeros(3, 2, requires_grad=True)
+    rows = minitorch.nn.functional.embedding(minitorch.tensor([0, 2, 2]), table)
+    rows.backward(minitorch.full((3, 2), -0.0))
+    assert not table.grad.signbit().any()

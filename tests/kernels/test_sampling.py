@@ -324,7 +324,9 @@ def test_dropout_mask(dtype: str, p: float) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("replacement", [False, True])
-@pytest.mark.parametrize(("shape", "num_samples"), [((10,), 1), ((10,), 3), ((10,), 10), ((5, 20), 1), ((5, 20), 7)])
+@pytest.mark.parametrize(
+    ("shape", "num_samples"), [((10,), 1), ((10,), 3), ((10,), 10), ((5, 20), 1), ((5, 20), 7), ((3, 50), 4)]
+)
 def test_multinomial(shape: tuple[int, ...], num_samples: int, replacement: bool, dtype: str) -> None:
     if dtype in ("float16", "bfloat16") and not replacement:
         num_samples = 1  # of equal scores, frequent in 16 bits, topk takes any

@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from minitorch.arrays.loops import on_cpu
 from minitorch.dtypes import C_NAMES, SCALAR_TYPES
 from minitorch.kernels.sampling.arithmetic import Array
 from minitorch.kernels.sampling.fill import (
     DIGITS,
     convert,
+    drawn,
     fill,
     is_floating,
     limits,
@@ -148,16 +150,23 @@ def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
     check_randperm(n, dtype)
     if n >= RANDPERM_LIMIT:
         raise NotImplementedError(f"randperm: n must be less than {RANDPERM_LIMIT}")
-    partners = np.arange(n)
+    numbers = np.arange(n)
     if n > 1:
-        draws = generator.bits(n - 1, 32)
-        partners[:-1] += (draws % np.arange(n, 1, -1, dtype=draws.dtype)).astype(np.int64)
-    return convert((_exchanged if n > FEW else _exchanged_in_turn)(partners), dtype)
+        exchange(np, numbers, drawn(generator, n - 1, np.uint32))
+    return convert(numbers, dtype)
 
 
 def randperm_(array: Array, generator: Generator, n: int) -> None:
     """Fill with a permutation: see `randperm`."""
     array[...] = randperm(n, generator, array.dtype)
+
+
+@on_cpu("draws")
+def exchange(xp: Any, numbers: Array, draws: Array) -> None:
+    """Exchanges 0 … n − 1, each position i in turn with i + draws[i] mod (n − i)."""
+    partners = numbers.copy()
+    partners[:-1] += (draws % np.arange(numbers.size, 1, -1, dtype=draws.dtype)).astype(np.int64)
+    numbers[...] = (_exchanged if numbers.size > FEW else _exchanged_in_turn)(partners)
 
 
 def _exchanged_in_turn(partners: Array) -> Array:

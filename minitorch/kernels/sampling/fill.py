@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from minitorch.arrays.loops import on_cpu
 from minitorch.dtypes import DTYPES, SCALAR_TYPES, finfo
 from minitorch.kernels.sampling.arithmetic import Array
 from minitorch.random import Generator
@@ -38,14 +39,40 @@ def not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype.name]}'")
 
 
+MANY: Final = 1024
+"""From how many numbers on a loop is asked for: fewer are drawn in the time that asking takes."""
+
+
+def drawn(generator: Generator, count: int, dtype: Any) -> Array:
+    """`count` uniform numbers of a dtype, or uint32 draws."""
+    out = np.empty(count, dtype)
+    draw(np, out, generator)
+    return out
+
+
+@on_cpu("draws")
+def draw(xp: Any, out: Array, generator: Generator) -> None:
+    """Fills a contiguous array with uniform numbers, or with draws if it is uint32."""
+    if out.dtype == np.float32:
+        np.multiply(generator.bits(out.size, 24).astype(np.float32), np.float32(2**-24), out)
+    elif out.dtype == np.float64:
+        np.multiply(generator.bits(out.size, 53), 2.0**-53, out)
+    else:
+        out[...] = generator.bits(out.size, 32)
+
+
 def uniform_float32(generator: Generator, count: int) -> Array:
     """`count` float32 numbers in [0, 1): the lowest 24 bits of a draw, over 2²⁴."""
-    return generator.bits(count, 24).astype(np.float32) * np.float32(2**-24)
+    if count < MANY:
+        return generator.bits(count, 24).astype(np.float32) * np.float32(2**-24)
+    return drawn(generator, count, np.float32)
 
 
 def uniform_float64(generator: Generator, count: int) -> Array:
     """`count` float64 numbers in [0, 1): the lowest 53 bits of a 64-bit draw, over 2⁵³."""
-    return generator.bits(count, 53) * 2.0**-53
+    if count < MANY:
+        return generator.bits(count, 53) * 2.0**-53
+    return drawn(generator, count, np.float64)
 
 
 def fill(array: Array, values: Array) -> None:

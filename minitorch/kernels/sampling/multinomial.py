@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from minitorch.arrays.loops import on_cpu
 from minitorch.dtypes import type_name
 from minitorch.kernels.sampling.arithmetic import Array
 from minitorch.kernels.sampling.continuous import exponential_
@@ -39,19 +40,37 @@ def multinomial(probabilities: Array, num_samples: int, replacement: bool, gener
         scores = (probabilities / scores).astype(np.float64)
     if num_samples == 1:
         return np.asarray(np.argmax(scores, axis=-1, keepdims=True))
-    return np.argsort(-scores, axis=-1, kind="stable")[..., :num_samples]
+    return _largest(scores, num_samples)
+
+
+def _largest(scores: Array, count: int) -> Array:
+    """Indices of the largest scores of each row, in falling order; of equal ones the first comes first."""
+    if 4 * count < scores.shape[-1]:
+        last = np.partition(scores, -count, axis=-1)[..., -count, np.newaxis]
+        found = scores >= last
+        if np.count_nonzero(found) == scores.size // scores.shape[-1] * count:  # no other is as large as the last one
+            places = np.nonzero(found)[-1].reshape(*scores.shape[:-1], count)
+            return np.take_along_axis(places, _largest(scores[found].reshape(places.shape), count), -1)
+    return np.argsort(-scores, axis=-1, kind="stable")[..., :count]
 
 
 def _with_replacement(rows: Array, uniform: Array) -> Array:
-    working = np.float64 if rows.dtype == np.float64 else np.float32
-    shares = np.cumsum(rows.astype(working), axis=-1)
-    shares /= shares[:, -1:]
-    if shares.shape[1] > min(len(rows), FEW + 1000 // uniform.shape[1]):
-        return np.stack([np.searchsorted(*each) for each in zip(shares.astype(np.float64), uniform, strict=True)])
     indices = np.zeros(uniform.shape, np.int64)
-    for share in shares.T:
-        indices += share[:, np.newaxis] < uniform
+    choose(np, indices, rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=False), uniform)
     return indices
+
+
+@on_cpu("draws")
+def choose(xp: Any, indices: Array, weights: Array, uniform: Array) -> None:
+    """Writes where the weights' share of their sum reaches each of a row's uniform numbers, into zeros."""
+    shares = xp.cumsum(weights, axis=-1)
+    shares /= shares[:, -1:]
+    if shares.shape[1] > min(len(weights), FEW + 1000 // uniform.shape[1]):
+        for into, share, numbers in zip(indices, shares.astype(np.float64), uniform, strict=True):
+            into[...] = xp.searchsorted(share, numbers)
+    else:
+        for share in shares.T:
+            indices += share[:, np.newaxis] < uniform
 
 
 def check(probabilities: Array, num_samples: int, replacement: bool) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from minitorch.arrays.loops import on_cpu
 from minitorch.kernels.sampling.arithmetic import Array, elementary, multiply_add
 from minitorch.kernels.sampling.box_muller import box_muller
 from minitorch.kernels.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64
@@ -123,11 +124,17 @@ def _grouped(dtype: np.dtype[Any], generator: Generator, count: int) -> Array:
 
 
 def _groups_float32(uniform: Array) -> Array:
-    values = uniform.reshape(-1, 2, GROUP // 2)
-    for start in range(0, len(values), BLOCK):
-        u1, u2 = values[start : start + BLOCK].swapaxes(0, 1)
-        values[start : start + BLOCK, 0], values[start : start + BLOCK, 1] = box_muller(1 - u1, u2)
+    normal_groups(np, uniform)
     return uniform
+
+
+@on_cpu("draws")
+def normal_groups(xp: Any, values: Array) -> None:
+    """Overwrites groups of 16 uniform float32 numbers with normal ones: a group's first 8 and last 8 are pairs."""
+    groups = values.reshape(-1, 2, GROUP // 2)
+    for start in range(0, len(groups), BLOCK):
+        u1, u2 = groups[start : start + BLOCK].swapaxes(0, 1)
+        groups[start : start + BLOCK, 0], groups[start : start + BLOCK, 1] = box_muller(1 - u1, u2)
 
 
 def _groups_float64(uniform: Array) -> Array:

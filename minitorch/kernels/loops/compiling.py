@@ -1,0 +1,25 @@
+"""How loops are compiled: without any freedom to round otherwise, and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+from minitorch.arrays.loops import cache_folder
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def compiled(function: _Function) -> _Function:
+    """Compiles the function for each set of types when it is first called with them, or reads it from the cache.
+
+    Other threads run meanwhile. Sums and products are neither reordered nor fused (no `fastmath`).
+    """
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, cache_folder()
+    try:
+        dispatcher: _Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return dispatcher
+    finally:
+        numba.config.CACHE_DIR = before
