@@ -160,6 +160,7 @@ from minitorch.settings import (
 from minitorch.size import Size
 from minitorch.sparse import sparse_coo_tensor
 from minitorch.storage import TypedStorage, UntypedStorage
+from minitorch.tags import Tag
 from minitorch.tensor import Tensor, from_numpy
 from minitorch.streams import Event, Stream
 from minitorch.tensor_types import (
@@ -193,8 +194,8 @@ for _name, _method in METHODS.items():
 
 _SUBMODULES = (
     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft",
-    "func", "futures", "fx", "hub", "jit", "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "overrides",
-    "profiler", "quasirandom", "serialization", "special", "testing", "types", "utils", "version", "viz",
+    "func", "futures", "fx", "hub", "jit", "library", "linalg", "models", "multiprocessing", "nn", "onnx", "optim",
+    "overrides", "profiler", "quasirandom", "serialization", "special", "testing", "types", "utils", "version", "viz",
 )  # fmt: skip
 
 

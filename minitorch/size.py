@@ -25,7 +25,7 @@ class Size(tuple[int, ...], metaclass=_SizeType):
         """Raises TypeError for what isn't an iterable of ints."""
         given = tuple(sizes)
         for position, size in enumerate(given):
-            if not _is_whole(size):
+            if not is_whole(size):
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')")
         return super().__new__(cls, map(operator.index, given))
 
@@ -59,7 +59,7 @@ class Size(tuple[int, ...], metaclass=_SizeType):
         return (Size, (tuple(self),))
 
 
-def _is_whole(size: Any) -> bool:
+def is_whole(size: Any) -> bool:
     """Whether a number, or a tensor, is an integer."""
     try:
         operator.index(size)
@@ -94,16 +94,23 @@ def checked_ints(function: str, sizes: Sequence[Any], position: int = 1, name: s
     try:
         return tuple(map(operator.index, sizes))
     except TypeError:
-        raise _no_size(function, sizes, position, whole is sizes, name) from None
+        raise no_size(function, sizes, position, whole is sizes, name) from None
 
 
-def _no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, name: str) -> TypeError:
-    """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence."""
-    place, kind = next((i, type(each).__name__) for i, each in enumerate(sizes) if not _is_whole(each))
+def no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, name: str) -> TypeError:
+    """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence, and
+    `position` is 0 for a keyword.
+    """
+    wrong = ((i, type(each).__name__) for i, each in enumerate(sizes) if not is_whole(each))
+    place, kind = next(wrong, (0, type(sizes[0]).__name__))
     if place:
         return TypeError(
             f"{function}(): argument '{name}' failed to unpack the object at pos {place + 1} with error \"type must be "
             f'tuple of ints,but got {kind}"'
+        )
+    if not position:
+        return TypeError(
+            f"{function}(): argument '{name}' must be tuple of ints, not {kind if apart else type(sizes).__name__}"
         )
     found = f"not {kind}" if apart else f"but found element of type {kind} at pos 0"
     return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, {found}")

@@ -434,6 +434,7 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._grad_fn = None
     tensor._output_nr = 0
     tensor._requires_grad = False
+    tensor._holders = 0
     tensor._extras = None
     return tensor
 
@@ -459,6 +460,7 @@ def make_view(source: Tensor, array: Array, detached: bool = False) -> Tensor:
     view._grad_fn = None
     view._output_nr = 0
     view._requires_grad = False
+    view._holders = 0
     view._extras = None
     storage._tensors.add(Reference(view, storage._forget))
     if detached or counter is UNTRACKED:
@@ -516,7 +518,7 @@ def _as_subclass(tensor: Tensor, cls: type) -> Tensor:
     instance: Tensor = _new(cls)
     for name in _STATE if tensor._base is None else (*_STATE, "_view_made", "_view_version"):
         setattr(instance, name, getattr(tensor, name))
-    instance._extras = None
+    instance._holders, instance._extras = 0, None
     if instance._storage is not None:
         instance._storage._take_in(instance)
     return instance

@@ -128,6 +128,10 @@ def missing_tensorboard() -> str | None:
     return None if importlib.util.find_spec("tensorboard") else "tensorboard is not installed: pip install tensorboard"
 
 
+def missing_numba() -> str | None:
+    return None if importlib.util.find_spec("numba") else "Numba is not installed: pip install 'minitorch-course[fast]'"
+
+
 def missing_gpu() -> str | None:
     if importlib.util.find_spec("cupy") is None:
         return "cupy is not installed: pip install 'minitorch-course[gpu]'"
@@ -174,6 +178,7 @@ MISSING: dict[str, Callable[[], str | None]] = {
     "cupy": missing_cupy,
     "tensorboard": missing_tensorboard,
     "g++": missing_compiler,
+    "numba": missing_numba,
     "gpu": missing_gpu,
     "avx512": missing_avx512,
     "nvrtc": missing_nvrtc,

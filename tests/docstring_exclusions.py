@@ -23,7 +23,6 @@ DIFFERENT = by_name(
         "Typed storages are left out.": "torch.is_storage",
         "Shows the repr of a function, which is Python's here.": "torch.vmap",
         "Hands over Python's function `input`; the error names a kernel of torch.": "nn.MaxUnpool2d",
-        "There are no operators of ATen to name.": "utils.checkpoint.create_selective_checkpoint_contexts",
     }
 )
 

@@ -1,8 +1,8 @@
 """The test files that concern what has changed since the main branch: `make quick` runs them.
 
 A changed test file concerns itself. A changed source file concerns the test files that are named after it, in the
-folder of tests that mirrors its own, and those that import it by name. The architecture is always tested. This finds
-the tests that fail first, and no more: `make test` runs all.
+folder of tests that mirrors its own, and the few of those that import it which name it most often. The architecture is
+always tested. This finds the tests that are likely to fail first, and no more: `make test` runs all.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ALWAYS = ("tests/test_architecture.py",)
 SLOW = re.compile(
-    r"tests/course/test_(browser|site|class|whole_class|strange_class|exercises|draws|attacks|freshness)\.py"
+    r"tests/course/test_"
+    r"(browser|site|class|whole_class|strange_class|exercises|draws|attacks|freshness|command_line|release)\.py"
 )
 """What takes longer than all of `make quick` may."""
+FEW = 3
+"""How many of the test files that import a module run, those that name it most often: `course.files` has fifty."""
 
 
 def changed() -> set[str]:
@@ -28,15 +31,15 @@ def changed() -> set[str]:
 
 def concerned(files: Iterable[str], tests: Iterable[Path]) -> Iterator[str]:
     """The test files, relative to the root, that a change of `files` concerns."""
+    texts = {test.relative_to(ROOT).as_posix(): test.read_text(encoding="utf-8") for test in tests}
     sources = [Path(file) for file in files if file.endswith(".py") and not file.startswith(("tests/", "chapters/"))]
-    modules = [".".join(source.with_suffix("").parts).removesuffix(".__init__") for source in sources]
-    imports = [_importing(module) for module in modules]
-    names = {_mirrored(source) for source in sources}
-    for test in tests:
-        path = test.relative_to(ROOT).as_posix()
-        text = test.read_text(encoding="utf-8")
-        if path in files or path in ALWAYS or path in names or any(each.search(text) for each in imports):
-            yield path
+    chosen = {*files, *ALWAYS, *map(_mirrored, sources)}
+    for source in sources:
+        module = ".".join(source.with_suffix("").parts).removesuffix(".__init__")
+        importing = [path for path, text in texts.items() if _importing(module).search(text)]
+        name = re.compile(rf"\b{module.rpartition('.')[2]}\b")
+        chosen.update(sorted(importing, key=lambda path: -len(name.findall(texts[path])))[:FEW])
+    yield from chosen & texts.keys()
 
 
 def _mirrored(source: Path) -> str:

@@ -5,7 +5,7 @@ the reasons in prose.
 """
 
 EXCLUDED: dict[str, dict[str, str]] = {
-    "Sparse tensors but for matrices in coordinates, and all that PyTorch's are as tensors.": {
+    "Sparse tensors other than matrices in coordinate format.": {
         "torch": """
             ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
             row_indices_copy saddmm slice_inverse smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
@@ -19,7 +19,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         """,
         "nn.functional": "sparse_support_notes",
     },
-    "Quantisation: out of scope.": {
+    "Quantization: out of scope.": {
         "torch": """
             QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage choose_qparams_optimized
             dequantize empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
@@ -42,7 +42,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": "jagged",
         "Tensor": "to_padded_tensor",
     },
-    "torch.jit, the compiler of scripts, and its types: out of scope.": {
+    "torch.jit and its types: out of scope.": {
         "torch": """
             AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig
             BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType Code CompilationUnit
@@ -54,7 +54,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
             ScriptDictKeyIterator ScriptList ScriptListIterator ScriptMethod
             ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext StaticModule
-            StreamObjType StringType SymBoolType SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType
+            StreamObjType StringType SymBoolType SymIntType TensorType ThroughputBenchmark TracingState TupleType
             Type UnionType Use Value fork import_ir_module import_ir_module_from_buffer init_num_threads
             merge_type_from_type_comment parse_ir parse_schema parse_type_comment unify_type_list wait
         """,
@@ -67,7 +67,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             sym_sum while_loop
         """,
     },
-    "Copies of views and splits without version counters, which compilers insert: write `.clone()`.": {
+    "Copying variants of views, which compilers insert: write `.clone()`.": {
         "torch": """
             alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy
             split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk
@@ -75,7 +75,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         """,
         "Tensor": "unsafe_chunk unsafe_split unsafe_split_with_sizes",
     },
-    "Kernels of particular libraries and accelerators, and what layers call inside: use `nn.functional`.": {
+    "Kernels of particular libraries and accelerators, and internal functions of layers: use `nn.functional`.": {
         "torch": """
             affine_grid_generator batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
             batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats
@@ -94,30 +94,30 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "Tensor": "ipu mtia to_mkldnn xpu",
         "nn.functional": "native_channel_shuffle",
     },
-    "Recurrent networks as one function: `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells do it.": {
+    "Recurrent networks as single functions: use `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells.": {
         "torch": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
     },
-    "Losses whose reduction is a number, and `embedding_bag` with four results: use `nn.functional`.": {
+    "Losses whose reduction is an integer, and `embedding_bag` with four results: use `nn.functional`.": {
         "torch": """
             binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding_bag hinge_embedding_loss kl_div
             margin_ranking_loss poisson_nll_loss triplet_margin_loss
         """,
     },
-    "Element types that NumPy doesn't have, of fewer than eight bits among them.": {
+    "Element types that NumPy doesn't have, such as types of fewer than eight bits.": {
         "torch": """
             bit bits16 bits1x8 bits2x4 bits4x2 bits8 float4_e2m1fn_x2 int1 int2 int3 int4 int5
             int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7
         """,
         "Tensor": "chalf",
     },
-    "Classes of storages by their type, deprecated in PyTorch: use `untyped_storage()`.": {
+    "Storage classes for each dtype, which PyTorch deprecates: use `untyped_storage()`.": {
         "torch": """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
             FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage StorageBase
         """,
         "Tensor": "storage_type",
     },
-    "Special functions without a derivative in PyTorch: orthogonal polynomials, Bessel's J, Y and K, Airy's.": {
+    "Special functions without a derivative in PyTorch: orthogonal polynomials, and functions of Bessel and Airy.": {
         "special": """
             airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
             chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
@@ -127,7 +127,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             spherical_bessel_j0
         """,
     },
-    "Removed from PyTorch: there they only raise.": {
+    "Functions that PyTorch has removed and that only raise there.": {
         "torch": "eig lstsq matrix_rank solve symeig",
         "Tensor": "eig lstsq reinforce solve symeig volatile",
     },
@@ -136,7 +136,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "Tensor": "ormqr",
         "linalg": "ldl_factor ldl_factor_ex ldl_solve",
     },
-    "Keys of PyTorch's dispatcher, and what its own functions ask objects that override them.": {
+    "Keys of PyTorch's dispatcher, and helpers for objects that override functions.": {
         "torch": """
             DispatchKey DispatchKeySet ExcludeDispatchKeyGuard
         """,
@@ -144,7 +144,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic
         """,
     },
-    "No part of PyTorch's interface: what its modules import, and its own tooling.": {
+    "Imports and tooling of PyTorch's modules, which are not part of its interface.": {
         "torch": """
             USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH classproperty compiled_with_cxx11_abi
             get_file_path prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12
@@ -158,7 +158,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
             assert_int_or_pair reproducibility_notes tf32_notes
         """,
     },
-    "Devices, several processes, profiling, and rare functions: not there yet.": {
+    "Rare functions that nobody has added yet.": {
         "torch": """
             AcceleratorError FatalError GradScaler from_file
             hash_tensor histogramdd segment_reduce

@@ -33,6 +33,7 @@ PRESENT = {
     "utils.data._utils.collate": "np_str_obj_array_pattern",
     "jit": "interface",
     "types": "Device Number FileLike",
+    "_dynamo": "mark_static_address",
     "_dynamo.eval_frame": "OptimizedModule",
     "_subclasses.fake_tensor": "is_fake FakeTensor",
     "fx.experimental.proxy_tensor": "get_proxy_mode",

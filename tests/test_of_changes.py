@@ -12,6 +12,10 @@ TESTS = {
     "tests/nn/test_other.py": "from minitorch.nn.pooling_layers import Pool\n",
     "tests/course/test_hints.py": "def test_nothing(): ...\n",
     "tests/course/test_pages.py": "from course.learner.hints import shown\n",
+    "tests/utils/test_once.py": "from minitorch.files import one\n",
+    "tests/utils/test_twice.py": "from minitorch.files import one\n\nfiles = files.two\n",
+    "tests/utils/test_thrice.py": "from minitorch import files\n\nfiles.three, files.four\n",
+    "tests/utils/test_more.py": "from minitorch import files\n\nfiles.three\n",
     "tests/test_architecture.py": "",
 }
 
@@ -22,6 +26,7 @@ TESTS = {
         ("minitorch/nn/pooling.py", ["tests/nn/test_linear.py", "tests/nn/test_pooling.py"]),
         ("course/learner/hints.py", ["tests/course/test_hints.py", "tests/course/test_pages.py"]),
         ("tests/nn/test_other.py", ["tests/nn/test_other.py"]),
+        ("minitorch/files.py", [f"tests/utils/test_{name}.py" for name in ("more", "thrice", "twice")]),
         ("hatch_build.py", []),
         ("docs/starting.md", []),
     ],
@@ -34,4 +39,4 @@ def test_what_a_change_concerns(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     found = of_changes.concerned({change}, tmp_path.glob("tests/**/test_*.py"))
-    assert sorted(found) == [*expected, "tests/test_architecture.py"]
+    assert sorted(found) == sorted([*expected, "tests/test_architecture.py"])

@@ -10,10 +10,20 @@ from __future__ import annotations
 from minitorch._dynamo import config, eval_frame, exc, testing, utils
 from minitorch._dynamo.backends import list_backends
 from minitorch._dynamo.compiling import OptimizedModule, compile
-from minitorch._dynamo.decorators import allow_in_graph, disable, graph_break, mark_dynamic, mark_static, reset
+from minitorch._dynamo.decorators import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    graph_break,
+    mark_dynamic,
+    mark_static,
+    mark_static_address,
+    reset,
+)  # fmt: skip
 from minitorch._dynamo.explaining import explain
 
 __all__ = [
-    "OptimizedModule", "allow_in_graph", "compile", "config", "disable", "eval_frame", "exc", "explain", "graph_break",
-    "list_backends", "mark_dynamic", "mark_static", "reset", "testing", "utils",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile", "config", "disable", "eval_frame", "exc",
+    "explain", "graph_break", "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "reset", "testing",
+    "utils",
 ]  # fmt: skip

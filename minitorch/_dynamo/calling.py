@@ -33,6 +33,7 @@ from minitorch._dynamo.values import (
 )  # fmt: skip
 from minitorch.autograd import grad_mode
 from minitorch.dtypes import finfo, iinfo
+from minitorch.library.custom_op import CustomOpDef
 from minitorch.nn.modules import hooks
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
@@ -87,7 +88,8 @@ class Calling(Containers):
         special = SPECIAL.get(value) if isinstance(value, (type, FunctionType, type(len))) else None
         if special is not None:
             return special(self, args, kwargs)
-        if isinstance(value, FunctionType) and is_operation(value):
+        value = value._opoverload if isinstance(value, CustomOpDef) else value
+        if is_operation(value):
             return self.record("call_function", value, args, kwargs)
         if (value is int or value is float) and len(args) == 1 and isinstance(args[0], Symbol) and not kwargs:
             return self.converted(value, args[0])

@@ -25,6 +25,11 @@ def _graph_break(capture: Calling, args: list[Value], kwargs: dict[str, Value]) 
     raise Break("Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break.")
 
 
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function: what it returns is found out in each call."""
+    return fn
+
+
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
     """Says that a function is never captured. Also a decorator."""
     if fn is None:
@@ -51,6 +56,16 @@ def _mark(t: Any, dims: set[int]) -> None:
 def mark_static(t: Tensor, index: Any = None) -> None:
     """Says that a tensor's sizes don't change: they are constants of each graph."""
     _mark(t, set())
+
+
+def mark_static_address(t: Tensor, guard: bool = False) -> None:
+    """Says that a tensor stays where it is in memory. CUDA graphs alone need to know, so nothing follows here.
+
+    Raises:
+        TypeError: `t` is not a tensor.
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
 
 
 def reset() -> None:

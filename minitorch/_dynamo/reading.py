@@ -29,6 +29,7 @@ from minitorch._dynamo.values import (
     Value,
 )  # fmt: skip
 from minitorch.devices import cpu
+from minitorch.library.operators import OpNamespace, OpOverloadPacket
 from minitorch.nn.modules.container import ModuleDict, ModuleList, Sequential
 from minitorch.nn.modules.module import Module
 from minitorch.tensor import Tensor
@@ -203,6 +204,8 @@ class Reading(Recording):
             return self._of_module(owner, name, source)
         if isinstance(owner, str):
             return Bound(name, value)
+        if isinstance(owner, (OpNamespace, OpOverloadPacket)):
+            return Lazy(getattr(owner, name), f"{source}.{name}")
         if source is None or isinstance(owner, (type, FunctionType, BuiltinFunctionType)):
             found = getattr(owner, name, None)
             own = type(owner).__module__.partition(".")[0] in ("minitorch", "torch")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from minitorch._dynamo.exc import Break, NeedsStatic
@@ -19,6 +20,7 @@ from minitorch.dtypes import dtype
 from minitorch.fx.graph import Graph
 from minitorch.fx.namespace import snake_case
 from minitorch.layout import layout, memory_format
+from minitorch.library.operators import OpOverload, OpOverloadPacket
 from minitorch.nn.parameter import Parameter
 from minitorch.ops.creation.filled import empty_strided
 from minitorch.size import Size
@@ -191,7 +193,11 @@ class Recording:
 
 
 def is_operation(function: Callable[..., Any]) -> bool:
-    """Whether a function is one of minitorch's on tensors."""
+    """Whether a function is one of minitorch's on tensors, or an operator of `torch.library`."""
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
+        return True
+    if not isinstance(function, FunctionType):
+        return False
     name = function.__name__
     return any(names.get(name) is function for names in NAMESPACES.values()) or _is_layer(function)
 

@@ -56,6 +56,7 @@ class Differentiable:
         "_counter",
         "_extras",
         "_grad_fn",
+        "_holders",
         "_output_nr",
         "_requires_grad",
         "_view_made",
@@ -72,6 +73,8 @@ class Differentiable:
     _grad_fn: Node | None
     _requires_grad: bool
     _output_nr: int
+    _holders: int
+    """Of a gradient that nobody outside a backward pass can see: in how many places the pass keeps it. Otherwise 0."""
     _view_version: int
     _view_made: str | None
     """Of a view that may not be written to while gradients are recorded, how it was made. Only views have these two."""

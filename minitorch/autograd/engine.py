@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,11 +20,14 @@ from minitorch.arrays.quiet import NOISE
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
-from minitorch.autograd.node import NAMES_COUNT, AccumulateGrad, Edge, Gradients, Node, accumulator
+from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node, accumulator
+from minitorch.autograd.ownership import hand_on, let_go, show
 from minitorch.dispatch import layers
 from minitorch.layout import contiguous_format, is_dense
 
 if TYPE_CHECKING:
+    from minitorch.devices import device
+    from minitorch.dtypes import dtype
     from minitorch.tensor import Tensor
 
 Compute = Callable[[Any], Gradients]
@@ -206,6 +208,7 @@ def run(
     observed = bool(OBSERVERS)
     with Pass(roots, create_graph) as this:
         for index, ((node, number), grad) in enumerate(roots):
+            grad._holders = 0  # it is the caller's
             _receive(pending, node, number, grad, None, index)
         order = topological_order(pending)
         needed = this.needed = None if targets is None else _nodes_towards(targets, order)
@@ -214,6 +217,8 @@ def run(
             node = order.pop()
             grads = pending.pop(node, None)
             if needed is not None and node not in needed:
+                for each in grads or ():
+                    let_go(each)
                 continue
             if grads is None:
                 grads = [None] * len(node.outputs)
@@ -277,9 +282,42 @@ def _receive(
 ) -> None:
     """Makes a gradient fit the output it belongs to, and adds it to those that have arrived there.
 
-    Raises RuntimeError where it doesn't fit: then `giver` computed it wrongly, as gradient number `index`.
+    It is gradient number `index` of those that `giver` computed; of the roots', if that is None.
     """
-    shape, dtype, device = node.outputs[number]
+    output = node.outputs[number]
+    if (grad._array.shape, grad._dtype, grad._device) != output:
+        grad = _fitted(grad, *output, giver, index)
+    arrived = pending.get(node)
+    if arrived is None:
+        arrived = pending[node] = [None] * len(node.outputs)
+    before = arrived[number]
+    if before is None:
+        arrived[number] = grad
+        return
+    total = before._array
+    if (
+        before._holders == 1
+        and before._storage is None  # nobody else sees this sum, or its memory
+        and total.base is None
+        and before._dtype.is_native
+        and not (before._bits or grad._bits or grad_mode.enabled or gpus.in_use or layers.count)
+    ):
+        try:  # noqa: SIM105
+            total += grad._array
+        except NOISE:
+            pass  # as in _add_to
+        if grad._holders:
+            grad._holders -= 1
+    else:
+        arrived[number] = both = before + grad
+        hand_on((before, grad), (both,))
+
+
+def _fitted(
+    grad: Tensor, shape: tuple[int, ...], dtype: dtype, device: device, giver: Node | None, index: int
+) -> Tensor:
+    """A gradient in the shape and dtype, and on the device, of its output. Raises RuntimeError if it can't be."""
+    given = grad
     if grad._array.shape != shape:
         _check_expandable(shape, grad._array.shape, giver, index)
         grad = sum_to_size(grad, shape)
@@ -290,25 +328,8 @@ def _receive(
         if grad._array.ndim:
             raise _invalid(giver, index, f"expected device {device} but got {grad.device}")
         grad = grad.to(device)  # of a number of the CPU that was used on a GPU
-    arrived = pending.get(node)
-    if arrived is None:
-        arrived = pending[node] = [None] * len(node.outputs)
-    before = arrived[number]
-    if before is None:
-        arrived[number] = grad
-        return
-    total = before._array
-    if (
-        NAMES_COUNT
-        and sys.getrefcount(before) == 3  # the list's, the name's and the argument's: nobody else sees this sum
-        and sys.getrefcount(total) == 3  # or its memory,
-        and total.base is None
-        and dtype.is_native
-        and not (before._bits or grad._bits or grad_mode.enabled or gpus.in_use or layers.count)
-    ):
-        total += grad._array
-    else:
-        arrived[number] = before + grad
+    hand_on((given,), (grad,))
+    return grad
 
 
 def _check_expandable(shape: tuple[int, ...], found: tuple[int, ...], giver: Node | None, index: int) -> None:
@@ -335,6 +356,7 @@ def _nodes_towards(targets: Collection[Edge], order: list[Node]) -> set[Node]:
 def _capture(node: Node, grads: list[Tensor | None], targets: Collection[Edge], captured: dict[Edge, Tensor]) -> None:
     for number, grad in enumerate(grads):
         if grad is not None and (node, number) in targets:
+            show((grad,))
             captured[node, number] = grad
 
 
@@ -365,10 +387,10 @@ def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
     variable = node.variable
     if grad is None or not (variable._requires_grad or variable.requires_grad):
         return ()
-    # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
-    unshared = NAMES_COUNT and sys.getrefcount(grad) == 2
     with _accumulating:
-        accumulate_grad(variable, grad, unshared)
+        accumulate_grad(variable, grad, grad._holders == 1)
+    if grad._holders:
+        grad._holders -= 1
     if variable._post_accumulate_hooks:
         run_post_accumulate_hooks(variable)
     return ()

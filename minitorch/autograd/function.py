@@ -16,6 +16,7 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
+from minitorch.autograd.ownership import show
 from minitorch.autograd.saved import FREED, PUSHED, SavedTensor, default_hooks
 from minitorch.autograd.views import CUSTOM, MULTIPLE
 from minitorch.dispatch import layers
@@ -108,6 +109,7 @@ class FunctionNode(Node):
                 _zeros(*like) if grad is None and like else grad
                 for grad, like in zip(grads, self._returned, strict=True)
             ]
+        show(grads)
         results = self.function._differentiated()(self.ctx, *grads)
         results = results if isinstance(results, tuple) else (results,)
         expected = len(self._are_tensors)

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.ownership import show
+
 if TYPE_CHECKING:
     from minitorch.autograd.node import Node
     from minitorch.tensor import Tensor
@@ -103,6 +105,7 @@ def run_hooks(registered: Hooks, grads: list[Tensor | None], number: int) -> Non
     for hook in list(registered.values()):
         grad = grads[number]
         if grad is not None:
+            show((grad,))
             grads[number] = _checked(hook, hook(grad), grad)
 
 
@@ -135,11 +138,14 @@ def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Seq
     """Runs a node between its own hooks: pre-hooks may replace the gradients that it gets, hooks those that it
     gives.
     """
+    if hooks.before or hooks.after:
+        show(grads)
     for hook in list(hooks.before.values()):
         grads = _replaced(hook, hook(tuple(grads)), grads)
     if not hooks.after:
         return node.apply(grads)
     results = [*node.apply(grads)]
+    show(results)
     for hook in list(hooks.after.values()):
         results = _replaced(hook, hook(tuple(results), tuple(grads)), results)
     return results

@@ -12,6 +12,7 @@ from weakref import ref
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
+from minitorch.autograd.ownership import hand_on
 from minitorch.autograd.saved import FREED
 from minitorch.autograd.views import Place, forbidden, refresh_view, set_history
 from minitorch.tensor import Tensor
@@ -101,6 +102,7 @@ class CopySlices(Node):
         results = list(self.node.apply((inside,)))
         first = results[0] if results[0] is not None else inside.new_zeros(inside.shape)
         results[0] = self._place.replaced(whole, first)
+        hand_on(grads, results[:1])
         return results
 
     def release(self) -> None:

@@ -7,7 +7,6 @@ A node stands for one executed op. Its edges lead to the nodes that made its inp
 from __future__ import annotations
 
 import itertools
-import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -15,16 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from minitorch.autograd import engine  # which needs this file: it is looked into when a pass ends
 from minitorch.autograd.anomaly_mode import anomaly
 from minitorch.autograd.differentiable import Differentiable
-from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import NodeHooks, RemovableHandle
+from minitorch.autograd.ownership import show, spare_memory
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
-from minitorch.devices import cpu
-from minitorch.dispatch import layers
 from minitorch.dispatch.formulas import ARGUMENT, PLAIN, RESULT, SHAPE, STRIDE
 from minitorch.size import Size
 
 if TYPE_CHECKING:
-    from minitorch.arrays import Array
     from minitorch.devices import device
     from minitorch.dispatch.op import Op
     from minitorch.dispatch.plan import Plan
@@ -123,6 +119,7 @@ class Node:
 
     def __call__(self, *grads: Tensor | None) -> Any:
         result = self.apply(grads)
+        show(result)
         return result[0] if len(result) == 1 else tuple(result)
 
     def release(self) -> None:
@@ -204,32 +201,6 @@ def _saved(source: int, value: Any) -> Any:
     return () if source == SHAPE else value  # a number where a tensor could be
 
 
-NAMES_COUNT = sys.version_info < (3, 14)
-"""Whether a local name is a reference that counts. From Python 3.14 on some are not, so that a count doesn't say
-whether somebody else can see a gradient."""
-
-
-def spare_memory(grads: Gradients) -> Array | None:
-    """The array of a node's first gradient, to be overwritten, if nobody else can see it.
-
-    Then the tensor has four references: the list's, two names and the argument of getrefcount; its array has three.
-    """
-    if not NAMES_COUNT:
-        return None
-    grad = cast("Tensor", grads[0])
-    array = grad._array
-    spare = (
-        sys.getrefcount(grads[0]) == 4
-        and sys.getrefcount(array) == 3
-        and array.base is None
-        and array.flags.c_contiguous
-        and grad._device is cpu
-        and grad._dtype.is_native
-        and not (grad._bits or grad_mode.enabled or layers.count)
-    )
-    return array if spare else None
-
-
 MANY = 2**15
 """From more elements on, overwriting a gradient saves more time than finding out whether it may be overwritten."""
 
@@ -307,10 +278,13 @@ class OpNode(Node):
         gradients: list[Tensor | None] = [None] * len(self._edges)
         if grad is None and all(each is None for each in grads):
             return gradients
+        for slot in plan.passed_on:
+            gradients[slot] = grad
+        if not plan.calls and len(plan.passed_on) == 1:
+            return gradients  # where one place kept the gradient, one place keeps it
         memory = None
         if plan.overwrites and grad is not None and grad._array.size > MANY:
-            memory = spare_memory(grads)
-        unseen = plan.asks_unseen and self._is_next_unseen()
+            memory = spare_memory(grad)
         if plan.saves_tensors:
             if len(self._saved) < len(plan.saved):
                 raise RuntimeError(FREED)
@@ -318,11 +292,9 @@ class OpNode(Node):
             for each in self._saved:
                 kept = each.__class__ is SavedTensor or each.__class__ is SavedTensors
                 given.append(each.unpack(self) if kept else each)
-            given += (None, unseen, memory, (), grads, grad)
+            given += (None, memory, (), grads, grad)
         else:
-            given = [*self._saved, None, unseen, memory, (), grads, grad]
-        for slot in plan.passed_on:
-            gradients[slot] = grad
+            given = [*self._saved, None, memory, (), grads, grad]
         for formula, take, slots, needs in plan.calls:
             given[-3] = needs
             result = formula(*take(given))
@@ -333,21 +305,12 @@ class OpNode(Node):
             else:
                 for slot, each in zip(slots, result, strict=True):
                     gradients[slot] = each
+        for result in gradients:  # as in hand_on, without a call: of what arrived, only `grad` goes on
+            if result is not None and (result is not grad or result._holders):
+                result._holders += 1
+        if grad is not None and grad._holders:
+            grad._holders -= 1
         return gradients
-
-    def _is_next_unseen(self) -> bool:
-        """Whether what this node gives its one input is computed with, element by element, before anybody sees it.
-
-        What comes of that must lie in memory as if the gradient lay there row by row.
-        """
-        this, edge = engine.current.of_thread, self._edges[0]
-        if this is None or this.create_graph or this.needed is not None or engine.OBSERVERS:
-            return False
-        node = edge[0] if edge.__class__ is tuple else None
-        if not isinstance(node, OpNode) or not node._plan.overwrites or node.hooks is not None:
-            return False
-        arrays = [getattr(each.tensor, "_array", None) for each in node._saved if isinstance(each, SavedTensor)]
-        return all(each is not None and each.flags.c_contiguous for each in arrays)
 
     def release(self) -> None:
         plan = self._plan

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch._dynamo.backends import list_backends
 from minitorch._dynamo.compiling import compile
-from minitorch._dynamo.decorators import allow_in_graph, disable, is_compiling, reset
+from minitorch._dynamo.decorators import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
 __all__ = [
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
@@ -24,11 +24,6 @@ is_dynamo_compiling = is_compiling
 def is_exporting() -> bool:
     """Whether this runs in an export: False."""
     return False
-
-
-def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function: what it returns is found out in each call."""
-    return fn
 
 
 def cudagraph_mark_step_begin() -> None:

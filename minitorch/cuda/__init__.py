@@ -27,10 +27,15 @@ from minitorch.cuda.selection import (
 )  # fmt: skip
 from minitorch.cuda.simulation import simulate
 from minitorch.cuda.streams import (
-    Event, Stream, current_stream, default_stream, is_current_stream_capturing, set_stream, stream,
+    Event, Stream, StreamContext, current_stream, default_stream, is_current_stream_capturing, set_stream, stream,
 )  # fmt: skip
 from minitorch.random import default_gpu_generator
 from minitorch.tensor_types import GPU_TYPES
+from minitorch.unsupported import function, kind
+
+_NO_GRAPHS = "minitorch launches each kernel by itself"
+CUDAGraph, graph = kind("torch.cuda.CUDAGraph", _NO_GRAPHS), kind("torch.cuda.graph", _NO_GRAPHS)
+graph_pool_handle = function("torch.cuda.graph_pool_handle", _NO_GRAPHS)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from minitorch import streams
@@ -174,20 +173,32 @@ def set_stream(stream: Stream) -> None:
     set_device(stream.device_index)
 
 
-@contextmanager
-def stream(stream: Stream | None) -> Iterator[None]:
+class StreamContext:
     """A context whose work is put into a stream, whose GPU is the current one; None changes nothing."""
-    if stream is None:
-        yield
-        return
-    default_stream(stream.device)
-    entered, library = _streams[stream.device_index], library_of_gpus()
-    entered.append(stream)
-    try:
-        with library.on(stream.device_index), library.using(stream._queue):
-            yield
-    finally:
-        entered.pop()
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        self._entered = ExitStack()
+        if self.stream is None:
+            return
+        default_stream(self.stream.device)
+        entered, library = _streams[self.stream.device_index], library_of_gpus()
+        with ExitStack() as stack:
+            entered.append(self.stream)
+            stack.callback(entered.pop)
+            stack.enter_context(library.on(self.stream.device_index))
+            stack.enter_context(library.using(self.stream._queue))
+            self._entered = stack.pop_all()
+
+    def __exit__(self, *error: object) -> None:
+        self._entered.close()
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context whose work is put into a stream, whose GPU is the current one; None changes nothing."""
+    return StreamContext(stream)
 
 
 def is_current_stream_capturing() -> bool:

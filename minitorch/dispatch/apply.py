@@ -19,6 +19,7 @@ from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.views import INFERENCE, MULTIPLE
 from minitorch.devices import cpu, device
 from minitorch.dispatch import autocast, errors, layers, overriding, promotion
+from minitorch.dispatch.arguments import wrong_argument
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
 from minitorch.dispatch.op import Op
@@ -269,6 +270,10 @@ def _fitting(target: Tensor, array: Any, shape: tuple[int, ...]) -> Any:
     return array
 
 
+REFUSALS = (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError)
+"""What a call raises whose arguments an op can't take."""
+
+
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     """The function and method of an op."""
     unchecked, required, variadic = op.unchecked, op.required, op.variadic
@@ -282,10 +287,13 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
             out = kwargs.pop("out", None) if with_out else None
             bound = op.bind(args, kwargs)
             return apply(op, bound) if out is None else apply_out(op, bound, out)
-        except TypeError:
-            if (result := overriding.instead(op.functions["apply"], args, kwargs)) is NotImplemented:
-                raise
-            return result
+        except REFUSALS as error:
+            by_type = isinstance(error, TypeError)
+            if by_type and (result := overriding.instead(op.functions["apply"], args, kwargs)) is not NotImplemented:
+                return result
+            if (wrong := wrong_argument(op, args, kwargs)) is not None:
+                raise wrong from None
+            raise
 
     return function
 
@@ -295,9 +303,14 @@ def in_place_of(op: Op) -> Callable[..., Any]:
     unchecked, required = op.unchecked, op.required
 
     def method(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and required <= len(args) <= unchecked:
-            return apply_in_place(op, args)
-        return apply_in_place(op, op.bind(args, kwargs))
+        try:
+            if not kwargs and required <= len(args) <= unchecked:
+                return apply_in_place(op, args)
+            return apply_in_place(op, op.bind(args, kwargs))
+        except REFUSALS:
+            if (wrong := wrong_argument(op, args, kwargs, in_place=True)) is None:
+                raise
+            raise wrong from None
 
     return method
 

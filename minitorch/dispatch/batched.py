@@ -52,6 +52,10 @@ class Level:
         """What a user-defined `autograd.Function` computes of arguments of this level."""
         raise NotImplementedError
 
+    def run_operator(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What an operator of `torch.library` computes of arguments of this level."""
+        raise NotImplementedError
+
 
 class Batched(Tensor):
     """All examples of a `vmap`, seen as one. Autograd records what is done to the value."""
@@ -146,7 +150,7 @@ def batched(value: Tensor, level: Level) -> Batched:
     tensor._array = ndarray(place(array.shape[1:], array.dtype, array.strides[1:]))
     tensor._dtype, tensor._device = value._dtype, value._device
     tensor._storage = tensor._counter = tensor._base = tensor._grad_fn = None
-    tensor._requires_grad = False
+    tensor._requires_grad, tensor._holders = False, 0
     return tensor
 
 

@@ -135,9 +135,7 @@ def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
         args = (*args, *op.defaults_from[len(args)])
     if isinstance(error, ValueError):
         return errors.translate(op, args, error)
-    if isinstance(error, NoDataError):
-        return errors.no_data(op)
-    return errors.unsupported(op, args, error) if isinstance(error, TypeError) else error
+    return errors.no_data(op) if isinstance(error, NoDataError) else error
 
 
 def _resolved(value: Any) -> Any:

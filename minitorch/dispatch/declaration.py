@@ -25,7 +25,6 @@ names say what it needs, and only that is saved for it:
     result, result0… the output, or one of several
     output_mask      which of the inputs that the formula serves need a gradient
     memory           the array of `grad`, to be overwritten, where it is large and nobody else will read it; else None
-    unseen           whether nobody will see how the gradient lies in memory: it may be expanded
 
 One formula may serve several inputs: the key "input, weight" returns a tuple. The `variants` generate every public
 form: function, method, in-place method, `out=`. What is common to all ops happens in `minitorch.dispatch.apply`.
@@ -81,7 +80,7 @@ def declare(
     *Types.* `promotion` is KEEP, TO_FLOAT or NONE; `promoted` names the parameters that take part in it, where that is
     not all tensors; an op that can `upcast` computes two-byte floats in float32; numbers among these are rounded to
     them first, but for the parameters that are `exact`. `check` is called with the arguments before they are promoted,
-    if their types differ, and may refuse them.
+    if their types differ, and may refuse them. `categories` are those of the common types that the op computes in.
 
     *Results.* `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; one that
     `is_view` shares the memory of the first argument. Of a `row_major` op they are contiguous, however the arguments
@@ -98,8 +97,9 @@ def declare(
     that may share it, `on_expanded` what a warning says in place of an error, `unchanged` tells from the arguments
     that all elements keep their values, `instead` gives the op that a call amounts to.
 
-    *Recording.* `node` names the node, or says how from the arguments. To an op whose `number_is_parameter` a number is
-    no operand, of which PyTorch makes a tensor.
+    *Recording.* `node` names the node, or says how from the arguments. An op that `saves_all` saves what its
+    formulas name whichever inputs need gradients, as PyTorch's ops of a backward pass do; others save what is
+    needed. To an op whose `number_is_parameter` a number is no operand, of which PyTorch makes a tensor.
 
     *Calls.* `number_first` is the factor that stood before the operands, x.addcmul_(value, tensor1, tensor2), which
     PyTorch still takes; `no_tensors` what the error says of an empty list. An op that `takes_numbers` computes
@@ -263,12 +263,12 @@ def _function_of(
         out = kwargs.pop("out", None) if takes_out else None
         try:
             result = function(*args, **kwargs)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError):
             if (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
                 return instead
             if (bound := renamed(function, args, kwargs)) is not None:
                 result = public(*bound[0], **bound[1])
-            elif (better := _no_tensor(function, called, args, kwargs, error)) is None:
+            elif (better := _no_tensor(function, called, args, kwargs)) is None:
                 raise
             else:
                 raise better from None
@@ -329,15 +329,9 @@ def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _no_tensor(
-    function: Callable[..., Any], called: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+    function: Callable[..., Any], called: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError | None:
-    """PyTorch's error for the argument that should have been a tensor, if one of those given isn't.
-
-    None where the error speaks of an argument already.
-    """
-    inner, says_which, _ = str(error).partition("(): argument")
-    if says_which and not {inner, f"_{inner}"} & OPS.keys():
-        return None
+    """PyTorch's error for the argument that should have been a tensor, if one of those given isn't."""
     names = list(inspect.signature(function).parameters)
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     for name, kind in _kinds(function).items():

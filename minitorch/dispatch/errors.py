@@ -7,7 +7,6 @@ from itertools import zip_longest
 from typing import Any
 
 from minitorch.dispatch.op import Op
-from minitorch.dispatch.promotion import common_type, is_number
 from minitorch.dtypes import SCALAR_TYPES, dtype
 from minitorch.tensor import Tensor
 
@@ -70,30 +69,6 @@ def _common_shape(args: Sequence[Any]) -> tuple[int, ...] | RuntimeError:
             return clash
         common = tuple(b if a == 1 else a for a, b in zip_longest(reversed(common), reversed(shape), fillvalue=1))[::-1]
     return common
-
-
-_NUMBERS: dict[str, tuple[tuple[type, ...], str]] = {"int": ((int,), "int"), "float": ((int, float), "Number")}
-"""By a parameter's annotation, the types of its values and how errors call them."""
-
-
-def unsupported(op: Op, args: Sequence[Any], error: TypeError) -> Exception:
-    """PyTorch's error for an argument that is no number where one is wanted, or for a dtype that the array library's
-    function doesn't take; other errors as they are.
-    """
-    if "(): argument '" in str(error):  # the kernel has said it in PyTorch's words
-        return error
-    for position, name in enumerate(op.parameters):
-        types, wanted = _NUMBERS.get(op.kernel.__annotations__.get(name, ""), ((object,), ""))
-        if not isinstance(args[position], types) and not hasattr(args[position], "__index__"):
-            return TypeError(
-                f"{op.name.lstrip('_')}(): argument '{name}' (position {position + 1}) must be {wanted}, not "
-                f"{type(args[position]).__name__}"
-            )
-    if "ufunc" not in str(error) and "numpy boolean" not in str(error):
-        return error
-    operands = [args[position] for position in op.promoted or op.tensors]
-    common = common_type(each for each in operands if isinstance(each, Tensor) or is_number(each))
-    return not_implemented(f"{op.name}_cpu", common.name)
 
 
 def not_implemented(kernel: str, dtype: str) -> NotImplementedError:

@@ -16,11 +16,9 @@ NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 """The name of nodes that only say that there is no derivative."""
 
 # Where a formula's parameter comes from.
-ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT, GRAD, GRADS, MASK, MEMORY, UNSEEN, PLAIN = range(11)
+ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT, GRAD, GRADS, MASK, MEMORY, PLAIN = range(10)
 _METADATA = {"shape": SHAPE, "stride": STRIDE, "dtype": DTYPE}
-_SPECIAL = {
-    "grad": GRAD, "grads": GRADS, "result": RESULT, "output_mask": MASK, "memory": MEMORY, "unseen": UNSEEN,
-}  # fmt: skip
+_SPECIAL = {"grad": GRAD, "grads": GRADS, "result": RESULT, "output_mask": MASK, "memory": MEMORY}
 SAVED = (ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT)
 
 

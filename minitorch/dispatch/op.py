@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from minitorch.dispatch.formulas import Derivative, Formula, parameters_of
 from minitorch.dispatch.plan import Plan
-from minitorch.dtypes import DTYPES, FLOATING
+from minitorch.dtypes import BOOL, COMPLEX, DTYPES, FLOATING, INTEGER
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import OpNode
@@ -25,14 +25,14 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "autocast_on_gpu", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
+        "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
         "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from", "formulas",
         "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view", "kernel",
         "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
         "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
-        "parameters", "plans", "positions", "promoted", "required", "saves_number", "saves_self", "scalars",
-        "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked", "upcast",
-        "variadic", "written_value",
+        "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number", "saves_self",
+        "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked",
+        "upcast", "variadic", "written_value",
     )  # fmt: skip
 
     def __init__(
@@ -43,6 +43,7 @@ class Op:
         prefix: str = "",
         promotion: str = NONE,
         upcast: bool = False,
+        categories: tuple[int, ...] = (BOOL, INTEGER, FLOATING, COMPLEX),
         is_view: bool = False,
         node: str | Callable[..., str] | None = None,
         outputs: Callable[..., Any] | None = None,
@@ -61,6 +62,7 @@ class Op:
         on_expanded: tuple[str, str] | None = None,
         unchanged: Callable[[Sequence[Any]], bool] | None = None,
         instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None,
+        saves_all: bool = False,
         number_is_parameter: bool = False,
         number_first: str = "",
         no_tensors: str = "",
@@ -99,12 +101,13 @@ class Op:
         else:
             self.promoted = frozenset(self.positions[name] for name in promoted)
         self.to_float = promotion == TO_FLOAT
-        self.upcast = upcast
+        self.upcast, self.categories = upcast, categories
         self.computes_in = frozenset(
             each
             for each in DTYPES
-            if not self.promoted
-            or not ((self.to_float and each.category < FLOATING) or (upcast and each.is_low_precision))
+            if each.category in categories
+            and not (self.to_float and each.category < FLOATING and self.promoted)
+            and not (upcast and each.is_low_precision and self.promoted)
         )
         self.is_view = is_view
         self.edits = edits
@@ -123,7 +126,7 @@ class Op:
         self.on_expanded, self.unchanged, self.instead = on_expanded, unchanged, instead
         self.number_is_parameter = self.saves_number = number_is_parameter
         self.number_first, self.no_tensors, self.autocast_on_gpu = number_first, no_tensors, ""
-        self.takes_sparse, self.takes_numbers = takes_sparse, takes_numbers
+        self.takes_sparse, self.takes_numbers, self.saves_all = takes_sparse, takes_numbers, saves_all
         self.leading = len(self.tensors) if self.tensors in ((0,), (0, 1)) and not self.sequences and not edits else 0
         self.is_binary = self.leading == 2 and len(self.promoted) == 2 and 1 in self.scalars
         self.differentiable = self._inputs_of(derivatives)

@@ -72,7 +72,7 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
     """
     if ANY_SOURCE in op.overlap:
         return
-    apart = NO_SOURCE in op.overlap or "index" in op.positions or "indices" in op.positions
+    apart = NO_SOURCE in op.overlap
     for each in tensors_in(value for position, value in enumerate(args) if position != op.written_value):
         if each is target:
             refused = apart

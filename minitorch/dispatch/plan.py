@@ -19,7 +19,6 @@ from minitorch.dispatch.formulas import (
     RESULT,
     SAVED,
     STRIDE,
-    UNSEEN,
     Derivative,
     Formula,
     passed_on,
@@ -36,8 +35,8 @@ class Plan:
     """
 
     __slots__ = (
-        *("asks_unseen", "calls", "edges", "inputs", "keeps", "kept", "may_save_number"),
-        *("node", "overwrites", "passed_on", "saved", "saves_tensors", "sequence"),
+        *("calls", "edges", "inputs", "keeps", "kept", "may_save_number", "node"),
+        *("overwrites", "passed_on", "saved", "saves_tensors", "sequence"),
     )
 
     def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
@@ -58,12 +57,11 @@ class Plan:
         others = kept + [each for each in others if each not in kept]
         saved = plain + others
         # Formulas take their values from a list of what was saved, then what `OpNode.apply` adds.
-        places = {source: place for place, source in enumerate(saved)} | {(MASK, 0): -3, (GRADS, 0): -2, (GRAD, 0): -1}
-        places |= {(MEMORY, 0): -4, (UNSEEN, 0): -5}
+        places = {source: place for place, source in enumerate(saved)}
+        places |= {(MEMORY, 0): -4, (MASK, 0): -3, (GRADS, 0): -2, (GRAD, 0): -1}
         last = needed[-1:]  # after which nobody reads the gradient: the others get None as `memory`
-        before = places | {(MEMORY, 0): -6}
+        before = places | {(MEMORY, 0): -5}
         self.overwrites = any((MEMORY, 0) in each.sources for each in last)
-        self.asks_unseen = any((UNSEEN, 0) in each.sources for each in last)
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
         self.sequence = op.gradient_sequence
         self.edges = tuple(i if i in self.inputs else None for i in positions) if self.sequence is None else ()
@@ -108,7 +106,7 @@ def _not_implemented(name: str) -> Formula:
 def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative], inputs: int, mask: int) -> bool:
     """Whether a value is saved, of an op with so many `inputs`: unless only a gradient that nobody needs asks for it.
 
-    PyTorch looks for that only with tensors, not with results, lists and the ops of a backward pass, and only where
+    PyTorch looks for that only with tensors, not with results, lists and the ops that save all, and only where
     the derivative is that of one input among several.
     """
     kind, index = source
@@ -118,7 +116,7 @@ def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative]
         and index in op.tensors
         and len(users) == len(users[0].inputs) == 1 < inputs
         and op.gradient_sequence is None
-        and "backward" not in op.name
+        and not op.saves_all
     )
     return not may_be_left_out or bool(users[0].mask & mask)
 

@@ -11,6 +11,7 @@ import numbers
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from minitorch.dispatch import errors
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
 from minitorch.layout import is_dense, kept_order, kept_strides, restrided
 from minitorch.tensor import Tensor
@@ -68,6 +69,8 @@ def fits(value: Any, common: dtype) -> bool:
 def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
     """Casts the arrays and numbers among `values` that take part in promotion to their common dtype.
 
+    Raises NotImplementedError for a type that isn't of the op's `categories`.
+
     An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32;
     then the dtype that results must be cast back to is returned.
     """
@@ -78,6 +81,8 @@ def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
     common = common_type(flat)
     if op.to_float and common.category < FLOATING:
         common = get_default_dtype()
+    if common.category not in op.categories:
+        raise errors.not_implemented(f"{op.name}_cpu", common.name)
     compute = float32 if op.upcast and common.is_low_precision else common
     for position in present:
         value = values[position]

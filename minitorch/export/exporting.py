@@ -213,7 +213,7 @@ class Exporting:
             else:
                 function, args, kwargs = found
                 args, kwargs = map_arg(args, self.nodes.__getitem__), map_arg(kwargs, self.nodes.__getitem__)
-                copy = self.graph.create_node("call_function", function, args, kwargs, function.packet)
+                copy = self.graph.create_node("call_function", function, args, kwargs, str(function).split(".")[1])
                 copy.meta = dict(node.meta)
             self.nodes[node] = copy
 

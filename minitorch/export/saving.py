@@ -12,6 +12,8 @@ from minitorch.export.signature import ExportGraphSignature, InputKind, InputSpe
 from minitorch.fx.aten import OpOverload, overload
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
+from minitorch.library import operators
+from minitorch.library.operators import find
 from minitorch.serialization import load as load_file
 from minitorch.serialization import save as save_file
 
@@ -41,14 +43,18 @@ def save(ep: ExportedProgram, f: Any) -> None:
 
 
 def load(f: Any) -> ExportedProgram:
-    """Reads a program from a file. No code of the file runs."""
+    """Reads a program from a file. No code of the file runs.
+
+    Raises:
+        RuntimeError: the file holds no program, or an operator of it isn't registered.
+    """
     data = load_file(f, weights_only=True)
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise RuntimeError("this file holds no exported program that this version can read")
     graph = Graph()
     nodes: dict[str, Node] = {}
     for op, name, target, args, kwargs in data["nodes"]:
-        function = overload(*target) if op == "call_function" else target
+        function = target if op != "call_function" else overload(*target) if len(target) == 2 else find(*target)
         nodes[name] = graph.create_node(op, function, _unpacked(args, nodes), _unpacked(kwargs, nodes), name)
         nodes[name].name = name  # also where it hides a builtin
     inputs = [InputSpec(InputKind[kind], *rest) for kind, *rest in data["inputs"]]
@@ -63,9 +69,12 @@ def load(f: Any) -> ExportedProgram:
 def _packed(node: Node) -> list[Any]:
     target = node.target
     if node.op == "call_function":
-        if not isinstance(target, OpOverload):
+        if isinstance(target, operators.OpOverload):
+            target = [target.name()]
+        elif isinstance(target, OpOverload):
+            target = [target.packet, target.overload]
+        else:
             raise TypeError(f"the operation {node.name} has no name in ATen, under which it could be saved")
-        target = [target.packet, target.overload]
     return [node.op, node.name, target, _flat(node.args), _flat(node.kwargs)]
 
 

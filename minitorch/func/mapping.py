@@ -172,10 +172,28 @@ class Vmap(Level):
                     f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement "
                     f"the vmap staticmethod or set generate_vmap_rule=True. {_EXTENDING}"
                 )
-            dims = tree_map(lambda each: 0 if maps(self, each) else None, tuple(args))
-            values = tree_map(lambda each: each._value if maps(self, each) else each, tuple(args))
-            outputs, out_dims = function.vmap(VmapInfo(self.size, self.randomness), dims, *values)
-            return self._placed(outputs, out_dims)
+            return self._by_rule(function.vmap, args, {})
+
+    def run_operator(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What an operator of `torch.library` returns: by its own rule, or example by example."""
+        with layers.without((self,)):
+            if not maps(self, (*args, *kwargs.values())):
+                return operator.run(args, kwargs)
+            if operator.vmap is None:
+                numbers = range(self.size or 1)
+                named = [{key: self._example(each, i) for key, each in kwargs.items()} for i in numbers]
+                found = [operator.run([self._example(each, i) for each in args], named[i]) for i in numbers]
+                leaves = zip(*(tree_flatten(each)[0] for each in found), strict=True)
+                spec = tree_flatten(found[0])[1]
+                return tree_unflatten([batched(self._stacked(each), self) for each in leaves], spec)
+            return self._by_rule(operator.vmap, args, kwargs)
+
+    def _by_rule(self, rule: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a user's `vmap` gives of all examples at once."""
+        dims = tree_map(lambda each: 0 if maps(self, each) else None, tuple(args))
+        values = tree_map(lambda each: each._value if maps(self, each) else each, tuple(args))
+        outputs, out_dims = rule(VmapInfo(self.size, self.randomness), dims, *values, **kwargs)
+        return self._placed(outputs, out_dims)
 
     def _placed(self, outputs: Any, dims: Any) -> Any:
         """Outputs with their examples along these dimensions as tensors of this level."""

@@ -14,6 +14,8 @@ from typing import Any
 
 import minitorch
 from minitorch.fx.node import Node
+from minitorch.library import operators
+from minitorch.library.operators import OpOverloadPacket
 
 OPERATORS = {
     "truediv": "div", "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "mod": "remainder",
@@ -91,8 +93,12 @@ def implementation(packet: str) -> Callable[..., Any]:
     raise AttributeError(f"there is no operation aten::{packet}")
 
 
-def named(node: Node) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
+def named(node: Node) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None:
     """The operation that a node calls, and its arguments as ATen writes them; None where the table has no name."""
+    if isinstance(node.target, OpOverloadPacket) and len(node.target.overloads()) == 1:
+        return getattr(node.target, node.target.overloads()[0]), node.args, node.kwargs
+    if isinstance(node.target, operators.OpOverload):
+        return node.target, node.args, node.kwargs
     name = node.target if isinstance(node.target, str) else node.target.__name__
     packet = OPERATORS.get(name, name)
     args, kwargs = _without_defaults(node)

@@ -215,7 +215,8 @@ class Graph:
 
 
 def _like(target: Target) -> str:
-    name = target if isinstance(target, str) else qualified(target).rpartition(".")[2]
+    name = target if isinstance(target, str) else target.__name__  # of an operator's overload "scale.default"
+    name = name if isinstance(target, str) or "." in name else qualified(target).rpartition(".")[2]
     if name.startswith("__") and name.endswith("__"):
         name = name[2:-2]
     return snake_case(name)

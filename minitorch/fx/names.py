@@ -48,7 +48,7 @@ def qualified(function: Callable[..., Any]) -> str:
         return known
     if name == "<lambda>":
         return inspect.getsource(function).split("=")[0].strip()
-    module = str(function.__module__)
+    module = str(function.__module__).replace("torch._ops.", "torch.ops.")
     return f"{module.removeprefix('mini') if _is_own(module) else module}.{name}"
 
 
@@ -127,14 +127,7 @@ def _torch() -> Torch:
     nn = Torch({"": _layers, "log_sigmoid": _layers.logsigmoid})
     functional = Torch({"": _layers, "_threshold": _layers.threshold})
     places = {"nn": Torch({"": minitorch.nn, "functional": functional}), "functional": minitorch}
-    return Torch({"": minitorch, "_C": Torch({"_nn": nn, **bound}), "ops": _Operations(), **places})
-
-
-class _Operations:
-    """`torch.ops`, whose `aten` has the operations of exported graphs."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module("minitorch.fx.aten").Namespace(), name)
+    return Torch({"": minitorch, "_C": Torch({"_nn": nn, **bound}), **places})
 
 
 class _Prefixed:

@@ -45,6 +45,18 @@ def recording(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def recording_operator(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The `__call__` of operators, which are recorded as they are."""
+
+    def wrapped(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        proxy = find_proxy(args, kwargs)
+        if proxy is None:
+            return call(self, *args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", self, args, kwargs)
+
+    return wrapped
+
+
 class Patcher:
     """Replaces names in scopes and attributes of types until the `with` block ends."""
 

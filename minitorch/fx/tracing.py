@@ -20,8 +20,9 @@ from minitorch.dispatch.declaration import NAMESPACES
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.node import Node
-from minitorch.fx.patching import Patcher, recording
+from minitorch.fx.patching import Patcher, recording, recording_operator
 from minitorch.fx.proxy import Proxy, TracerBase
+from minitorch.library.operators import OpOverload, OpOverloadPacket
 from minitorch.nn.modules.container import Sequential
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
@@ -152,6 +153,8 @@ class Tracer(TracerBase):
 
             patcher.patch_method(Module, "__getattr__", getattr_wrapper)
             patcher.patch_method(Module, "__call__", call_wrapper)
+            for kind in (OpOverload, OpOverloadPacket):
+                patcher.patch_method(kind, "__call__", recording_operator(kind.__call__))
             for (_, name), module_scope in _wrapped.items():
                 patcher.wrap_named(module_scope, name)
             functions = self._functions | _own_functions()

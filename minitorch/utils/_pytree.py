@@ -152,7 +152,7 @@ def _defaultdict_unflatten(values: Iterable[Any], context: Context) -> Any:
     return defaultdict(factory, zip(keys, values, strict=False))
 
 
-_dict_flatten = _mapping_flatten
+_dict_flatten, _dict_flatten_with_keys = _mapping_flatten, _mapping_with_keys
 
 
 def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:

@@ -147,6 +147,13 @@ def test_full_memory() -> None:
     assert torch.cuda.memory_allocated() == 0
 
 
+def test_cupys_error_tells_its_sizes() -> None:
+    memory = pytest.importorskip("cupy.cuda.memory")
+    torch.ones(2, device="cuda")
+    error = gpus.out_of_memory(memory.OutOfMemoryError(8 << 20, 0))
+    assert str(error).startswith("CUDA out of memory. Tried to allocate 8.00 MiB. GPU 0 has")
+
+
 @pytest.mark.parametrize(
     ("text", "visible"), [(None, [0, 1, 2]), ("2,0", [2, 0]), ("1,1", []), ("0,7,1", [0]), ("x", []), ("1, -1,0", [1])]
 )

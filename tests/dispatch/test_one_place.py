@@ -21,7 +21,6 @@ NO_OPS = {
     "apply": {"index"},  # a parameter
     "autocast": {"mode"},  # a parameter of `pad`
     "graph": {"all", "any"},  # of the gradients that a hook waits for
-    "overlap": {"index"},
     "profiler_util": {"cat"},  # the category of an event
 }
 """Words that mean something else, by the files in which they do."""
@@ -42,17 +41,13 @@ def strings_of(tree: ast.AST) -> Iterator[ast.Constant]:
             yield node
 
 
-WORDS = {"plan": {"backward"}, "overlap": {"index", "indices"}}
-"""The words that files look for in the names of ops and of their parameters, as docs/architecture.md says."""
-
-
-def test_names_are_searched_for_these_words_alone() -> None:
+def test_names_are_searched_for_no_words() -> None:
     found = {
         path.stem: words
         for path in FILES
         if (words := {node.left.value for node in ast.walk(ast.parse(path.read_text())) if is_search(node)})
     }
-    assert found == WORDS
+    assert found == {}
 
 
 def is_search(node: ast.AST) -> Any:

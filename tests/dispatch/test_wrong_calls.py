@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.same import errors, same
+from tests.ops.case import DTYPES
+from tests.same import attempt, errors, same
 
 CALLS = {
     "a size that is no integer": (
@@ -35,3 +36,51 @@ def test_a_zero_keeps_its_sign(torch: Any) -> Any:
     zeros = torch.tensor([-0.0, 0.0])
     units = torch.nn.functional.elu, torch.nn.functional.selu, torch.nn.functional.celu
     return [torch.signbit(unit(zeros)) for unit in units]
+
+
+PARAMETERS = (
+    "unsqueeze.dim diagonal.offset select.dim transpose.dim0 argmax.dim cat.dim add.alpha softplus.threshold "
+    "celu.alpha renorm.p dist.p logit.eps pdist.p cumsum.dtype nansum.dim flip.dims rot90.dims "
+    "poisson.generator clone.memory_format triu.diagonal cumsum.dim tril.diagonal"
+)
+SECOND = "unsqueeze diagonal select transpose argmax cat logit nansum poisson cumsum triu"
+
+
+@pytest.mark.parametrize("wrong", ["a", [None], object], ids=str)
+@same
+def test_each_parameter_says_what_it_takes(torch: Any, wrong: Any) -> Any:
+    """By keyword and, where that is the second argument, by position too."""
+    found = torch.nn.functional
+    tensor = torch.ones(2, 2)
+
+    def call(name: str, *args: Any, **named: Any) -> Any:
+        return getattr(torch, name, getattr(found, name, None))([tensor] if name == "cat" else tensor, *args, **named)
+
+    pairs = [each.split(".") for each in PARAMETERS.split()]
+    return errors(
+        *(lambda name=name, which=which: call(name, **{which: wrong}) for name, which in pairs),
+        *(lambda name=name: call(name, wrong) for name in SECOND.split()),
+    )
+
+
+IN_PLACE = "add_ mul_ cumsum_ triu_ nan_to_num_ logit_ normal_ uniform_ geometric_ exponential_ renorm_ scatter_add_"
+
+
+@same
+def test_a_method_does_not_count_self(torch: Any) -> Any:
+    tensor = torch.ones(2, 2)
+    return errors(*(lambda name=name: getattr(tensor, name)("a") for name in IN_PLACE.split()))
+
+
+COMPUTED_IN = {
+    "atan2": 2, "bitwise_and": 2, "bitwise_not": 1, "cholesky_inverse": 1, "cholesky_solve": 2, "copysign": 2,
+    "dist": 2, "gcd": 2, "lcm": 2, "nextafter": 2, "_standard_gamma_grad": 2, "_dirichlet_grad": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPUTED_IN)
+@same
+def test_a_type_that_an_op_does_not_compute_in_is_named(torch: Any, name: str) -> Any:
+    function, count = getattr(torch, name), COMPUTED_IN[name]
+    tensors = [torch.eye(2).to(getattr(torch, dtype)) for dtype in DTYPES]
+    return [attempt(lambda tensor=tensor: str(function(*[tensor] * count).dtype)) for tensor in tensors]

@@ -46,6 +46,19 @@ def test_chunks_and_nesting(torch: Any) -> Any:
 
 
 @same
+def test_a_number_of_each_example_as_an_index(torch: Any) -> Any:
+    table, i, j = data(torch)[0], torch.tensor([0, 2, 1]), torch.tensor([3, 1, 0])
+    vmap = torch.vmap
+    return [
+        vmap(lambda a: table[a])(i),
+        vmap(lambda a: table[:, a])(j),
+        vmap(lambda a, b: table[a, b])(i, j),
+        vmap(lambda row, a: row[None, a])(table, j),
+        vmap(vmap(lambda a, b: table[a, b], in_dims=(None, 0)), in_dims=(0, None))(i, j),
+    ]
+
+
+@same
 def test_new_tensors_and_writes(torch: Any) -> Any:
     def written(a: Any) -> Any:
         new = a.new_zeros(2, 4)

@@ -14,7 +14,10 @@ part = pytest.mark.part
 trainer = "mytorch.training:Trainer."
 
 
-@part("mytorch.random:get_rng_state", "mytorch.random:set_rng_state")
+states = "get_rng_state", "set_rng_state", "state_of", "set_state"
+
+
+@part(*(f"mytorch.random:{name}" for name in states))
 @pytest.mark.parametrize("drawn", [0, 1, 3, 700])
 def test_a_saved_state_gives_the_same_numbers_again(mytorch: ModuleType, drawn: int) -> None:
     def twice(torch: Any) -> Any:
@@ -111,6 +114,25 @@ def test_a_resumed_run_takes_the_same_steps(mytorch: ModuleType, stop: int, tmp_
         assert resumed.losses == stopped.losses == straight.losses
         assert [each.tolist() for each in weights(mytorch, resumed.model)] == expected
         assert resumed.seen == straight.seen
+
+
+@part(*(trainer + name for name in ("generators", "random_state", "set_random_state", "rest_of_epoch")))
+@pytest.mark.parametrize("stop", [0, 2, 3])
+def test_a_run_whose_loader_has_a_generator_is_resumed(mytorch: ModuleType, stop: int) -> None:
+    def run(seed: int) -> Any:
+        trainer = made(mytorch, 2, 1.0, 0.5)
+        generator = mytorch.Generator().manual_seed(seed)
+        trainer.loader = mytorch.utils.data.DataLoader(trainer.loader.dataset, 2, shuffle=True, generator=generator)
+        return trainer
+
+    stopped = run(1)
+    stopped.fit(stop)
+    state = stopped.state_dict()
+    stopped.fit(10)
+    resumed = run(2)
+    resumed.load_state_dict(state)
+    resumed.fit(10)
+    assert resumed.losses == stopped.losses
 
 
 @part(trainer + "load_state_dict")

@@ -272,3 +272,19 @@ def test_messages_between_gpus_arrive_on_the_current_one(mytorch: ModuleType) ->
             assert found == (f"cuda:{rank}", [float((rank - 1) % 3)] * 5, [3.0] * 5, 512)
     finally:
         mytorch.cuda.simulate(0)
+
+
+@part("mytorch.arrays:refuse_freed", "mytorch.cuda:as_strided")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_freed_memory_is_not_read(mytorch: ModuleType, device: str) -> None:
+    """A tensor on memory that an FSDPParam has freed: NumPy checks no bounds in an empty array."""
+    mytorch.cuda.simulate(1)
+    try:
+        whole = mytorch.ones(2, 3, device=device)
+        saved = whole.t()
+        whole.storage.flat = whole.storage.flat[:0]
+        with pytest.raises(RuntimeError, match="its data is not allocated yet"):
+            saved.exp()
+        assert saved[:, :0].exp().shape == (3, 0)
+    finally:
+        mytorch.cuda.simulate(0)

@@ -152,6 +152,7 @@ case(
         args(make.index(2, 3, below=4), make(4, 2), 1).kink(),
         args(make.index(below=4), make(4, 2)),
         args(make.index(0, below=4), make(4, 2)),
+        args(make.index(3, below=4), make(4, 0)),
         args(make.index(3, below=4), make(4, 2, layout="transposed"), padding_idx=-1).kink(),
         args(make.lib.tensor([1, 1, 0]), make(4, 2), scale_grad_by_freq=True).kink(),
         args(make.index(3, below=4), make(4, 2, requires_grad=False), max_norm=0.5),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,15 @@ def resolve(lib: Any, name: str) -> Callable[..., Any]:
     return found if callable(found) else found.__get__  # of a property such as Tensor.T
 
 
+@contextmanager
+def strict(lib: Any) -> Iterator[None]:
+    """NumPy raises of infinities and NaN, and for minitorch its warnings are errors: neither may show through."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error" if lib.__name__ == "minitorch" else "ignore", category=RuntimeWarning)
+        yield
+
+
 def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = False, writes: bool = False) -> Outcome:
     """Calls a function with new leaves in place of the sample's tensors: with `grad`, leaves that require it.
 
@@ -75,8 +85,7 @@ def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = 
         positional[0] = positional[0].clone()
     lib.default_generator.manual_seed(SEED)  # torch.manual_seed is slow: it seeds every kind of device
     try:
-        with warnings.catch_warnings(), np.errstate(all="raise"):  # which must not show through
-            warnings.simplefilter("ignore")
+        with strict(lib):
             outcome.value = function(*positional, **outcome.kwargs)
         if writes and outcome.value is None:
             outcome.value = positional[0]
@@ -249,7 +258,8 @@ def gradients(outcome: Outcome, create_graph: bool = False) -> list[Any] | Excep
             data = data + 1j * random.uniform(0.5, 1.5, tuple(each.shape))
         weights.append(tensor_of(lib, cast(data, str(each.dtype).removeprefix("torch."))))
     try:
-        return list(lib.autograd.grad(outputs, inputs, weights, allow_unused=True, create_graph=create_graph))
+        with strict(lib):
+            return list(lib.autograd.grad(outputs, inputs, weights, allow_unused=True, create_graph=create_graph))
     except Exception as error:
         return error
 

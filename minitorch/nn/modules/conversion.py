@@ -33,7 +33,7 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
         try:
             return tensor.to(device, kind, memory_format=ordered)
         except NotImplementedError as error:
-            if str(error) != "Cannot copy out of meta tensor; no data!":
+            if not tensor.is_meta:
                 raise
             raise NotImplementedError(
                 f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "

@@ -1,7 +1,7 @@
 """Module: the base class of everything that has parameters.
 
 Its tensors and submodules are found by assignment: `self.weight = Parameter(...)` is enough. How it is called, and all
-of its hooks, are in `hooks`; how a whole tree takes a state dict in, in `state_dict`.
+of its hooks, are in `hooks`; how it is saved and loaded, in `state_dict`; how to get to what lies below it, in `tree`.
 Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
 
@@ -9,29 +9,28 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.nn.modules.conversion import conversion
 from minitorch.nn.modules.hooks import (
-    ModuleHooks, _WrappedHook, buffer_registration_hooks, module_registration_hooks, no_hooks,
+    _WrappedHook, buffer_registration_hooks, module_registration_hooks, no_hooks,
     parameter_registration_hooks, register_module_backward_hook, register_module_buffer_registration_hook,
     register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
     register_module_full_backward_pre_hook, register_module_module_registration_hook,
     register_module_parameter_registration_hook, registered,
 )  # fmt: skip
-from minitorch.nn.modules.state_dict import EXTRA_STATE, _IncompatibleKeys, load, load_tensor
+from minitorch.nn.modules.state_dict import _EXTRA_STATE_KEY_SUFFIX, ModuleState, _IncompatibleKeys
+from minitorch.nn.modules.tree import ModuleTree
 from minitorch.nn.parameter import Buffer, Parameter, is_lazy
 from minitorch.ops.creation.filled import empty_like
 from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
 __all__ = [
-    "Module", "_IncompatibleKeys", "_WrappedHook", "register_module_backward_hook",
+    "_EXTRA_STATE_KEY_SUFFIX", "Module", "_IncompatibleKeys", "_WrappedHook", "register_module_backward_hook",
     "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
     "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook", "register_module_parameter_registration_hook",
@@ -39,23 +38,17 @@ __all__ = [
 
 Self = TypeVar("Self", bound="Module")
 
-_UNREACHED = (
-    "Reached a code path in Module.{}_extra_state() that should never be called. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
-)
-
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(ModuleHooks):
+class Module(ModuleTree, ModuleState):
     """A part of a model: it owns parameters, buffers and submodules, and maps inputs to outputs in `forward`."""
 
     training: bool
     call_super_init: bool = False
     dump_patches: bool = False
-    _version: int = 1
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]
@@ -306,229 +299,6 @@ class Module(ModuleHooks):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Has calls of this module compiled, as `torch.compile` compiles it; its keys and type stay as they are."""
         self._compiled_call_impl = import_module("minitorch._dynamo.compiling").in_place(self, *args, **kwargs)
-
-    # What lies below, by path
-
-    def get_submodule(self, target: str) -> Module:
-        """The module at a path such as "layers.0.linear". Raises AttributeError when there is none."""
-        module: Any = self
-        for name in target.split(".") if target else []:
-            if not hasattr(module, name):
-                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-            module = getattr(module, name)
-            if not isinstance(module, Module):
-                raise AttributeError(f"`{name}` is not an nn.Module")
-        return module
-
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replaces the module at a path; without `strict`, adds it where there is none."""
-        if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise AttributeError(f"`{name}` is not an nn.Module")
-        setattr(parent, name, module)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path. Raises AttributeError when there is none."""
-        parameter: Any = self._at(target)
-        if not isinstance(parameter, Parameter):
-            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
-        return parameter
-
-    def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path. Raises AttributeError when there is none."""
-        buffer: Tensor = self._at(target)
-        path, _, name = target.rpartition(".")
-        if name not in self.get_submodule(path)._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return buffer
-
-    def _at(self, target: str) -> Any:
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        return getattr(module, name)
-
-    # What lies below, one after the other
-
-    def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """This module and all below it with their paths, each once unless `remove_duplicate=False`."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
-
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below it."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The submodules that belong to this module directly, with their names, each once."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self) -> Iterator[Module]:
-        """The submodules that belong to this module directly."""
-        for _, module in self.named_children():
-            yield module
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their paths, each once unless `remove_duplicate=False`."""
-        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters of this module and, with `recurse`, of those below it."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their paths."""
-        return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers of this module and, with `recurse`, of those below it."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def _named_members(
-        self,
-        members: Callable[[Module], Iterable[tuple[str, Any]]],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Any]]:
-        seen = set()
-        modules: Iterable[tuple[str, Module]] = [(prefix, self)]
-        if recurse:
-            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-        for path, module in modules:
-            for name, member in members(module):
-                if member is None or id(member) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(member))
-                yield (f"{path}.{name}" if path else name), member
-
-    # Saving and loading
-
-    def get_extra_state(self) -> Any:
-        """What a subclass wants in its state dict besides tensors; only called where a subclass defines it."""
-        raise RuntimeError(_UNREACHED.format("get"))
-
-    def set_extra_state(self, state: Any) -> None:
-        """Takes back what `get_extra_state` gave."""
-        raise RuntimeError(_UNREACHED.format("set"))
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        for name, tensor in self._persistent_state().items():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        if getattr(type(self), "get_extra_state", None) is not Module.get_extra_state:
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
-
-    def _persistent_state(self) -> dict[str, Tensor]:
-        """This module's own parameters and persistent buffers, without those that are None."""
-        buffers = {name: each for name, each in self._buffers.items() if name not in self._non_persistent_buffers_set}
-        return {name: each for name, each in {**self._parameters, **buffers}.items() if each is not None}
-
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by their full names, detached unless `keep_vars`, not copied."""
-        if args:
-            warnings.warn(
-                "Positional args are being deprecated, use kwargs instead. Refer to "
-                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
-                FutureWarning,
-                stacklevel=2,
-            )
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination, prefix = destination or given["destination"], prefix or given.get("prefix", "")
-            keep_vars = keep_vars or given.get("keep_vars", False)
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()  # maps the prefix of each module to its version
-        metadata = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = metadata
-        for hook in self._state_dict_pre_hooks.values():
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            result = hook(self, destination, prefix, metadata)
-            if result is not None:
-                if getattr(hook, "_from_public_api", False):
-                    raise RuntimeError("state_dict post-hook must return None")
-                destination = result
-        return destination
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies the tensors of a state dict into the parameters and buffers of the same names.
-
-        With `assign` the tensors of the dict themselves become the parameters. Returns the names that the dict
-        lacks and those that it has too many. Raises RuntimeError for shapes that differ and, with `strict`, for these
-        names.
-        """
-        return load(self, state_dict, strict, assign)
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own = self._persistent_state()
-        for name, target in own.items():
-            key = prefix + name
-            if key in state_dict:
-                assign = "assign_to_params_buffers" in local_metadata
-                error = load_tensor(self, name, key, target, state_dict[key], assign)
-                if error is not None:
-                    error_msgs.append(error)
-            elif strict:
-                missing_keys.append(key)
-        extra_key = prefix + EXTRA_STATE
-        if getattr(type(self), "set_extra_state", None) is not Module.set_extra_state:
-            if extra_key in state_dict:
-                self.set_extra_state(state_dict[extra_key])
-            elif strict:
-                missing_keys.append(extra_key)
-        elif strict and extra_key in state_dict:
-            unexpected_keys.append(extra_key)
-        if strict:
-            for key in state_dict:
-                if key.startswith(prefix) and key != extra_key:
-                    first, dot, _ = key[len(prefix) :].partition(".")
-                    if first not in (self._modules if dot else own):
-                        unexpected_keys.append(key)
 
     # Printing and pickling
 

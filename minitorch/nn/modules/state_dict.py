@@ -1,22 +1,24 @@
-"""Loading a state dict: what `Module.load_state_dict` does to a whole tree, and to one tensor.
+"""State dicts: the part of Module that writes them and takes them in.
 
 Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.nn.modules.hooks import ModuleHooks
 from minitorch.nn.parameter import Parameter, is_lazy
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from minitorch.nn.modules.module import Module
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 """The key under which a module keeps what is no tensor."""
 
 
@@ -107,3 +109,116 @@ def load_tensor(module: Module, name: str, key: str, target: Tensor, source: Any
             f"whose dimensions in the checkpoint are {source.size()}, an exception occurred : {error.args}."
         )
     return None
+
+
+_UNREACHED = (
+    "Reached a code path in Module.{}_extra_state() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
+
+
+class ModuleState(ModuleHooks):
+    """The part of Module that is saved and loaded."""
+
+    _version: int = 1
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+
+    def get_extra_state(self) -> Any:
+        """What a subclass wants in its state dict besides tensors; only called where a subclass defines it."""
+        raise RuntimeError(_UNREACHED.format("get"))
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes back what `get_extra_state` gave."""
+        raise RuntimeError(_UNREACHED.format("set"))
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, tensor in self._persistent_state().items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if getattr(type(self), "get_extra_state", None) is not ModuleState.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+
+    def _persistent_state(self) -> dict[str, Tensor]:
+        """This module's own parameters and persistent buffers, without those that are None."""
+        buffers = {name: each for name, each in self._buffers.items() if name not in self._non_persistent_buffers_set}
+        return {name: each for name, each in {**self._parameters, **buffers}.items() if each is not None}
+
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """All parameters and persistent buffers by their full names, detached unless `keep_vars`, not copied."""
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination, prefix = destination or given["destination"], prefix or given.get("prefix", "")
+            keep_vars = keep_vars or given.get("keep_vars", False)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()  # maps the prefix of each module to its version
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, metadata)
+            if result is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = result
+        return destination
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies the tensors of a state dict into the parameters and buffers of the same names.
+
+        With `assign` the tensors of the dict themselves become the parameters. Returns the names that the dict
+        lacks and those that it has too many. Raises RuntimeError for shapes that differ and, with `strict`, for these
+        names.
+        """
+        return load(cast(Any, self), state_dict, strict, assign)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own = self._persistent_state()
+        for name, target in own.items():
+            key = prefix + name
+            if key in state_dict:
+                assign = "assign_to_params_buffers" in local_metadata
+                error = load_tensor(cast(Any, self), name, key, target, state_dict[key], assign)
+                if error is not None:
+                    error_msgs.append(error)
+            elif strict:
+                missing_keys.append(key)
+        extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
+        if getattr(type(self), "set_extra_state", None) is not ModuleState.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    first, dot, _ = key[len(prefix) :].partition(".")
+                    if first not in (self._modules if dot else own):
+                        unexpected_keys.append(key)

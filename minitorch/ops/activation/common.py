@@ -20,6 +20,7 @@ from minitorch.dispatch.iteration import arranged, combined, like_first
 from minitorch.dispatch.overlap import ANY_TARGET
 from minitorch.dispatch.rounding import RoundedOnce
 from minitorch.dtypes import FROM_NUMPY
+from minitorch.kernels.gates import silu_gradient_into, silu_into
 from minitorch.kernels.masking import clear_below
 from minitorch.ops.creation.factory import cast_number
 from minitorch.ops.indexing.joining import cat
@@ -96,6 +97,7 @@ def activation(
 
 
 @pointwise(
+    saves_all=True,
     order=lambda op, xp, args, result: arranged(op, xp, args[1::-1], result),
     variants="",
     derivatives={"grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold), "self": flat},
@@ -190,6 +192,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @pointwise(
+    saves_all=True,
     variants="",
     derivatives={
         "grad_output": lambda grad, output: sigmoid_backward(grad, conj(output)),
@@ -217,12 +220,15 @@ composite(variants="function", namespace="nn.functional")(tanh)
 
 
 @pointwise(
-    variants="", derivatives=derived("grad_output, self", lambda grad_output, self: grad_output * _silu_slope(self))
+    saves_all=True,
+    variants="",
+    derivatives=derived("grad_output, self", lambda grad_output, self: grad_output * _silu_slope(self)),
 )
 def silu_backward(xp: Any, grad_output: Array, self: Array) -> Array:
     """grad · s(1 + x(1 − s)), s = sigmoid(x)."""
-    s = 1 / (1 + xp.exp(-self))
-    return grad_output * (s * (1 + self * (1 - s)))
+    out = xp.empty_like(self)
+    silu_gradient_into(xp, out, grad_output, self)
+    return out
 
 
 def _silu_slope(x: Tensor) -> Tensor:
@@ -235,9 +241,9 @@ def silu(xp: Any, self: Array) -> Array:
     """x · sigmoid(x). https://pytorch.org/docs/stable/generated/torch.nn.functional.silu.html"""
     if self.dtype.kind != "c":
         floating(self, "silu_cpu")
-    divisor = xp.exp(-self)
-    divisor += 1
-    return self / divisor
+    out = xp.empty_like(self)
+    silu_into(xp, out, self)
+    return out
 
 
 def _glu_gradient(grad: Tensor, self: Tensor, dim: int) -> Tensor:
@@ -290,7 +296,9 @@ def _mish_slope(x: Tensor) -> Any:
 
 
 @pointwise(
-    variants="", derivatives=derived("grad_output, self", lambda grad_output, self: grad_output * _mish_slope(self))
+    saves_all=True,
+    variants="",
+    derivatives=derived("grad_output, self", lambda grad_output, self: grad_output * _mish_slope(self)),
 )
 def mish_backward(xp: Any, grad_output: Array, self: Array) -> Array:
     """grad · (t + x s (1 − t²)), t = tanh(ln(1 + eˣ)), s = sigmoid(x)."""

@@ -19,6 +19,7 @@ from minitorch.tensor import Tensor
 
 
 @pointwise(
+    saves_all=True,
     variants="",
     derivatives={
         "grad_output": lambda grad, self, alpha, scale, input_scale: elu_backward(

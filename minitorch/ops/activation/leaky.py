@@ -23,6 +23,7 @@ from minitorch.tensor import Tensor
 
 
 @pointwise(
+    saves_all=True,
     variants="",
     derivatives={
         "grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
@@ -81,7 +82,10 @@ def _prelu_gradients(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple
 
 
 @pointwise(
-    format_from=("self",), variants="", derivatives=derived("grad_output, self, weight", _prelu_gradients, zeros=True)
+    saves_all=True,
+    format_from=("self",),
+    variants="",
+    derivatives=derived("grad_output, self, weight", _prelu_gradients, zeros=True),
 )
 def prelu_kernel_backward(xp: Any, grad_output: Array, self: Array, weight: Array) -> tuple[Array, Array]:
     """grad_output, or below 0 weight · grad_output, for the input; for the weight, below 0 self · grad_output."""
@@ -142,6 +146,7 @@ def rrelu_slopes(
 
 
 @pointwise(
+    saves_all=True,
     variants="",
     promoted=("grad_output", "slopes"),
     derivatives={"grad_output": lambda grad, slopes: grad * slopes, "self": flat},

@@ -25,13 +25,14 @@ def _check(array: Array, dim: int, name: str) -> None:
 
 
 @private(
+    saves_all=True,
     derivatives={
         "grad_output": lambda grad, output, dim: softmax_backward(grad, output, dim),
         "output": lambda grad, grad_output, output, dim: (
             grad * (grad_output - (grad_output * output).sum(dim, keepdim=True))
             - grad_output * (grad * output).sum(dim, keepdim=True)
         ),
-    }
+    },
 )
 def softmax_backward(xp: Any, grad_output: Array, output: Array, dim: int) -> Array:
     """y (grad − Σ grad · y)."""
@@ -39,10 +40,11 @@ def softmax_backward(xp: Any, grad_output: Array, output: Array, dim: int) -> Ar
 
 
 @private(
+    saves_all=True,
     derivatives={
         "grad_output": lambda grad, output, dim: grad - (grad * output.exp()).sum(dim, keepdim=True),
         "output": lambda grad, grad_output, output, dim: -grad * output.exp() * grad_output.sum(dim, keepdim=True),
-    }
+    },
 )
 def log_softmax_backward(xp: Any, grad_output: Array, output: Array, dim: int) -> Array:
     """grad − exp(y) Σ grad."""

@@ -13,6 +13,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.apply import in_place_of, write_out
 from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
+from minitorch.dispatch.overlap import NO_SOURCE
 from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.kernels.accumulation import add_at, combine_at, flat_places
@@ -79,6 +80,7 @@ def _corner(src: Array, index: Array) -> Array:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="function method out",
     row_major=True,
     derivatives={"self": lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add(dim, index, grad)},
@@ -131,6 +133,7 @@ def _gathered(grad: Tensor, dim: int, index: Tensor, src_shape: tuple[int, ...])
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="",
     edits=True,
     node="ScatterBackward0",
@@ -141,6 +144,7 @@ def scatter_src(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Arr
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="",
     edits=True,
     node="ScatterBackward1",
@@ -160,6 +164,7 @@ def scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Number) -
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
     derivatives={"self": lambda grad: grad, "src": _gathered},
@@ -254,6 +259,7 @@ def scatter_reduce_backward(
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
     derivatives={

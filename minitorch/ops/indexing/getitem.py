@@ -13,10 +13,11 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.devices import cpu
+from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import METHODS, OPS, declare
 from minitorch.dispatch.iteration import broadcast_strides
 from minitorch.dispatch.op import Op
-from minitorch.dispatch.overlap import arrays
+from minitorch.dispatch.overlap import NO_SOURCE, arrays
 from minitorch.dispatch.promotion import fits, is_number
 from minitorch.dtypes import FROM_NUMPY, INTEGER, bool_, finfo, float16, int32, int64, type_name, uint8
 from minitorch.kernels.accumulation import add_at
@@ -175,6 +176,7 @@ def _one_number(args: Sequence[Any]) -> tuple[Op, Sequence[Any]] | None:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     **_ON_CPU,
     instead=_one_number,
     on_expanded=("index_put_", "tensor[indices] = tensor"),
@@ -332,6 +334,7 @@ def _resolve(input: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             and not item._array.ndim
             and item._dtype.category == INTEGER
             and item._dtype is not uint8
+            and not isinstance(item, Batched)  # each example has a number of its own
         ):
             result = _selected(result, dim, int(item.item()), position)
         else:

@@ -10,6 +10,7 @@ from typing import Any
 from minitorch import settings
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import declare
+from minitorch.dispatch.overlap import NO_SOURCE
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.kernels.accumulation import add_at, checked_places
 from minitorch.ops.indexing.gather_scatter import ALL, BOTH, reduce_at, scatter_reduce_backward
@@ -34,6 +35,7 @@ def _places(xp: Any, self: Array, dim: int, index: Array) -> tuple[Any, ...]:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="function method out",
     derivatives={"self": lambda grad, self_shape, dim, index: grad.new_zeros(self_shape).index_add(dim, index, grad)},
 )
@@ -70,6 +72,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
     derivatives={
@@ -126,6 +129,7 @@ def _check_copy(self: Array, dim: int, index: Array, source: Array) -> None:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     autocast="widest",
     variants=ALL,
     edits=True,
@@ -146,6 +150,7 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     on_expanded=("index_fill_", "tensor[mask] = scalar"),
     written_value="value",
     variants=BOTH,
@@ -173,6 +178,7 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
     derivatives={
@@ -215,6 +221,7 @@ def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="function method out",
     derivatives={"self": lambda grad, self, index: grad.new_zeros(self.shape).put(index, grad, accumulate=True)},
 )
@@ -224,6 +231,7 @@ def take(xp: Any, self: Array, index: Array) -> Array:
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants=BOTH,
     edits=True,
     elementwise=True,

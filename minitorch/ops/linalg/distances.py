@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from minitorch.arrays import Array
+from minitorch.arrays import Array, Double
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dispatch.apply import function_of, write_out
 from minitorch.dispatch.declaration import NAMESPACES, OPS, composite, declare
@@ -15,6 +15,7 @@ from minitorch.dispatch.errors import broadcast_clash, not_implemented
 from minitorch.dispatch.promotion import result_type
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bool_, type_name
 from minitorch.ops.linalg.norms import _vector_norm_gradient, matrix_norm, vector_norm
+from minitorch.ops.pointwise.arithmetic import TWO_BOOLS
 from minitorch.ops.views.broadcasting import broadcast_tensors
 from minitorch.tensor import Tensor
 
@@ -49,6 +50,11 @@ def _dist_gradient_of_other(grad: Tensor, self: Tensor, other: Tensor, p: float,
 )
 def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Array:
     """‖self − other‖ₚ over all elements."""
+    if self.dtype.kind == "b":
+        raise RuntimeError(TWO_BOOLS)
+    if self.dtype.kind in "iu":
+        kind = SCALAR_TYPES[self.dtype.name]
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind} instead.")
     return OPS["vector_norm"].kernel(xp, xp.asarray(self - other), p, None, False, None)
 
 
@@ -227,7 +233,7 @@ def _pdist_gradient(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Ten
 
 
 @declare(variants="function", autocast_on_gpu="float32", derivatives={"self": _pdist_gradient})
-def pdist(xp: Any, self: Array, p: float = 2.0) -> Array:
+def pdist(xp: Any, self: Array, p: Double = 2.0) -> Array:
     """‖xᵢ − xⱼ‖ₚ for all pairs i < j of the rows of (N, M), as one vector of N (N − 1) / 2 elements.
 
     Raises RuntimeError for other than matrices of floating point numbers, and for negative p.

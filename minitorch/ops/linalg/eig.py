@@ -129,6 +129,12 @@ def _cholesky_solve_gradients(
     return of_right, -_factor_gradient(of_matrix + adjoint(of_matrix), input2, upper)
 
 
+def _check_lapack(array: Array, kernel: str) -> None:
+    """Raises NotImplementedError for a type in which LAPACK doesn't compute."""
+    if array.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        raise not_implemented(kernel, array.dtype.name)
+
+
 def _matrix(xp: Any, factor: Array, upper: bool) -> Array:
     """L Lᴴ of the lower triangle of L, or Lᴴ L of the upper one."""
     lower = xp.triu(factor).swapaxes(-1, -2).conj() if upper else xp.tril(factor)
@@ -154,6 +160,7 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} but each b matrix is "
             f"{self.shape[-2]} by {self.shape[-1]}"
         )
+    _check_lapack(input2, "cholesky_solve_cpu")
     return by_columns(xp, xp.linalg.solve(_matrix(xp, input2, upper), self))
 
 
@@ -170,6 +177,7 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
 def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
     """(L Lᴴ)⁻¹, or (Lᴴ L)⁻¹ for an upper triangular L."""
     check_square("cholesky_inverse", self)
+    _check_lapack(self, "cholesky_inverse_out_cpu")
     return by_columns(xp, xp.linalg.inv(_matrix(xp, self, upper)))
 
 

@@ -40,6 +40,7 @@ def is_transposed(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 @declare(
+    saves_all=True,
     autocast="lower",
     variants="",
     node="MmBackward0",
@@ -51,6 +52,7 @@ def mm_left_backward(xp: Any, grad_: Array, right: Array, transposed: bool) -> A
 
 
 @declare(
+    saves_all=True,
     autocast="lower",
     variants="",
     node="MmBackward0",

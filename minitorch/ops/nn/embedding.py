@@ -64,7 +64,7 @@ def embedding_backward(
     flat = indices.reshape(-1)
     if not flat.size:
         return result
-    rows_of_grad = grad_output.reshape(-1, width)
+    rows_of_grad = grad_output.reshape(flat.size, width)
     if scale_grad_by_freq:
         used, count = combine_rows(xp, xp.add, result, flat, rows_of_grad, fresh=True)
         result[used] /= count[:, None].astype(result.dtype)

@@ -77,6 +77,7 @@ def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
 
 
 @declare(
+    saves_all=True,
     format_from=("self",),
     variants="",
     node=lambda grad_output, self, pads, mode: f"{_NODES[mode]}Pad{len(pads)}DBackwardBackward0",

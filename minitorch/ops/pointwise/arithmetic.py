@@ -62,7 +62,7 @@ def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number =
     return xp.add(self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
 
 
-_TWO_BOOLS = (
+TWO_BOOLS = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
     "instead."
 )
@@ -71,7 +71,7 @@ _TWO_BOOLS = (
 def _check_not_bool(self: Any, other: Any, alpha: Number = 1) -> None:
     bools = [isinstance(each, bool) or (isinstance(each, Tensor) and each._dtype is bool_) for each in (self, other)]
     if all(bools):
-        raise RuntimeError(_TWO_BOOLS)
+        raise RuntimeError(TWO_BOOLS)
     if any(bools):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
@@ -83,7 +83,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
     try:
         return xp.subtract(left, right)
     except TypeError:
-        raise RuntimeError(_TWO_BOOLS) from None
+        raise RuntimeError(TWO_BOOLS) from None
 
 
 @pointwise(

@@ -10,29 +10,29 @@ from typing import Any
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import composite, pointwise
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dtypes import FLOATING
+from minitorch.dtypes import BOOL, FLOATING, INTEGER
 from minitorch.tensor import Tensor
 
 
-@pointwise(upcast=False, operators="__and__ __rand__ __iand__")
+@pointwise(upcast=False, categories=(BOOL, INTEGER), operators="__and__ __rand__ __iand__")
 def bitwise_and(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in both."""
     return xp.bitwise_and(self, other)
 
 
-@pointwise(upcast=False, operators="__or__ __ror__ __ior__")
+@pointwise(upcast=False, categories=(BOOL, INTEGER), operators="__or__ __ror__ __ior__")
 def bitwise_or(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in one or both."""
     return xp.bitwise_or(self, other)
 
 
-@pointwise(upcast=False, operators="__xor__ __rxor__ __ixor__")
+@pointwise(upcast=False, categories=(BOOL, INTEGER), operators="__xor__ __rxor__ __ixor__")
 def bitwise_xor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in one alone."""
     return xp.bitwise_xor(self, other)
 
 
-@pointwise(upcast=False)
+@pointwise(upcast=False, categories=(BOOL, INTEGER))
 def bitwise_not(xp: Any, self: Array) -> Array:
     """All bits turned."""
     return xp.bitwise_not(self)
@@ -65,13 +65,13 @@ def _shift(xp: Any, function: Any, self: Array | Number, other: Array | Number, 
     return function(self, other)
 
 
-@pointwise(upcast=False)
+@pointwise(upcast=False, categories=(INTEGER,))
 def gcd(xp: Any, self: Array, other: Array) -> Array:
     """The greatest common divisor."""
     return xp.gcd(self, other)
 
 
-@pointwise(upcast=False)
+@pointwise(upcast=False, categories=(INTEGER,))
 def lcm(xp: Any, self: Array, other: Array) -> Array:
     """The least common multiple."""
     return xp.lcm(self, other)

@@ -11,6 +11,7 @@ from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import pointwise, zero_gradient
 from minitorch.dispatch.errors import no_derivative
 from minitorch.dispatch.out_types import SAME_TYPE
+from minitorch.dtypes import FLOATING
 from minitorch.layout import copy_in, preserve_format
 from minitorch.tensor import Tensor
 
@@ -52,6 +53,7 @@ def sgn(xp: Any, self: Array) -> Array:
 
 @pointwise(
     promotion="to float",
+    categories=(FLOATING,),
     node=lambda self, other: f"CopysignBackward{int(not isinstance(other, Tensor))}",
     derivatives={
         "self": lambda grad, self, result: (grad * (result / self)).masked_fill(self == 0, 0),

@@ -13,6 +13,7 @@ from minitorch.dispatch.declaration import pointwise
 from minitorch.dispatch.errors import floating
 from minitorch.dispatch.iteration import like_first
 from minitorch.dispatch.rounding import RoundedOnce
+from minitorch.dtypes import FLOATING
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.tensor import Tensor
 
@@ -125,6 +126,7 @@ def atanh(xp: Any, self: Array) -> Array:
 
 @pointwise(
     promotion="to float",
+    categories=(FLOATING,),
     aliases="arctan2",
     derivatives={
         "self": lambda grad, self, other: _over_square(grad * other, self, other),

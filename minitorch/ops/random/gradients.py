@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import declare
-from minitorch.dispatch.errors import no_derivative, no_formula
+from minitorch.dispatch.errors import no_derivative, no_formula, not_implemented
 from minitorch.kernels import sampling
 from minitorch.kernels.gamma_function import digamma
 from minitorch.kernels.numerics import polynomial
@@ -43,10 +43,17 @@ def _sample_dirichlet(xp: Any, self: Array, generator: Generator | None = None) 
 def _standard_gamma_grad(xp: Any, self: Array, output: Array) -> Array:
     """dx/dα of gamma numbers x (`output`) drawn with concentrations α (`self`), element by element."""
     alpha, x = self, output
+    _check_width(alpha, "_standard_gamma_grad_cpu")
     near_mean = (0.9 * alpha <= x) & (x <= 1.1 * alpha)
     large = xp.where(near_mean, _gamma_near_mean(alpha, x), _gamma_saddle_point(xp, alpha, x))
     between = xp.where(alpha > 8, large, _gamma_rational(xp, alpha, x))
     return xp.asarray(xp.where(x < 0.8, _gamma_series(xp, alpha, x), between), order="C")
+
+
+def _check_width(array: Array, kernel: str) -> None:
+    """Raises NotImplementedError for all types but float32 and float64."""
+    if array.dtype.name not in ("float32", "float64"):
+        raise not_implemented(kernel, array.dtype.name)
 
 
 def _gamma_series(xp: Any, alpha: Array, x: Array) -> Array:
@@ -120,6 +127,7 @@ def _horner(x: Array, coefficients: Sequence[Any]) -> Array:
 )
 def _dirichlet_grad(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
     """dx/dα, up to the factor 1 − x, of a share x with concentration α of `total`: a Beta(α, total − α) number."""
+    _check_width(x, "_dirichlet_grad_cpu")
     beta = total - alpha
     spread = total * x * (1 - x)
     large = (alpha > 6) & (beta > 6)

@@ -10,9 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.arrays import Array, Number
+from minitorch.arrays import Array, Double, Number
 from minitorch.dispatch.declaration import declare, zero_gradient
-from minitorch.dispatch.promotion import is_number
 from minitorch.kernels import sampling
 from minitorch.ops.random.on_gpu import draw_on_gpu, sample_on_gpu
 from minitorch.random import Generator, default_generator
@@ -51,53 +50,45 @@ def is_meta(value: Any) -> bool:
     return hasattr(value, "ndim") and not hasattr(value, "__array_interface__") and not hasattr(value, "get")
 
 
-def _numbers(function: str, **given: Any) -> list[Any]:
-    """The parameters of a sampler: numbers, or tensors of no dimensions, which PyTorch takes for numbers."""
-    for position, (name, value) in enumerate(given.items(), 1):
-        if isinstance(value, Tensor) and not value.dim() and not value.requires_grad:
-            given[name] = value.item()
-        elif not is_number(value):
-            kind = type(value).__name__
-            raise TypeError(
-                f"{function}(): argument '{name.strip('_')}' (position {position}) must be float, not {kind}"
-            )
-    return list(given.values())
+def _numbers(*given: Double) -> list[float]:
+    """The parameters of a sampler: numbers, or 0-d tensors without a gradient, which PyTorch takes for numbers."""
+    return [each.item() if isinstance(each, Tensor) and not each.requires_grad else float(each) for each in given]
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def uniform(xp: Any, self: Array, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Array:
+def uniform(xp: Any, self: Array, from_: Double = 0, to: Double = 1, *, generator: Generator | None = None) -> Array:
     """Numbers uniform in [from, to). https://pytorch.org/docs/stable/generated/torch.Tensor.uniform_.html"""
-    return draw(xp, self, sampling.uniform_, generator, *_numbers("uniform_", from_=from_, to=to))
+    return draw(xp, self, sampling.uniform_, generator, *_numbers(from_, to))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def normal(xp: Any, self: Array, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Array:
+def normal(xp: Any, self: Array, mean: Double = 0, std: Double = 1, *, generator: Generator | None = None) -> Array:
     """Normal numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.normal_.html"""
-    return draw(xp, self, sampling.normal_, generator, *_numbers("normal_", mean=mean, std=std))
+    return draw(xp, self, sampling.normal_, generator, *_numbers(mean, std))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def log_normal(xp: Any, self: Array, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Array:
+def log_normal(xp: Any, self: Array, mean: Double = 1, std: Double = 2, *, generator: Generator | None = None) -> Array:
     """Numbers whose logarithm is normal. https://pytorch.org/docs/stable/generated/torch.Tensor.log_normal_.html"""
-    return draw(xp, self, sampling.log_normal_, generator, *_numbers("log_normal_", mean=mean, std=std))
+    return draw(xp, self, sampling.log_normal_, generator, *_numbers(mean, std))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def exponential(xp: Any, self: Array, lambd: float = 1, *, generator: Generator | None = None) -> Array:
+def exponential(xp: Any, self: Array, lambd: Double = 1, *, generator: Generator | None = None) -> Array:
     """Numbers of density λ exp(−λx). https://pytorch.org/docs/stable/generated/torch.Tensor.exponential_.html"""
-    return draw(xp, self, sampling.exponential_, generator, *_numbers("exponential_", lambd=lambd))
+    return draw(xp, self, sampling.exponential_, generator, *_numbers(lambd))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def cauchy(xp: Any, self: Array, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Array:
+def cauchy(xp: Any, self: Array, median: Double = 0, sigma: Double = 1, *, generator: Generator | None = None) -> Array:
     """Cauchy numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.cauchy_.html"""
-    return draw(xp, self, sampling.cauchy_, generator, *_numbers("cauchy_", median=median, sigma=sigma))
+    return draw(xp, self, sampling.cauchy_, generator, *_numbers(median, sigma))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def geometric(xp: Any, self: Array, p: float, *, generator: Generator | None = None) -> Array:
+def geometric(xp: Any, self: Array, p: Double, *, generator: Generator | None = None) -> Array:
     """The number of trials up to a success. https://pytorch.org/docs/stable/generated/torch.Tensor.geometric_.html"""
-    return draw(xp, self, sampling.geometric_, generator, *_numbers("geometric_", p=p))
+    return draw(xp, self, sampling.geometric_, generator, *_numbers(p))
 
 
 def _random_node(self: Tensor, from_: int | None, to: int | None, generator: Generator | None) -> str:

@@ -5,7 +5,6 @@ Source: https://pytorch.org/docs/stable/generated/torch.cumsum.html
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from minitorch import return_types
@@ -27,13 +26,13 @@ from minitorch.dtypes import (
     float64,
 )
 from minitorch.dtypes import dtype as DType
-from minitorch.kernels.running import running
+from minitorch.kernels.running import fold_into, running
 from minitorch.ops.creation.filled import zeros_like
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.naming import called
 from minitorch.ops.pointwise.arithmetic import times_number
 from minitorch.ops.pointwise.division import over_number
-from minitorch.ops.reduction.sums import sum_type
+from minitorch.ops.reduction.sums import real_if, sum_type
 from minitorch.ops.views.slicing import select, slice_
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor, holds_somewhere
@@ -46,13 +45,15 @@ def _accumulates_in(kind: DType) -> Any:
     return {float32: float64, complex64: complex128}.get(kind, float32 if kind.is_low_precision else kind).numpy
 
 
-def _scan(accumulate: Callable[[Array], Array], self: Array, dim: int, dtype: DType | None) -> Array:
+def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Array:
     kind = sum_type(self, dtype)
-    check_dim(dim, self.ndim)
-    wide = self.astype(_accumulates_in(kind), copy=False)
+    dim = check_dim(dim, self.ndim)
+    self = real_if(xp, self, dtype)
     if not self.ndim:
-        return wide.astype(kind.numpy)
-    return accumulate(wide).astype(kind.numpy, copy=False)
+        return self.astype(kind.numpy)
+    result = xp.empty(self.shape, kind.numpy)
+    fold_into(xp, result, self, dim, _accumulates_in(kind), fold)
+    return result
 
 
 @declare(
@@ -64,10 +65,7 @@ def _scan(accumulate: Callable[[Array], Array], self: Array, dim: int, dtype: DT
 )
 def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """y_i = Σ_{j ≤ i} x_j."""
-    result = _scan(lambda wide: wide.cumsum(dim), self, dim, dtype)
-    if result.dtype.kind in "fc" and result.ndim and not xp.moveaxis(result, dim, 0)[:1].all():
-        result += 0  # PyTorch adds to 0, so that no sum is −0
-    return result
+    return _scan(xp, "cumsum", self, dim, dtype)
 
 
 def _in_place(name: str) -> None:
@@ -101,7 +99,7 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
 )
 def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """y_i = ∏_{j ≤ i} x_j."""
-    return _scan(lambda wide: wide.cumprod(dim), self, dim, dtype)
+    return _scan(xp, "cumprod", self, dim, dtype)
 
 
 def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:

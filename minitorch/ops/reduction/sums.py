@@ -16,6 +16,7 @@ from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64,
 from minitorch.dtypes import dtype as DType
 from minitorch.kernels.masking import keep
 from minitorch.kernels.summation import add_up
+from minitorch.ops.creation.conversion import cast
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.views.shape import checked_dims
 from minitorch.tensor import Tensor, holds_somewhere
@@ -53,6 +54,11 @@ def sum_type(array: Array, dtype: DType | None) -> DType:
     return int64 if own.category < FLOATING else own
 
 
+def real_if(xp: Any, array: Array, dtype: DType | None) -> Array:
+    """The array in the dtype that was asked for, where that is real and the array complex; otherwise as it is."""
+    return cast(xp, array, dtype) if dtype is not None and array.dtype.kind == "c" and not dtype.is_complex else array
+
+
 def _rounded(result: Array, kind: DType) -> Array:
     return result.astype(kind.numpy) if kind.is_low_precision else result
 
@@ -70,7 +76,8 @@ def _rounded(result: Array, kind: DType) -> Array:
 def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
     """Σ of the elements along `dim`."""
     kind = sum_type(self, dtype)
-    return add_up(xp, self, dims_of(dim, self.ndim), keepdim, kind).astype(kind.numpy, copy=False)
+    array = self if dtype is None else real_if(xp, self, dtype)
+    return add_up(xp, array, dims_of(dim, self.ndim), keepdim, kind).astype(kind.numpy, copy=False)
 
 
 @declare(
@@ -91,18 +98,13 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     return _rounded(total, kind)
 
 
-def _mean_backward(grad: Tensor, shape: tuple[int, ...], count: int, unseen: bool) -> Tensor:
-    """grad / count, expanded to the shape. If that comes last it takes no memory, which shows in the strides."""
-    return (grad / count).expand(shape) if unseen else grad.expand(shape) / count
-
-
 @declare(
     out_type=CASTS,
     row_major=True,
     variants="function method out",
     derivatives={
-        "self": lambda grad, self_shape, dim, keepdim, unseen: _mean_backward(
-            unreduced(grad, self_shape, dim, keepdim), self_shape, count_of(self_shape, dim), unseen
+        "self": lambda grad, self_shape, dim, keepdim: (
+            unreduced(grad, self_shape, dim, keepdim).expand(self_shape) / count_of(self_shape, dim)
         )
     },
     node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
@@ -116,7 +118,7 @@ def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype
             f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
             f"Got: {SCALAR_TYPES[kind.name]}"
         )
-    total = add_up(xp, self, dims_of(dim, self.ndim), keepdim, kind)
+    total = add_up(xp, real_if(xp, self, dtype), dims_of(dim, self.ndim), keepdim, kind)
     return _rounded(xp.true_divide(total, count_of(self.shape, dim), dtype=total.dtype), kind)
 
 
@@ -171,7 +173,7 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
     axis = None if dim is None else dims_of(dim, self.ndim)
-    product = xp.prod(self.astype(working, copy=False), axis, keepdims=keepdim)
+    product = xp.prod(real_if(xp, self, dtype).astype(working, copy=False), axis, keepdims=keepdim)
     return product.astype(kind.numpy, copy=False)  # NumPy multiplies small integers as large ones
 
 

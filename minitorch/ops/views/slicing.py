@@ -13,6 +13,7 @@ from minitorch.arrays import Array
 from minitorch.dispatch import declaration
 from minitorch.dispatch.apply import write_out
 from minitorch.dispatch.declaration import OPS, composite, declare
+from minitorch.dispatch.overlap import NO_SOURCE
 from minitorch.dtypes import INTEGER
 from minitorch.layout import contiguous_format, copy_in, preserve_format
 from minitorch.ops.views.shape import strided
@@ -205,6 +206,7 @@ def unfold_backward(xp: Any, self: Array, shape: tuple[int, ...], dimension: int
 
 
 @declare(
+    overlap=(NO_SOURCE,),
     variants="function method out",
     derivatives={
         "self": lambda grad, src_shape, dim, index: select_scatter(grad, grad.new_zeros(src_shape), dim, index),
