@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.packages.__main__ import PINNED, PROGRAMS, START, TABLE, Program, alike
+from tests.packages.__main__ import PROGRAMS, ROOT, START, TABLE, Program, alike, versions
 
 
 def test_every_program_has_what_it_prints_and_pinned_packages() -> None:
-    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", PINNED.read_text(encoding="utf-8"), re.MULTILINE))
     for program in PROGRAMS:
         packages, purpose = program.header
         assert program.expected.read_text(encoding="utf-8").strip(), program.name
-        assert set(packages) <= pinned.keys()
+        assert set(packages) <= versions(program.pinned).keys()
         assert purpose.endswith(".")
 
 
@@ -57,3 +57,14 @@ def test_a_difference_is_found(printed: str, found: str, tmp_path: Path, monkeyp
 )
 def test_a_number_may_differ_in_the_digit_that_is_rounded(line: str, want: str, same: bool) -> None:
     assert alike(line, want) is same
+
+
+@pytest.mark.parametrize(("required", "code"), [("", 0), ("1", 1)])
+def test_packages_that_pip_does_not_find_are_named(required: str, code: int, tmp_path: Path) -> None:
+    """When pip finds no packages, the output says that no program ran, and CI fails."""
+    alone = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    environment = os.environ | alone | {"MINITORCH_REQUIRE_ALL": required}
+    command = [sys.executable, "-m", "tests.packages", "einops"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "NOT TRIED: 1 of 1 programs (einops)" in done.stdout and "0 of 0 that ran" in done.stdout
