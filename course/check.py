@@ -27,6 +27,10 @@ from course.kinds import Core
 from course.learner import package, practice, ran, scope, verdict
 from course.learner.lock import locked
 from course.learner.ran import Run
+from course.variants import Served
+from course.variants import verify as _verify
+from course.work import Counted as Counted
+from course.work import within as within
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
@@ -41,8 +45,11 @@ only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _NOT_ANSWERED = "Not answered yet"
 _WRITE = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
+served: Served | None = None
+"""The variants of an exercise, in a grade."""
 reveal = REVEAL_VARIABLE in os.environ
-"""Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade."""
+"""Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade. An
+answer that is graded shows its own, too, so that the grade can say how many are right."""
 runs: list[Run] = []
 """What ran in this kernel, in order; in a grade, the answer alone."""
 on_screen: dict[str, str] = {}
@@ -61,7 +68,9 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(seed())
 
 
-def show(values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "", secret: bool = False) -> None:
+def show(
+    values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "", secret: bool = False, each: str = ""
+) -> None:
     """Show values to the reader and, under a MIME type of its own, to the grader.
 
     Args:
@@ -70,13 +79,14 @@ def show(values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "",
         atol: absolute tolerance for floating-point data.
         text: what the values mean, in words.
         secret: show one digest of all values in their place.
+        each: values that should be this text earn their share of the points one by one, if all others are right.
 
     Raises:
         TypeError: a value of a kind that cannot be shown.
         ValueError: too many elements, or a secret value that is not exact.
     """
     named = values if isinstance(values, dict) else {"value": values}
-    shown = _bundle.bundle(named, rtol, atol, secret, str(seed()), reveal)
+    shown = _bundle.bundle(named, rtol, atol, secret, str(seed()), reveal or deliver is not None, each)
     if deliver is not None:
         deliver(shown)
         return
@@ -99,6 +109,16 @@ def error(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Excepti
     except Exception as raised:
         return raised
     return None
+
+
+def verify(
+    tests: Callable[[Any], Any],
+    shown: Sequence[str],
+    rng: np.random.Generator,
+    own: Sequence[Callable[..., Any]] = (),
+) -> dict[str, str]:
+    """Which variants of an answer the learner's tests accept: those shown, and in a grade all (`course.variants`)."""
+    return _verify(tests, shown, rng, own, served)
 
 
 @contextmanager

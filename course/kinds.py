@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from course.authoring import core_exercises
+from course.authoring import core_exercises, planting
 from course.authoring.assemble import REFUSED, Files
 from course.authoring.cells import defined, free, imported, replacement_name
 from course.authoring.parts import defines, short
@@ -184,6 +184,94 @@ class Design(Kind):
         return f" · every limit kept, at most {NEAR_ENOUGH} times the cheapest"
 
 
+class Verify(Kind):
+    """Write tests that accept right answers to a task, whatever their form, and refuse faulty ones."""
+
+    name = "verify"
+    mutants = 3
+    is_code = False  # other tests may do as well
+    closed = False
+    least: ClassVar[tuple[int, int]] = (3, 6)
+    """How many right and how many faulty variants an author writes at least."""
+
+    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+        """Show some variants below the task, and write them into the first lines of the check."""
+        super().complete(exercise, files, shared, chapter)
+        shown = [variant.text for variant in exercise.variants if variant.shown]
+        exercise.task.expect(shown, f"exercise {exercise.name!r} shows no variant: one has shown=true")
+        titled = [f"**Answer {chr(ord('A') + n)}**\n\n```python\n{text}\n```" for n, text in enumerate(shown)]
+        exercise.task = replace(exercise.task, text="\n\n".join([exercise.task.text, *titled]))
+        self._show(exercise, shown)
+
+    def _show(self, exercise: Exercise, shown: Sequence[str]) -> None:
+        """Write variants into the first lines of the check."""
+        check = exercise.check
+        if check is None:
+            raise exercise.task.error(f"exercise {exercise.name!r} has no check cell")
+        literal = ", ".join(f"r'''\n{text}\n'''" for text in shown)
+        exercise.check = replace(check, text=f"shown = [{literal}]\n{check.text}")
+
+    def validate(self, exercise: Exercise) -> None:
+        super().validate(exercise)
+        assert exercise.check is not None
+        told = f"the check of {exercise.name!r} shows what check.verify says of the variants"
+        exercise.check.expect("check.verify(" in exercise.check.text, told)
+        right = [variant for variant in exercise.variants if variant.is_right and not variant.shown]
+        faulty = [variant for variant in exercise.variants if not variant.is_right]
+        told = "{!r} needs {} right variants that it doesn't show, and {} faulty ones".format(
+            exercise.name, *self.least
+        )
+        exercise.task.expect(len(right) >= self.least[0] and len(faulty) >= self.least[1], told)
+
+    def where(self) -> str:
+        return " · for each faulty answer that your tests refuse, if they accept every correct one"
+
+
+class Debug(Verify):
+    """Fix a program that has several faults, and leave tests that would find each of them, and others.
+
+    The author writes the program without faults, and each fault as edits (`course.authoring.planting`). Those that are
+    `shown` are in the program that the learner gets.
+    """
+
+    name = "debug"
+    mutants = 2  # beside one for each fault that is left in the program
+    least = (2, 8)
+
+    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+        """Plant the faults: into the stub, the variants, and a mutant for each."""
+        Kind.complete(self, exercise, files, shared, chapter)
+        if exercise.solution is None:
+            raise exercise.task.error(f"exercise {exercise.name!r} has no solution cell")
+        try:
+            given = planting.complete(exercise)
+        except ValueError as error:
+            raise exercise.task.error(f"exercise {exercise.name!r}: {error}") from error
+        self._show(exercise, [given])
+
+    def where(self) -> str:
+        return " · for each faulty program that your tests refuse, if yours is fixed and they accept every correct one"
+
+
+class Timed(Kind):
+    """Write something whose cost has the right order: the check counts its work, where others exceed the limit.
+
+    Work is counted rather than measured (`course.work`), so a busy machine never fails a correct answer.
+    """
+
+    name = "timed"
+    mutants = 3
+
+    def validate(self, exercise: Exercise) -> None:
+        super().validate(exercise)
+        assert exercise.check is not None
+        told = f"the check of {exercise.name!r}, which is timed, shows with check.within what its answer spends"
+        exercise.check.expect("check.Counted(" in exercise.check.text and "check.within(" in exercise.check.text, told)
+
+    def where(self) -> str:
+        return " · within the limits of the task, which are counted"
+
+
 class Core(Kind):
     """Write parts of mytorch, which go into the learner's own package."""
 
@@ -262,7 +350,9 @@ class Core(Kind):
         return f"; in my/mytorch {' and '.join(self.parts)} {'is' if len(self.parts) == 1 else 'are'} yours"
 
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Predict, Core, Build, Repair, Measure, Design)}
+KINDS: dict[str, type[Kind]] = {
+    kind.name: kind for kind in (Predict, Core, Build, Repair, Measure, Design, Verify, Debug, Timed)
+}
 """By the name that `kind=` gives."""
 
 

@@ -17,7 +17,7 @@ from course.grading.submission import Submission as Answers
 from course.learner.feedback import clean
 from course.learner.package import keep_passed
 from course.reports.junit import properties
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 _PRACTICES = pytest.StashKey[dict[Course, Practice]]()
 

@@ -4,6 +4,7 @@ Lessons and solutions are compared with what they store, the values of checks by
 names a chapter of the course the answers are judged (`course.nbval_exercises`). Notebooks of others are left to nbval.
 """
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -81,7 +82,10 @@ class CourseNotebook(IPyNbFile):  # type: ignore[misc]
     """A lesson or a solution."""
 
     def setup(self) -> None:
-        """Start the kernel."""
+        """Start the kernel, unless a package is missing that a cell's tag `needs-PACKAGE` names."""
+        if missing := missing_packages(self.path):
+            required = os.environ.get("MINITORCH_REQUIRE_ALL") == "1"
+            (pytest.fail if required else pytest.skip)(missing)
         seconds = self.config.option.nbval_kernel_startup_timeout
         self.kernel = Kernel(Course.find(self.path.parent), self.path.parent, seconds)
         self.setup_sanitize_files()
@@ -117,6 +121,14 @@ class CourseCell(IPyNbCell):  # type: ignore[misc]
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, list[Any], list[Any]]:
     collectors = yield
     return [_ours(file_path, parent) or each if type(each) is IPyNbFile else each for each in collectors]
+
+
+def missing_packages(path: Path) -> str:
+    """Which packages a notebook needs, beyond the course's, that aren't installed here; empty if none."""
+    tags = {tag for cell in json.loads(content(path))["cells"] for tag in cell["metadata"].get("tags", [])}
+    needed = sorted(tag.removeprefix("needs-") for tag in tags if tag.startswith("needs-"))
+    missing = [package for package in needed if importlib.util.find_spec(package) is None]
+    return "; ".join(f"{each} is not installed: pip install 'minitorch-course[{each}]'" for each in missing)
 
 
 def _ours(path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -74,8 +74,8 @@ class _Bars:
         folded = len(counts) - len(begun)
         more = [self.widgets.Label(f"{folded} chapter{'s' * (folded > 1)} not begun")] if folded else []
         self.rows.children = [*(self._row(chapter, *count) for chapter, count in begun.items()), *more]
-        done, of, earned, points = (sum(column) for column in zip(*counts.values(), strict=True)) if counts else [0] * 4
-        self.total.value = f"<b>{earned} of {points} points</b>, {done} of {of} exercises"
+        earned, points = (sum(count[column] for count in counts.values()) for column in (2, 3))
+        self.total.value = f"<b>{earned} of {points} points</b>"
         self.next.value = next_line(self.course)
         self.map.value = _map(self.course)
 

@@ -172,14 +172,14 @@ async def _lesson(course: Course, path: Path, source: Path, taken: dict[str, str
         except execute.CellError as error:
             raise cells[error.index].error(str(error)) from error
     _refuse_machine_text(built, cells, course)
-    minutes.announce(built, chapter, _points(source.parent / "exercises.py"))
+    minutes.announce(built, chapter, _minutes(source.parent / "exercises.py"))
     places.add(built, places.address(course.root), course.notebooks.name, chapter)
     return {path: notebook.write(built)}
 
 
-def _points(exercises: Path) -> list[int]:
+def _minutes(exercises: Path) -> list[int]:
     cells = read_cells(exercises) if exercises.exists() else []
-    return [sum(map(int, str(cell.metadata["points"]).split())) for cell in cells if "exercise" in cell.metadata]
+    return [cell.minutes for cell in cells if "exercise" in cell.metadata]
 
 
 def _take_outputs(built: NotebookNode, cells: list[Cell], path: Path) -> None:
@@ -196,7 +196,7 @@ async def _exercises(course: Course, target: Course, path: Path, stored: bool) -
     """The texts of the notebooks; None for a copy that was kept of what the learner had written."""
     source = read_exercises(path)
     built = notebook.reference(source)
-    kept = [cell for cell in source.cells if cell.role not in ("docstrings", "hint", "mutant")]
+    kept = [cell for cell in source.cells if cell.role not in ("docstrings", "hint", "mutant", "variant")]
     name = f"{source.chapter}.ipynb"
     course.solutions.mkdir(exist_ok=True)
     if stored:

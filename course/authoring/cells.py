@@ -3,6 +3,7 @@
 import ast
 import builtins
 import functools
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +13,11 @@ SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n.*?^([ \t]*)### END SOLUTION$
 DECORATORS = re.compile(r"^### BEGIN SOLUTION\n(?:from .*\n)*(?:@.*\n)+### END SOLUTION\n", re.MULTILINE)
 """A solution block of which nothing stands in the learner's cell."""
 STUB = re.compile(r"^[ \t]*### BEGIN STUB\n(.*?)^[ \t]*### END STUB$\n?", re.MULTILINE | re.DOTALL)
+
+
+def text_id(text: str) -> str:
+    """The id of a cell that has no name: it is made from its text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def cut(text: str) -> str:

@@ -30,12 +30,12 @@ from course.chapters import key
 from course.check import SEED_VARIABLE
 from course.files import Course
 from course.grading import bundle
-from course.grading.kit import Kits
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.reference import Reference
 from course.grading.runner import Task
-from course.grading.warm import Pool
 from course.parsed import parsed
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 _DRAWS = re.compile(r"\bcheck\.(rng|seed)\(")
 _SECONDS = 600.0  # for all seeds of one message

@@ -22,10 +22,10 @@ from course.authoring.notebook import reference as reference_notebook
 from course.authoring.source import read_exercises
 from course.check import SEED_VARIABLE
 from course.files import Course
-from course.grading.kit import Kits
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.reference import Draw, Reference
-from course.grading.warm import Pool
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 SEEDS = (1, 20, 303, 4004, 50005)
 _LEAST = 4  # different sets of values that these seeds have to give; two of them may meet by chance

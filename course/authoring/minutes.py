@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import text_id
+from course.authoring.cells import text_id
 
 WORDS = 85.0
 """Of a text that are read in a minute, with the thought that they need."""
@@ -76,9 +76,9 @@ def _of_questions(markdown: str) -> float:
     return answers / ANSWER_WORDS + len(_QUESTION.findall(markdown)) * QUESTION
 
 
-def of_exercises(points: Sequence[int]) -> float:
-    """The minutes that exercises of so many points each take."""
-    return len(points) * EXERCISE + sum(points) * POINT
+def of_exercise(points: int) -> int:
+    """The minutes that are stated for an exercise of so many points, unless its source names others."""
+    return round(EXERCISE + points * POINT)
 
 
 def mark_short_path(cells: Sequence[NotebookNode]) -> None:
@@ -99,8 +99,12 @@ def of_short_path(cells: Sequence[NotebookNode]) -> float:
     return of_lesson(short) + sum(map(_of_questions, others))
 
 
-def announce(built: NotebookNode, chapter: str, points: Sequence[int]) -> None:
-    """Say below a lesson's title how long it takes, and where the short path leads."""
+def announce(built: NotebookNode, chapter: str, exercises: Sequence[int]) -> None:
+    """Say below a lesson's title how long it and its exercises take, and where the short path leads.
+
+    Args:
+        exercises: the minutes of each.
+    """
     mark_short_path(built.cells)
     sections = [
         f"[{heading[1]}]({chapter}.ipynb#{heading[1].replace('`', '').replace(' ', '-')})"
@@ -109,18 +113,19 @@ def announce(built: NotebookNode, chapter: str, points: Sequence[int]) -> None:
         if (heading := _HEADING.search(cell.source))
     ]
     needed, optional = parted(built.cells)
-    said = f"The lesson takes about {_rounded(of_lesson(needed))} minutes"
-    if extra := _rounded(of_lesson(optional)):
+    said = f"The lesson takes about {in_fives(of_lesson(needed))} minutes"
+    if extra := in_fives(of_lesson(optional)):
         said += f", its optional end another {extra}"
-    if points:
-        said += f", the exercises another {_rounded(of_exercises(points))}"
+    if exercises:
+        said += f", the exercises another {in_fives(sum(exercises))}"
     if sections:
-        said += f". Is your interview tomorrow? Read for {_rounded(of_short_path(built.cells))} minutes: "
+        said += f". Is your interview tomorrow? Read for {in_fives(of_short_path(built.cells))} minutes: "
         said += f"{', '.join(sections)}, and each question marked *Interview*"
     title, heading, rest = built.cells[0].source.partition("\n\n## ")
     built.cells[0].source = f"{title}\n\n{said}.{heading}{rest}"
     built.cells[0].id = text_id(built.cells[0].source)
 
 
-def _rounded(minutes: float) -> int:
+def in_fives(minutes: float) -> int:
+    """Minutes as they are stated."""
     return round(minutes / 5) * 5

@@ -152,7 +152,7 @@ def _changed_statement(node: ast.stmt) -> Iterator[str]:
             yield _block("if True:", body)
         case ast.Try(body=body, orelse=orelse, finalbody=last):
             yield _block("if True:", [*body, *orelse, *last])
-        case ast.For() | ast.While():
+        case ast.For() | ast.While() if not isinstance(node.body[-1], ast.Return | ast.Raise | ast.Break):
             once = copy.deepcopy(node)
             once.body.append(ast.Break())
             yield ast.unparse(once)

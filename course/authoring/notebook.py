@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import nbformat
 from nbformat import NotebookNode
 
 from course.authoring.assemble import Files
-from course.authoring.cells import cut, solved
+from course.authoring.cells import cut, solved, text_id
 from course.authoring.core_exercises import quoted
 from course.authoring.lesson_text import fold_answers, link_proofs
+from course.authoring.minutes import in_fives
 from course.authoring.parts import PartError
 from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
 from course.files import damaged
@@ -23,7 +25,11 @@ v4: Any = nbformat.v4
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
 HIDDEN = {"jupyter": {"source_hidden": True}}  # JupyterLab folds the cell
 _MOST_LINES = 20  # that a check takes of the page, and its output
-_NOTE = "An answer is one cell: imports and helpers that it needs beside the setup belong in that cell."
+_NOTE = "An answer is one cell; put any imports and helpers beyond the setup into that cell."
+_NUMBERS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen",
+)  # fmt: skip
 _FOLDED = "# Run this cell to check your answer.\n"  # what is seen of a check that is folded
 
 
@@ -52,7 +58,7 @@ def reference(source: Source) -> NotebookNode:
     for cell in source.cells:
         match cell.role:
             case "":
-                cells.append(_plain(cell if cells else replace(cell, text=f"{cell.text}\n\n{_NOTE}")))
+                cells.append(_plain(cell if cells else replace(cell, text=f"{cell.text}\n\n{_note(source.exercises)}")))
             case "setup":
                 cells.append(_setup(cell, is_core_setup(source, cell)))
             case "exercise":
@@ -84,6 +90,7 @@ def learners(executed: NotebookNode, mistakes: dict[str, list[Mistake]]) -> Note
                 output.data["text/plain"] = f"What a right answer shows:\n{output.data['text/plain']}"
         if role(cell) == "task":
             cell.metadata[OURS]["mutants"] = mistakes[exercise_of(cell)]
+            cell.metadata[OURS].pop("variants", None)
     return notebook
 
 
@@ -145,11 +152,6 @@ def _notebook(chapter: str, cells: list[NotebookNode]) -> NotebookNode:
     return notebook
 
 
-def text_id(text: str) -> str:
-    """The id of a cell that has no name: it is made from its text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def _cell(cell_type: str, text: str, metadata: dict[str, Any], identifier: str = "") -> NotebookNode:
     identifier = identifier or text_id(text)
     make = v4.new_markdown_cell if cell_type == "markdown" else v4.new_code_cell
@@ -185,7 +187,7 @@ def _setup(cell: Cell, core: bool) -> NotebookNode:
 
 
 def _task(exercise: Exercise) -> NotebookNode:
-    points = f"{exercise.points} point" + "s" * (exercise.points > 1)
+    points = f"{exercise.minutes} minutes · {exercise.points} point" + "s" * (exercise.points > 1)
     kind = exercise.kind
     hint = f'`check.hint("{exercise.name}")` in a cell, or `course hint {exercise.name}`'
     about: dict[str, Any] = {
@@ -193,12 +195,15 @@ def _task(exercise: Exercise) -> NotebookNode:
         "exercise": exercise.name,
         "kind": kind.name,
         "points": exercise.points,
+        "minutes": exercise.minutes,
         "replaces": kind.replaces,
         "parts": kind.parts,
         "names": exercise.names,
         "hints": exercise.hints,
         "mutants": [{"name": mutant.name, "says": mutant.says, "source": mutant.text} for mutant in exercise.mutants],
     }
+    if exercise.variants:
+        about["variants"] = sorted((variant.text for variant in exercise.variants), key=text_id)  # tells nothing
     if kind.shares:
         about["shares"] = [asdict(share) for share in kind.shares]
         for told, mutant in zip(about["mutants"], exercise.mutants, strict=True):
@@ -207,6 +212,14 @@ def _task(exercise: Exercise) -> NotebookNode:
     metadata = {OURS: about, "deletable": False, "nbgrader": _nbgrader("markdown", identifier, locked=True)}
     text = f"{exercise.task.text}\n\n*{points}{kind.where()} · a hint: {hint}*"
     return _cell("markdown", text, metadata, _short(identifier))
+
+
+def _note(exercises: Sequence[Exercise]) -> str:
+    """What stands below the introduction: how many exercises there are, what they take, and what an answer is."""
+    count, points = _NUMBERS[len(exercises) - 1], sum(each.points for each in exercises)
+    there = f"There are {count} exercises" if len(exercises) > 1 else "There is one exercise"
+    takes = in_fives(sum(each.minutes for each in exercises))
+    return f"{there} with {points} points, which take about {takes} minutes. {_NOTE}"
 
 
 def _solution(cell: Cell) -> NotebookNode:

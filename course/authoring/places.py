@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import HIDDEN, text_id, v4
+from course.authoring.cells import text_id
+from course.authoring.notebook import HIDDEN, v4
 
 COLAB = "colab"  # the id of the cell
 _CELL = """\

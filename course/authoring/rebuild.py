@@ -8,8 +8,8 @@ from typing import Any
 from nbformat import NotebookNode, ValidationError
 
 from course import renamed
-from course.authoring.cells import has_code
-from course.authoring.notebook import OURS, exercise_of, role, text_id, v4, write
+from course.authoring.cells import has_code, text_id
+from course.authoring.notebook import OURS, exercise_of, role, v4, write
 from course.authoring.parts import with_new_stubs
 from course.files import Course, backup
 

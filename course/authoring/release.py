@@ -12,7 +12,17 @@ from course.files import CODE, Course
 from course.learner.update import FOLDER
 
 # Sources and tests of exercises hold the answers; the workflows are the authors' and the teacher's.
-NOT_STUDENTS = ("solutions/", "chapters/", "tests/course/", ".ci/", ".github/", "CONTRIBUTING.md")
+# The site is made from the sources.
+NOT_STUDENTS = (
+    "solutions/",
+    "chapters/",
+    "tests/course/",
+    "docs/site/",
+    "requirements-site.lock",
+    ".ci/",
+    ".github/",
+    "CONTRIBUTING.md",
+)
 KEPT = "solutions/mytorch/"  # what is not solved yet runs on it
 STUDENTS = CODE / "course" / "templates" / "student"  # what they get besides, or instead
 NOT_GRADERS = ("chapters/", "tests/", "notebooks/", "benchmarks/", "docs/images/", ".ci/", ".github/workflows/ci.yml")

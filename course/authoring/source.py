@@ -10,13 +10,14 @@ import jupytext
 
 from course.authoring.assemble import REFUSED, as_of, read
 from course.authoring.cells import DECORATORS, SOLUTION, STUB, cut, defined, free, imported, plain
+from course.authoring.minutes import of_exercise
 from course.authoring.parts import PartError, short
 from course.chapters import Key, key
 from course.kinds import KINDS, Kind, Share
 from course.parsed import parsed
 
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
-_OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant")
+_OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant", "variant")
 
 
 class SourceError(Exception):
@@ -43,6 +44,16 @@ class Cell:
         groups = [group.split() for group in str(self.metadata.get("part", "")).split("|")]
         return groups if len(groups) > 1 else [[part] for part in groups[0]]
 
+    @property
+    def points(self) -> int:
+        """What an exercise is worth."""
+        return sum(map(int, str(self.metadata["points"]).split()))
+
+    @property
+    def minutes(self) -> int:
+        """What an exercise takes: by its points, or as `minutes=` says."""
+        return int(self.metadata.get("minutes") or of_exercise(self.points))
+
     def error(self, message: str) -> SourceError:
         return SourceError(f"{self.path}:{self.line}: {message}")
 
@@ -62,6 +73,16 @@ class Mutant:
     spoils: list[str]
 
 
+@dataclass(frozen=True)
+class Variant:
+    """An answer that the learner's tests have to accept or refuse; `shown` ones stand in the learner's notebook."""
+
+    is_right: bool
+    says: str
+    text: str
+    shown: bool
+
+
 @dataclass
 class Exercise:
     """One exercise; `name` is its grade_id."""
@@ -69,12 +90,14 @@ class Exercise:
     name: str
     kind: Kind
     points: int
+    minutes: int
     task: Cell
     docstrings: Cell | None = None
     solution: Cell | None = None
     check: Cell | None = None
     hints: list[str] = field(default_factory=list)
     mutants: list[Mutant] = field(default_factory=list)
+    variants: list[Variant] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -126,10 +149,14 @@ def read_exercises(path: Path) -> Source:
             *_OUR_KEYS,
             "kind",
             "points",
+            "minutes",
             "replaces",
             "part",
             "spoils",
             "raises",
+            "right",
+            "wrong",
+            "shown",
             "tags",
             "hidden",
         }
@@ -165,6 +192,10 @@ def _open(cell: Cell) -> Exercise:
         each and all(re.fullmatch(r"[1-9][0-9]*", number) for number in each),
         f"exercise {name!r} needs points= a whole number above 0, or one for each of its parts",
     )
+    cell.expect(
+        re.fullmatch(r"[1-9][0-9]*", str(cell.metadata.get("minutes", 1))) is not None,
+        f"exercise {name!r}: minutes= is a whole number above 0",
+    )
     replaces = cell.metadata.get("replaces")
     cell.expect(
         replaces is None or re.fullmatch(r"[\w.]+:[\w.]+", str(replaces)) is not None,
@@ -179,7 +210,7 @@ def _open(cell: Cell) -> Exercise:
     shares = [Share(*pair) for pair in zip(groups, map(int, each), strict=True)] if len(each) > 1 else []
     made = KINDS[str(kind)](parts=parts, replaces=replaces, shares=shares)
     cell.expect(not made.refused(), f"exercise {name!r}: {made.refused()}")
-    return Exercise(str(name), made, sum(map(int, each)), cell)
+    return Exercise(str(name), made, cell.points, cell.minutes, cell)
 
 
 def _add(exercise: Exercise, cell: Cell) -> None:
@@ -196,6 +227,15 @@ def _add(exercise: Exercise, cell: Cell) -> None:
             exercise.hints.append(cell.text)
         case "mutant":
             exercise.mutants.append(_mutant(cell))
+        case "variant":
+            exercise.variants.append(_variant(cell))
+
+
+def _variant(cell: Cell) -> Variant:
+    about = cell.metadata
+    cell.expect(("wrong" in about) != ("right" in about), 'a variant is either wrong="WHY" or right="IN WHICH FORM"')
+    says = str(about.get("wrong", about.get("right"))).strip()
+    return Variant("right" in about, says, cell.text.strip(), about.get("shown") is True)
 
 
 def _mutant(cell: Cell) -> Mutant:
@@ -234,9 +274,11 @@ def _complete(source: Source, reference: Path) -> None:
             exercise.kind.complete(exercise, files, shared, source.key)
         except PartError as error:
             raise exercise.task.error(f"exercise {exercise.name!r}: {error}") from error
-        if exercise.solution is not solution and check and exercise.solution and exercise.check:
+        if exercise.check is not check and check and exercise.solution and exercise.check:
             place = source.cells.index(check)
             source.cells[place : place + 1] = [exercise.solution, exercise.check]
+            if solution is not None:
+                source.cells.remove(solution)
 
 
 def core_names(source: Source) -> set[str]:

@@ -14,7 +14,7 @@ from course.files import Course
 from course.grading.report import Item
 from course.grading.trial import tried
 from course.learner.names import suggestion
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 _LIMITS = Limits()
 _HASTY = Limits(cell_seconds=10)  # a mutant that loops forever is caught all the same

@@ -1,8 +1,8 @@
 """The values that a check shows, as JSON: encoded inside the kernel, compared and described outside it.
 
-A bundle is `{"version": 1, "rtol": …, "atol": …, "values": {name: encoded}}`. When the answers of the course run,
-"plain" holds secret values beside their digest, and what is expected may hold "mistakes" (`grading/mistakes.py`). An
-encoded value is a dict with a `kind`:
+A bundle is `{"version": 1, "rtol": …, "atol": …, "values": {name: encoded}}`. When the answers of the course run
+and in a grade, "plain" holds secret values beside their digest, and what is expected may hold "mistakes"
+(`grading/mistakes.py`) and "each" (see `share`). An encoded value is a dict with a `kind`:
 
 =========  ==========================================================
 tensor     shape, dtype, device, data (flat, row-major)
@@ -40,18 +40,24 @@ Bundle = dict[str, Any]
 
 
 def bundle(
-    values: dict[str, Any], rtol: float, atol: float, secret: bool, salt: str = "", reveal: bool = False
+    values: dict[str, Any],
+    rtol: float,
+    atol: float,
+    secret: bool,
+    salt: str = "",
+    reveal: bool = False,
+    each: str = "",
 ) -> Bundle:
     """Encode named values. `secret` ones become one digest, which is slow to compute and another for each `salt`.
 
-    With `reveal` they stand beside it.
+    With `reveal` they stand beside it. For `each` see `share`.
 
     Raises:
         TypeError: a value is of a kind that a check cannot show, or a name is no string.
         ValueError: more than `MAX_ELEMENTS` elements in one value, or a secret value that is not exact.
     """
     encoded = {_name(name): encode(value) for name, value in values.items()}
-    about = {"version": 1, "rtol": rtol, "atol": atol}
+    about = {"version": 1, "rtol": rtol, "atol": atol, **({"each": each} if each else {})}
     if not secret:
         return {**about, "values": encoded}
     return {**about, "values": hidden(encoded, salt), **({"plain": encoded} if reveal else {})}
@@ -102,7 +108,7 @@ def difference(expected: Bundle, actual: Bundle) -> str:
     if not isinstance(given, dict) or actual.get("version") != 1:
         return MALFORMED
     try:
-        wrong = _wrong(expected, given)
+        wrong = _wrong(expected, actual)
         told = mistakes.explanations(expected.get("mistakes", []), wanted, given, wrong) if wrong else []
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         return MALFORMED  # the learner's process may have shown anything
@@ -111,25 +117,53 @@ def difference(expected: Bundle, actual: Bundle) -> str:
     return "\n".join([*told, *lines[:MOST], *more])
 
 
+def share(expected: Bundle, actual: Bundle) -> float:
+    """The share of the points that wrong values earn: 0, unless the values with the text `each` count one by one.
+
+    Then it is the share of these that are right, as long as all other values are.
+    """
+    try:
+        wanted, wrong = expected["values"], _wrong(expected, actual)
+        counted = [name for name, value in wanted.items() if value.get("data") == expected["each"]]
+        return sum(name not in wrong for name in counted) / len(counted) if {*wrong} <= {*counted} else 0.0
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, ZeroDivisionError):
+        return 0.0
+
+
 def known_mistakes(expected: Bundle, shown: list[tuple[str, Bundle]], salt: str) -> list[mistakes.Mistake]:
     """The mistakes of known wrong answers, from what to say about each and what it shows."""
     if "plain" in expected:
         plain = [(says, each["plain"]) for says, each in shown]
         return mistakes.pairs(expected["plain"], plain, lambda values: hidden(values, salt))
     wanted = expected["values"]
-    return [mistakes.mistake(says, wanted, each["values"], _wrong(expected, each["values"])) for says, each in shown]
+    return [mistakes.mistake(says, wanted, each["values"], _wrong(expected, each)) for says, each in shown]
 
 
-def _wrong(expected: Bundle, given: dict[str, Any]) -> dict[str, str]:
+def _wrong(expected: Bundle, actual: Bundle) -> dict[str, str]:
     """What is wrong, by the name of the value; by an empty name if it is about all."""
-    wanted = expected["values"]
+    wanted, given = expected["values"], actual["values"]
     if set(wanted) != set(given):
         return {"": f"expected the values {', '.join(wanted)}; got {', '.join(map(str, given)) or 'none'}"}
     if all(value["kind"] == "secret" for value in wanted.values()):
-        right = "not the right value" if len(wanted) == 1 else "not all of them are right"
-        return {} if wanted == given else {", ".join(wanted): right}
+        return {} if wanted == given else {"; ".join(wanted): _how_many(expected, actual)}
     found = {name: _differ(wanted[name], given[name], expected["rtol"], expected["atol"]) for name in wanted}
     return {name: message for name, message in found.items() if message}
+
+
+def _how_many(expected: Bundle, actual: Bundle) -> str:
+    """How many of secret values that aren't all right are right, where both sides tell them."""
+    if "plain" in expected and "plain" in actual:
+        right, mine = _parts(expected["plain"]), _parts(actual["plain"])
+        if len(right) == len(mine) > 1:
+            count = sum(_exact(one) == _exact(other) for one, other in zip(right, mine, strict=True))
+            return f"{count} of {len(right)} are right"
+    return "not the right value" if len(expected["values"]) == 1 else "not all of them are right"
+
+
+def _parts(plain: dict[str, Any]) -> list[Any]:
+    """The parts of an answer: its values, or the items of its only one."""
+    first, *others = plain.values()
+    return list(first["items"]) if not others and first["kind"] == "sequence" else [first, *others]
 
 
 def describe(values: dict[str, Any]) -> str:

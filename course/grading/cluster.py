@@ -20,14 +20,14 @@ from course.authoring.notebook import v4
 from course.files import CODE, Course
 from course.grading.grade import grade_one
 from course.grading.intake import Read
-from course.grading.kit import Kits
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.reference import Draw, Reference, ReferenceFailedError
 from course.grading.references import References
 from course.grading.report import Result
 from course.grading.submission import Submission
-from course.grading.warm import Pool
-from course.sandbox import outside
-from course.sandbox.outside import Limits, SandboxError
+from course.sandbox import launch
+from course.sandbox.launch import Limits, SandboxError
 
 _WARM = 16  # sandboxes that wait on a worker for the next submission
 
@@ -99,7 +99,7 @@ def run_all(
 
     distributed_client: Any = distributed.Client  # without type hints
     as_completed: Any = distributed.as_completed
-    run = Run(uuid.uuid4().hex, version(), not outside.trouble(), references.seed, limits)
+    run = Run(uuid.uuid4().hex, version(), not launch.trouble(), references.seed, limits)
     chapters, errors = _chapters(given, references, limits)
     done: list[Result | None] = [None] * len(given)
     with distributed_client(address, set_as_default=False) as client, client.as_current():
@@ -154,9 +154,9 @@ def _chapters(
 def grade_there(run: Run, chapter: Chapter, result: Result, submission: Submission) -> Result:
     """Grade one submission; runs on a worker."""
     if run.version != version():
-        raise SandboxError("the worker's course is another version than the grader's")
-    if run.is_sandboxed and (trouble := outside.trouble()):
-        raise SandboxError(f"the worker has no sandbox, as the grader's machine has: {trouble}")
+        raise SandboxError("the worker and the grader have different versions of the course")
+    if run.is_sandboxed and (trouble := launch.trouble()):
+        raise SandboxError(f"the worker has no sandbox, although the grader's machine has one: {trouble}")
     with _starting:
         worker = _workers.get(run.identity) or _workers.setdefault(run.identity, _Worker(run))
     grade_one(result, submission, lambda name: worker.reference(chapter), worker.pool)

@@ -19,7 +19,10 @@ _MAX_WRONG = 20_000  # characters about values that differ
 
 @dataclass(frozen=True)
 class Heard:
-    """A message of a learner's process. `wrong` says what differs from the expected values; empty if nothing does."""
+    """A message of a learner's process. `wrong` says what differs from the expected values; empty if nothing does.
+
+    `share` of the points is earned all the same (`bundle.share`).
+    """
 
     nonce: str
     phase: str
@@ -28,6 +31,7 @@ class Heard:
     wrong: str | None = None
     shown: tuple[Any, ...] = ()
     used: tuple[str, ...] = ()
+    share: float = 0.0
 
 
 def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Heard | None:
@@ -53,7 +57,8 @@ def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Hea
         return heard
     if len(shown) != 1:
         return replace(heard, wrong=f"the check showed {'more than one bundle' if shown else 'no bundle'} of values")
-    return replace(heard, wrong=bundle.difference(expected, shown[0])[:_MAX_WRONG])
+    wrong = bundle.difference(expected, shown[0])[:_MAX_WRONG]
+    return replace(heard, wrong=wrong, share=bundle.share(expected, shown[0]))
 
 
 def answer(expected: bundle.Bundle | None, line: bytes) -> dict[str, Any] | None:

@@ -87,6 +87,6 @@ def content(path: Path) -> bytes:
     if not stat.S_ISREG(about.st_mode):
         raise RejectedError("not a file: a pipe, a socket or a device")
     if about.st_size > MAX_BYTES:
-        raise RejectedError(f"{about.st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20}")
+        raise RejectedError(f"{about.st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20} MiB")
     with path.open("rb") as file:
         return file.read(MAX_BYTES)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -16,15 +17,15 @@ from course.files import Course
 from course.grading.brief import shorten
 from course.grading.find import notebooks
 from course.grading.intake import Read, Reader, of_assignment
+from course.grading.pool import Pool
 from course.grading.reference import Reference, ReferenceFailedError
 from course.grading.references import References
 from course.grading.report import Item, Report, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
-from course.grading.warm import Pool
 from course.learner import package
 from course.reports.printable import printable
-from course.sandbox.outside import Limits, SandboxError
+from course.sandbox.launch import Limits, SandboxError
 
 T = TypeVar("T")
 _WARM = 8  # sandboxes that wait for the next submission, for each that is graded at a time
@@ -133,20 +134,27 @@ class Practice:
         return result
 
 
-def practise(paths: Iterable[Path], course: Course) -> Report:
-    """Check notebooks on the practice seed."""
+def practise(paths: Iterable[Path], course: Course, only: str = "") -> Report:
+    """Check notebooks on the practice seed; of each `only` this exercise, if it is named."""
     with Practice(course) as practice:
-        return Report(PRACTICE_SEED, [practice.judged(*practice.read(path)) for path in paths])
+        read = [practice.read(path) for path in paths]
+        if only:
+            read = [(result, given and _of_one(given, only)) for result, given in read]
+        report = Report(PRACTICE_SEED, [practice.judged(*each) for each in read])
+    for result in report.submissions if only else ():
+        result.items = [item for item in result.items if item.grade_id == only]
+        result.score = sum(item.points for item in result.items)
+        result.max_score = sum(item.max_points for item in result.items)
+    return report
+
+
+def _of_one(submission: Submission, exercise: str) -> Submission:
+    return replace(submission, answered=[name for name in submission.answered if name == exercise])
 
 
 def is_open(item: Item) -> bool:
     """Whether an exercise is not answered yet, or waits for a part of mytorch that is not written yet."""
     return item.status == "skipped" or withheld.waits(item.message)
-
-
-def is_begun(result: Result) -> bool:
-    """Whether a notebook holds an answer, or cannot be read."""
-    return result.status != "graded" or not all(map(is_open, result.items))
 
 
 def keep_passed(report: Report, course: Course) -> None:

@@ -17,8 +17,8 @@ from course.grading.served import Served
 from course.grading.submission import RejectedError, Submission
 from course.kinds import kind_of
 from course.reports.printable import MAX_MESSAGE, printable, printable_path
-from course.sandbox import outside
-from course.sandbox.outside import SandboxError
+from course.sandbox import launch
+from course.sandbox.launch import SandboxError
 
 Read = tuple[Result, Submission | None]
 """The result of a submission, which is "rejected" until it is graded, and the submission if there is one."""
@@ -44,7 +44,7 @@ class Reader:
         """
         self._sources, self._outlines = sources, {name: outline_of(path) for name, path in sources.items()}
         first = {name: asdict(outline) for name, outline in self._outlines.items()}
-        self._served = Served("reading", _FILES, first, _MOST_ANSWER) if apart and outside.can_fork() else None
+        self._served = Served("reading", _FILES, first, _MOST_ANSWER) if apart and launch.can_fork() else None
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ from course.grading import compare
 from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.served import Served
-from course.sandbox import outside
+from course.sandbox import launch
 
 Hear = Callable[[bytes, Bundle | None], Heard | None]
 """Reads a message, and compares what it shows with the expected values if there are any."""
@@ -25,7 +25,7 @@ class Comparer:
         Raises:
             SandboxError: the process could not be started.
         """
-        if not outside.can_fork():
+        if not launch.can_fork():
             return compare.hear(line, expected)
         told = self._served.ask(expected, line)
         try:
@@ -50,6 +50,7 @@ def _checked(**told: Any) -> Heard:
     if (
         not all(isinstance(text, str) for text in texts)
         or heard.called not in (True, False, None)
+        or not (isinstance(heard.share, float) and 0 <= heard.share <= 1)
         or heard.shown
         or heard.used
     ):

@@ -17,11 +17,11 @@ from course.authoring.execute import expected_bundle
 from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
 from course.grading import bundle, credit
 from course.grading.bundle import Bundle
-from course.grading.kit import Kits
 from course.grading.mistakes import Mistake
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.report import Redrawn
 from course.grading.runner import Outcome, Task
-from course.grading.warm import Pool
 
 _DRAWS = 5
 _SECONDS, _WALL_SECONDS = 600, 3600  # for the course's own answers
@@ -49,8 +49,7 @@ class Draw:
 
     def told(self) -> Bundle:
         """What its check should show, with what can be said about other values."""
-        shown = {name: value for name, value in self.expected.items() if name != "plain"}
-        return {**shown, "mistakes": self.mistakes or []}
+        return {**self.expected, "mistakes": self.mistakes or []}
 
 
 class Reference:
@@ -171,6 +170,12 @@ class Reference:
             return "error", outcome.solution
         return "failed", outcome.heard.wrong
 
+    def share(self, exercise: str, outcome: Outcome) -> float:
+        """The share of an exercise's points that a run earns which did not pass."""
+        heard = outcome.heard
+        is_called = heard is not None and (exercise not in self.draws[exercise].calls or heard.called is not False)
+        return heard.share if heard and is_called and not outcome.solution else 0.0
+
     def _seed(self, name: str) -> int:
         return self.redrawn[name].seed if name in self.redrawn else self.seed
 
@@ -243,6 +248,7 @@ class Reference:
             self.kits.shared(exercise),
             self.kits.own(exercise, only),
             seed,
+            tuple(self.tasks[exercise].get("variants", ())),
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from course.authoring.notebook import read_built
 from course.files import Course
-from course.grading.kit import Kits
+from course.grading.packages import Kits
 from course.grading.reference import Reference, ReferenceFailedError, stored
 from course.grading.report import Redrawn
 

@@ -21,8 +21,8 @@ from course.grading.compare import Heard
 from course.grading.judge import Hear
 from course.grading.reach import LAYERS
 from course.learner.package import VARIABLE
-from course.sandbox import outside
-from course.sandbox.outside import Limits, SandboxError
+from course.sandbox import launch
+from course.sandbox.launch import Limits, SandboxError
 
 _START_SECONDS = 300  # for the imports and the setup, which are not the learner's
 _END_SECONDS = 10  # for the end of a run that has shown its values; its sandbox is ended otherwise
@@ -37,7 +37,8 @@ class Task:
     `names` are what the check takes from the learner; `parts` are those that it is about, of which `only` some are
     theirs if it names some.
     `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
-    is the mytorch of this one, if it is another. `seed` is what the check draws its inputs from. Of what could do an
+    is the mytorch of this one, if it is another. `seed` is what the check draws its inputs from. `variants` are the
+    answers that the learner's tests are tried on, which the learner's process never holds. Of what could do an
     exercise, the answer can reach what is `needed`, or all of it if that is None. Of the course's own answers, `reveal`
     shows secret values, and `record` tells what they use.
     """
@@ -53,6 +54,7 @@ class Task:
     shared: Files
     package: Files | None
     seed: int
+    variants: tuple[str, ...] = ()
     needed: tuple[str, ...] | None = None
     reveal: bool = False
     record: bool = False
@@ -112,7 +114,7 @@ def run(
 class Started:
     """A started process, and its messages. Once it broke a rule, or has run what it can run, it is of no use."""
 
-    def __init__(self, process: outside.Process, runs: str, stop: threading.Event) -> None:
+    def __init__(self, process: launch.Process, runs: str, stop: threading.Event) -> None:
         self.process, self.runs, self.stop = process, runs, stop
         self.is_usable = True
         self._heard = b""
@@ -130,6 +132,7 @@ class Started:
             "parts": task.parts,
             "only": task.only,
             "seed": task.seed,
+            "variants": task.variants,
             "reveal": task.reveal,
             "needed": task.needed,
             "record": task.record,
@@ -249,8 +252,8 @@ def started(
         SandboxError: it could not be started, or the setup raised.
     """
     variables = {SEED_VARIABLE: str(task.seed), VARIABLE: ""}
-    with outside.process("course.sandbox.inside", task.packages, variables, limits, nests) as process:
-        runs = "apart" if process.nests else "forked" if is_trusted and outside.can_fork() else "once"
+    with launch.process("course.sandbox.inside", task.packages, variables, limits, nests) as process:
+        runs = "apart" if process.nests else "forked" if is_trusted and launch.can_fork() else "once"
         running = Started(process, runs, stop)
         first = {
             "setup": task.setup,

@@ -43,6 +43,8 @@ def score(
         else:
             status, message = "missing", "the solution cell is not in the notebook"
         item = Item(name, about["points"] if status == "passed" else 0, about["points"], status, message)
+        if status == "failed" and (points := int(reference.share(name, outcomes[name]) * item.max_points)):
+            item.points, item.message = points, f"{message}\nThat is worth {points} of {item.max_points} points."
         for share in kinds[name].shares:
             key, each = credit.key(name, share.parts), (status, message)
             if key in at_odds:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from course.files import CODE
-from course.sandbox import outside
-from course.sandbox.outside import Limits, SandboxError
+from course.sandbox import launch
+from course.sandbox.launch import Limits, SandboxError
 
 _SECONDS = 120.0  # for one request
 _START_SECONDS = 300.0  # for the start, which is no learner's
@@ -35,7 +35,7 @@ class Served:
         self.module, self._first, self._most_bytes = module, json.dumps(first).encode() + b"\n", most_bytes
         self._files = (f"grading/{module}", *files, *_COMMON)
         self._end = ExitStack()
-        self._process: outside.Process | None = None
+        self._process: launch.Process | None = None
 
     def ask(self, about: Any, content: bytes) -> Any:
         """What it answers, which a learner may have chosen; None if it ended, took too long, or broke a rule.
@@ -66,13 +66,13 @@ class Served:
         self._process = None
         self._end.close()
 
-    def _start(self) -> outside.Process:
+    def _start(self) -> launch.Process:
         folder = Path(self._end.enter_context(tempfile.TemporaryDirectory(prefix="course-")))
         for name in self._files:
             target = folder / "course" / f"{name}.py"
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(CODE / "course" / f"{name}.py", target)
-        process = self._end.enter_context(outside.process(f"course.grading.{self.module}", folder, {}, _LIMITS))
+        process = self._end.enter_context(launch.process(f"course.grading.{self.module}", folder, {}, _LIMITS))
         if not self._exchange(process, self._first, _START_SECONDS):
             complaint = process.complaint() or "no answer"
             self.close()
@@ -80,7 +80,7 @@ class Served:
         self._process = process
         return process
 
-    def _exchange(self, process: outside.Process, request: bytes, seconds: float) -> bytes:
+    def _exchange(self, process: launch.Process, request: bytes, seconds: float) -> bytes:
         """Send a request and read a line; nothing if the process ended, as it does if it takes too long."""
         assert process.popen.stdin is not None and process.popen.stdout is not None
         timer = threading.Timer(seconds, process.popen.kill)

@@ -10,13 +10,13 @@ from pathlib import Path
 from course.authoring import notebook
 from course.authoring.source import Source
 from course.files import Course
-from course.grading.kit import Kits
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.reference import Reference
 from course.grading.report import Item, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
-from course.grading.warm import Pool
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 
 @contextmanager

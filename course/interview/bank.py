@@ -15,7 +15,7 @@ from course.chapters import key
 from course.files import Course
 from course.interview.cards import Card, Point
 from course.interview.estimates import ESTIMATES
-from course.interview.faults import FAULTS
+from course.interview.faults import EVERY
 from course.interview.programs import PROGRAMS
 from course.interview.scope import Scope, scope, weight
 from course.learner import practice
@@ -42,6 +42,8 @@ WHITEBOARD = (
     "features_lora",
     "graph_run_backward",
     "decoder_moe",
+    "decoder_window",
+    "decoder_mla",
     "decoder_cross",
     "decoder_attention_backward",
     "decoder_swiglu",
@@ -70,6 +72,8 @@ _ITEM = re.compile(r"^(?:- |\d+\. )(.*(?:\n {2,}.*)*)", re.MULTILINE)
 _LABEL = re.compile(r"(?:^- )?\*(Thirty seconds|Longer|They ask next|The trap|Proof):\*", re.MULTILINE)
 _RAPID = re.compile(r"(?:^## Rapid fire|^\*\*Rapid fire\.?\*\*)(?P<lines>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _ASKED = re.compile(r"^\*?(?P<words>.*?\?)\*? +(?P<answer>.+)$", re.DOTALL)
+_COST = re.compile(r"^\*{1,2}Cost(?:\.\*|:\*\*) (.+(?:\n.+)*)", re.MULTILINE)
+_RUNG = re.compile(r"^\*(?P<asked>.+?)\* \"(?P<answer>.+)\"$")
 _MYTH = re.compile(r"Myth \d+")
 
 
@@ -92,7 +96,7 @@ class Bank:
         )
         self.lessons = {path.stem: _read(path) for path in sorted(course.notebooks.glob("*.ipynb"), key=_order)}
         self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
-        self.problems: dict[str, int] = collections(course)
+        self.problems, self.names = collections(course)
         found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
         self.cards = {card.name: replace(card, weight=self._weight(card)) for card in found}
 
@@ -163,12 +167,14 @@ class Bank:
             yield Card(f"p-{each.name}", "program", chapter, each.name, (), self._topics(chapter), each)
         for exercise in practice.exercises(self.course):
             topics = self._topics(exercise.chapter, exercise=exercise.name)
-            card = Card(f"e-{exercise.name}", "", exercise.chapter, exercise.name, (), topics, exercise)
+            names = self.names.get(exercise.name, "")
+            asked = ladder(exercise.below)
+            card = Card(f"e-{exercise.name}", "", exercise.chapter, exercise.name, asked, topics, exercise, names=names)
             if kind := _round_of(exercise) or ("whiteboard" if exercise.name in WHITEBOARD else ""):
                 yield replace(card, kind=kind)
 
     def _faults(self) -> Iterable[Card]:
-        for each in FAULTS:
+        for each in EVERY:
             chapter = self.chapter(each.chapter)
             cause = (Point("Cause", each.says),)
             yield Card(f"f-{slug(each.name)}", "fault", chapter, each.symptom, cause, self._topics(chapter), each)
@@ -183,14 +189,16 @@ class Bank:
         return next((name for name in self.lessons if str(key(name)) == number), number)
 
 
-def collections(course: Course) -> dict[str, int]:
-    """Of each exercise in whiteboard.yml, how many public collections ask for its problem."""
+def collections(course: Course) -> tuple[dict[str, int], dict[str, str]]:
+    """Of each exercise in whiteboard.yml, how many public collections ask for its problem, and what it is called."""
     listed = yaml.safe_load((course.notebooks / "whiteboard.yml").read_text(encoding="utf-8"))
     counts: dict[str, int] = {}
+    names: dict[str, str] = {}
     for problem in listed:
         for exercise in (each for exercises in problem["exercises"].values() for each in exercises):
             counts[exercise] = max(counts.get(exercise, 0), problem["collections"])
-    return counts
+            names[exercise] = f"{names.get(exercise, '')}\n{problem['name']}\n{problem['chinese']}"
+    return counts, names
 
 
 def points(question: Question) -> tuple[Point, ...]:
@@ -209,6 +217,17 @@ def points(question: Question) -> tuple[Point, ...]:
         first = re.split(r"(?<=[.:]) (?=\S)", chosen[0].text, maxsplit=3 - len(chosen))
         chosen[:1] = [Point(chosen[0].label, each) for each in first]
     return tuple(chosen[:3])
+
+
+def ladder(below: str) -> tuple[Point, ...]:
+    """What an interviewer asks once a problem is solved: its cost, and the follow-ups; nothing without such a fold.
+
+    Args:
+        below: the text below the problem's check.
+    """
+    cost = [Point("Cost", plain(each)) for each in _COST.findall(below)]
+    rungs = [_RUNG.match(plain(each)) for each in _ITEM.findall(below)]
+    return (*cost, *(Point("They ask next", f"{each['asked']} {each['answer']}") for each in rungs if each))
 
 
 def rapid_fire(lesson: Any) -> list[tuple[str, str]]:

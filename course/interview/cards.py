@@ -20,7 +20,7 @@ class Card:
 
     `name` is the same from one version of the course to the next as long as the words are. `topics` are those of
     topics.yml. `points` are what a good answer says; `about` is what a round needs beside the words. `weight` says how
-    often interviews ask it, compared with another card of its kind.
+    often interviews ask it, compared with another card of its kind. `names` are others under which people look for it.
     """
 
     name: str
@@ -31,3 +31,4 @@ class Card:
     topics: frozenset[str] = frozenset()
     about: Any = field(default=None, compare=False)
     weight: float = 1.0
+    names: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -40,8 +41,9 @@ class Interview:
     def draw(self, plan: Plan | None = None) -> None:
         """Begin a new interview, and note it. With the same plan, seed, history and day it asks the same.
 
-        A round that has nothing to ask within the plan is left out. A screen has two rounds of equal length: questions
-        about the concept of one chapter, and the whiteboard.
+        A round that has nothing to ask within the plan is left out. Where rounds are chosen and minutes aren't, these
+        rounds are as long as in a whole interview. A screen has two rounds of equal length: questions about the concept
+        of one chapter, and the whiteboard.
 
         Raises:
             LookupError: there is no such profile or chapter, or none of the rounds has anything to ask.
@@ -57,14 +59,27 @@ class Interview:
         if not held:
             raise LookupError("these rounds have nothing to ask about that")
         whole = sum(share for _, _, share in held)
-        items = [item for each, order, share in held for item in each.items(order, plan.length * share / whole, rng)]
-        self.history.open = Open(seed, plan.length, plan.timed, items, began=self.clock.now())
+        chosen = bool(plan.rounds) and plan.minutes is None
+        length = whole if chosen else plan.length
+        items = [item for each, order, share in held for item in each.items(order, length * share / whole, rng)]
+        if chosen:  # these rounds as a whole interview has them: as long as what they ask
+            length = math.ceil(sum(ROUNDS[item.round].allowed(self._cards(item)) for item in items) / 60)
+        self.history.open = Open(seed, length, plan.timed, items, began=self.clock.now())
         self.history.save()
 
     def _order(self, each: Round, scope: Scope, rng: np.random.Generator) -> list[Card]:
-        """The cards of a round in the order in which they would be asked."""
+        """The cards of a round in the order in which they would be asked.
+
+        Cards that were asked together the last time come last, so that two debug rounds in a row have other faults.
+        """
         cards = [card for kind in each.kinds for card in self.bank.of(kind) if scope.holds(card)]
-        return schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
+        order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
+        last = [answer.card for answer in self.history.answers if answer.round == each.name][-each.together :]
+        return sorted(order, key=lambda card: each.together > 1 and card.name in last)
+
+    def _cards(self, item: Item) -> list[Card]:
+        """The cards of an item that the course still has."""
+        return [self.bank.cards[name] for name in item.cards if name in self.bank.cards]
 
     def talk(self) -> Generator[Prompt, Any, None]:
         """Hold the interview that is open, from where it was left.
@@ -89,16 +104,16 @@ class Interview:
         while opened.done < len(opened.items) and not self._is_over(opened):
             item = opened.items[opened.done]
             self.began = self.clock.ticks() - opened.spent
-            cards = [self.bank.cards[name] for name in item.cards if name in self.bank.cards]
+            cards = self._cards(item)
             if cards and item.round in ROUNDS:  # the course may have changed since
                 shown = self.clock.ticks()
-                yield Say(*self._headed(opened, item, before))
+                yield Say(*self._headed(opened, item, before, cards))
                 before = item.round
                 self.began = self.clock.ticks() - opened.spent
                 opened.elapsed += self.began + opened.spent - shown  # the last verdict was read until now
                 self.asked = opened.done, self.began
                 self.keep_time()
-                self.watch = Watch(self.clock, ROUNDS[item.round].seconds, opened.clock, opened.spent)
+                self.watch = Watch(self.clock, ROUNDS[item.round].allowed(cards), opened.clock, opened.spent)
                 asking = Asking(self.bank, item, cards, self.watch, self.clock)
                 self.history.answers += yield from ROUNDS[item.round].talk(asking)
             opened.done += 1
@@ -144,13 +159,13 @@ class Interview:
         opened = self.history.open
         return max(0.0, opened.minutes * 60 - opened.elapsed - (self.clock.ticks() - self.began))
 
-    def _headed(self, opened: Open, item: Item, before: str) -> tuple[str, str]:
+    def _headed(self, opened: Open, item: Item, before: str, cards: Sequence[Card]) -> tuple[str, str]:
         """What stands above an item: the round and which of its items this is; and the time."""
         about = ROUNDS[item.round]
         mine = [place for place, each in enumerate(opened.items) if each.round == item.round]
         told = f"{about.title} · {mine.index(opened.done) + 1} of {len(mine)}"
         left = max(0.0, opened.minutes * 60 - opened.elapsed - opened.spent)
-        times = f" · {spoken(about.seconds)} · {spoken(left)} left" if opened.clock else ""
+        times = f" · {spoken(about.allowed(cards))} · {spoken(left)} left" if opened.clock else ""
         return f"{'#' * (2 if item.round != before else 3)} {told}", times
 
     def summary(self) -> Iterator[Say]:
@@ -181,7 +196,7 @@ class Interview:
     def _missed(self, answers: Iterable[Answer]) -> str:
         """What was not right, and the chapter that teaches it."""
         cards = [self.bank.cards[each.card] for each in answers if each.score < schedule.ENOUGH]
-        lines = [f"- {title(card)} (chapter {card.chapter.partition('_')[0]})" for card in cards]
+        lines = [f"- {title(self.bank, card)} (chapter {card.chapter.partition('_')[0]})" for card in cards]
         return "\n".join(["Not right, and asked again first:", "", *lines]) if lines else ""
 
     def _weakest(self) -> str:

@@ -17,6 +17,7 @@ from course.files import Course
 from course.grading.grade import grade, practise
 from course.grading.report import Item, Report
 from course.interview import faults
+from course.interview.fault import Program
 from course.learner.practice import Exercise
 from course.parsed import parsed
 
@@ -86,10 +87,11 @@ def _item(report: Report, asked: Exercise) -> Item:
 class Mended:
     """What came of a debug round: a complaint for each fault, empty if it is gone, and tests by name.
 
-    A good test passes on the learner's program and fails on the one with faults.
+    A good test passes on the learner's program and fails on one with a single fault, which is then guarded.
     """
 
     complaints: dict[str, str]
+    guarded: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
 
@@ -116,13 +118,15 @@ def _look(path: Path, names: Sequence[str]) -> Mended:
     except Exception as error:  # the learner's program
         return Mended(dict.fromkeys(names, f"{type(error).__name__}: {error}"))
     complaints = {fault.name: faults.complaint(fault, program) for fault in chosen}
-    good: list[str] = []
-    other: list[str] = []
-    for name in (each for each in program.__dict__ if each.startswith("test_")):
-        spoiled = faults.load(f"{faults.planted(chosen)}\n\n{_tests(source)}")
-        is_good = not _fails(program, name) and _fails(spoiled, name)
-        (good if is_good else other).append(name)
-    return Mended(complaints, good, other)
+    tests = [name for name in program.__dict__ if name.startswith("test_")]
+    passing = [name for name in tests if not _fails(program, name)]
+    seen_by: dict[str, list[str]] = {}
+    for fault in chosen:
+        spoiled = faults.load(f"{faults.planted([fault])}\n\n{_tests(source)}") if passing else program
+        seen_by[fault.name] = [name for name in passing if _fails(spoiled, name)]
+    good = [name for name in passing if any(name in seeing for seeing in seen_by.values())]
+    guarded = [fault for fault, seeing in seen_by.items() if seeing]
+    return Mended(complaints, guarded, good, [name for name in tests if name not in good])
 
 
 def _tests(source: str) -> str:
@@ -136,7 +140,7 @@ def _tests(source: str) -> str:
     return "\n\n".join(ast.unparse(node) for node in wanted)
 
 
-def _fails(program: faults.Program, name: str) -> bool:
+def _fails(program: Program, name: str) -> bool:
     try:
         getattr(program, name)()
     except Exception:  # whatever a learner's test raises: as in pytest, it has failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
@@ -16,11 +17,13 @@ from course.files import Course, write_atomically
 from course.interview import estimates, faults, judged, programs
 from course.interview.bank import Bank, split
 from course.interview.calibration import LEVELS
-from course.interview.cards import Card
-from course.interview.clock import Clock, Watch
+from course.interview.cards import Card, Point
+from course.interview.clock import Clock, Watch, spoken
+from course.interview.fault import Fault
 from course.interview.history import Answer, Item, folder
 from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Write
 from course.learner.practice import Exercise
+from course.parsed import parsed
 
 SURE = (
     "almost certainly wrong (10 %)",
@@ -91,6 +94,10 @@ class Round(ABC):
         """The cards that are asked together."""
         return [[card] for card in order]
 
+    def allowed(self, cards: Sequence[Card]) -> float:
+        """How many seconds an item of these cards may take."""
+        return self.seconds
+
 
 def how_sure(text: str) -> Generator[Prompt, Any, int]:
     """Ask how sure somebody is, in percent."""
@@ -119,6 +126,30 @@ class RapidFire(Round):
         return [asking.answer(float(told == 0), sure)]
 
 
+def followed_up(asking: Asking, points: Sequence[Point]) -> Generator[Prompt, Any, list[bool]]:
+    """Ask what an interviewer asks next, each question answered aloud, and then which of the points were made."""
+    for point in points:
+        if asked := _follow_up(point):
+            yield Choose(asked, ("I have answered",))
+    asking.watch.stop()
+    told = tuple(f"*{point.label}:* {point.text}" for point in points)
+    ticked: list[bool] = yield Tick(f"{timed(asking)}Which of these points did you make?", told)
+    return ticked
+
+
+def _follow_up(point: Point) -> str:
+    """The question that a point answers; empty if it answers the one that was asked first."""
+    match point.label:
+        case "Cost":
+            return "What does it cost, **in time and memory**?"
+        case "They ask next":
+            asked, _ = split(point.text)
+            return f"They ask next: **{asked}**" if asked else ""
+        case "The trap":
+            return "Where is the trap: **what do people get wrong here?**"
+    return ""
+
+
 class Explain(Round):
     """A question of an interview: thirty seconds, then what they ask next, then the trap."""
 
@@ -129,18 +160,7 @@ class Explain(Round):
         sure = yield from how_sure(
             f"*{asking.subject}*\n\n**{card.words}**\n\nThirty seconds, aloud. How sure are you of your answer?"
         )
-        said = {point.label: point.text for point in card.points}
-        for label in ("They ask next", "The trap"):
-            asked, _ = split(said[label]) if label in said else ("", "")
-            if label == "They ask next" and asked:
-                yield Choose(f"They ask next: **{asked}**", ("I have answered",))
-            elif label == "The trap" and label in said:
-                yield Choose("Where is the trap: **what do people get wrong here?**", ("I have answered",))
-        asking.watch.stop()
-        ticked = yield Tick(
-            f"{timed(asking)}Which of these three points did you make?",
-            tuple(f"*{point.label}:* {point.text}" for point in card.points),
-        )
+        ticked = yield from followed_up(asking, card.points)
         proofs = asking.bank.proofs(card)
         if proofs and (yield Choose("", ("go on", "show the cell that proves it"))) == 1:
             for proof in proofs:
@@ -184,76 +204,109 @@ class Predict(Round):
 
 
 class Whiteboard(Round):
-    """An exercise, written in a file of its own from what is given, and graded as always."""
+    """An exercise, written in a file of its own and graded as always; before the verdict, its cost and follow-ups."""
 
     name, title, kinds, seconds, share = "whiteboard", "Whiteboard", ("whiteboard",), 900, 15
+    extra: ClassVar[float] = 180
+    """How many more seconds the questions about an answer take."""
+
+    def allowed(self, cards: Sequence[Card]) -> float:
+        """The minutes that the problem's notebook says, and the extra where there are questions."""
+        exercise: Exercise = cards[0].about
+        return 60 * exercise.minutes + self.extra * bool(cards[0].points)
 
     def talk(self, asking: Asking) -> Talk:
         exercise: Exercise = asking.card.about
         path = folder(asking.bank.course) / f"{exercise.name}.py"
         begin(path, exercise.stub)
         task = task_of(asking.bank, exercise)
-        told = f"{task}\n\n{_whose(exercise)}Say aloud what goes in and what comes out before you write."
+        given = definitions(exercise, task)
+        shown = f"The notebook has defined:\n\n```python\n{given}\n```\n\n" if given else ""
+        points = _rungs(asking.card.points, asking.rng)
+        told = f"{task}\n\n{shown}{_whose(exercise)}Say aloud what goes in and what comes out before you write."
+        if points and asking.watch.timed:
+            told += f" {spoken(self.extra)} of the time are for questions about your answer, which come afterwards."
         yield from written(told, path)
+        answer = path.read_text(encoding="utf-8")
+        made = (yield from followed_up(asking, points)) if points else []
         asking.watch.stop()
         yield Say("Checking on fresh inputs …")
-        answer = path.read_text(encoding="utf-8")
         verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
         message = verdict.message.replace("\n", "\n\n")
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
-        yield Say(f"**{verdict.points} of {verdict.of} points.** {message}\n\n{timed(asking)}{where}")
+        aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
+        yield Say(f"**{verdict.points} of {verdict.of} points.**{aloud} {message}\n\n{timed(asking)}{where}")
         solution = solution_of(asking.bank, exercise) if verdict.points < verdict.of else ""
         if solution and (yield Choose("", ("go on", "show a solution"))) == 1:
             yield Say(f"```python\n{solution}\n```")
-        return [asking.answer(verdict.score)]
+        score = 0.75 * verdict.score + 0.25 * sum(made) / len(made) if made else verdict.score
+        return [asking.answer(score)]
+
+
+def _rungs(points: Sequence[Point], rng: np.random.Generator) -> list[Point]:
+    """The cost, and two of the follow-ups, in their order."""
+    nexts = [place for place, point in enumerate(points) if point.label == "They ask next"]
+    drawn = {*rng.permutation(nexts)[:2].tolist()}
+    return [point for place, point in enumerate(points) if place in drawn or place not in nexts]
 
 
 class Debug(Round):
-    """A training program with four faults, each known by its symptom alone."""
+    """A program with four faults, each known by its symptom alone."""
 
     name, title, kinds, seconds, share, together = "debug", "Debug", ("fault",), 1200, 20, 4
 
     def groups(self, order: Sequence[Card]) -> list[Sequence[Card]]:
-        """Four faults that don't hide each other; what is left makes the next four."""
-        left, found = list(order), []
-        while left:
-            by_name = {card.about.name: card for card in left}
-            chosen = faults.together([card.about for card in left], self.together)
-            found.append([by_name[fault.name] for fault in chosen])
-            left = [card for card in left if card.about not in chosen]
-        return [group for group in found if len(group) == self.together]
+        """Four faults of one program that don't hide each other, and then the next four.
+
+        It is the program whose four are together first, so what stands last in the order is asked where nothing else is
+        left.
+        """
+        left, found = list(order), list[Sequence[Card]]()
+        while groups := [group for name in faults.PROGRAMS if len(group := self._group(left, name)) == self.together]:
+            found.append(min(groups, key=lambda group: left.index(group[-1])))
+            left = [card for card in left if card not in found[-1]]
+        return found
+
+    def _group(self, order: Sequence[Card], program: str) -> list[Card]:
+        """The first faults of an order that can be in this program together."""
+        by_name = {card.about.name: card for card in order if card.about.program == program}
+        return [by_name[fault.name] for fault in faults.together([c.about for c in by_name.values()], self.together)]
 
     def talk(self, asking: Asking) -> Talk:
-        path = folder(asking.bank.course) / "training.py"
+        program = asking.card.about.program
+        path = folder(asking.bank.course) / f"{program}.py"
+        does, begins = faults.PROGRAMS[program]
         begin(path, faults.spelled(faults.planted(card.about for card in asking.cards), asking.rng))
         reports = "\n".join(f"{place}. {card.words}" for place, card in enumerate(asking.cards, 1))
         told = (
-            "This program trains a small language model, and has four faults. What was reported, each time of the "
+            f"This program {does}, and has four faults. What was reported, each time of the "
             "program with that fault alone:\n\n"
-            f"{reports}\n\nThink aloud. Fix the program, and keep the names of its functions. Every `test_…` function "
-            "that you write into the file counts if it fails on the program as it is now and passes on yours. "
-            f"`python -i {path.name}` loads it, and `train()[2]` then gives each epoch's losses: training, held out."
+            f"{reports}\n\nThink aloud. Fix the program, keep the names of its functions, and leave a test for each "
+            "fault: a `test_…` function in the file that passes on your program and fails on one with this fault "
+            "alone. A fix is worth three quarters, its test a quarter. "
+            f"`python -i {path.name}` loads it, and {begins}."
         )
         yield from written(told, path)
         asking.watch.stop()
         yield Say("Looking for the faults …")
         mended = judged.mended(path, [card.about.name for card in asking.cards])
         gone = [card for card in asking.cards if not mended.complaints[card.about.name]]
-        lines = [self._line(card, mended.complaints[card.about.name]) for card in asking.cards]
-        tests = f"Tests that see a fault: {len(mended.good)}"
+        guarded = [card for card in asking.cards if card.about.name in mended.guarded]
+        lines = [self._line(card, mended.complaints[card.about.name], card in guarded) for card in asking.cards]
+        tests = f"Faults that a test of yours sees: {len(guarded)}"
         if mended.other:
             names = ", ".join(f"`{name}`" for name in mended.other)
-            tests += f". Tests that see none, since they don't fail before and pass after: {names}"
+            tests += f". Tests that see none, since they don't fail with a fault and pass without: {names}"
         score = f"**{len(gone)} of {len(asking.cards)} faults found.** {tests}. {timed(asking)}"
         yield Say("\n\n".join([score, *lines, kept(asking.bank.course, path)]))
-        return [asking.answer(float(card in gone), card=card) for card in asking.cards]
+        return [asking.answer(0.75 * (card in gone) + 0.25 * (card in guarded), card=card) for card in asking.cards]
 
-    def _line(self, card: Card, complaint: str) -> str:
-        fault: faults.Fault = card.about
+    def _line(self, card: Card, complaint: str, is_guarded: bool) -> str:
+        fault: Fault = card.about
         if not complaint:
-            return f"✓ *{fault.name}.* {fault.says}"
+            return f"✓ *{fault.name}.* {fault.says} {'A' if is_guarded else 'No'} test of yours sees it."
         return f"✗ *{fault.name}.* {fault.says} `{fault.sees.__name__}`: {complaint}."
 
 
@@ -339,22 +392,36 @@ def task_of(bank: Bank, exercise: Exercise) -> str:
     return f"**{title.lstrip('# ').partition(' · ')[2]}**\n\n{rest.strip()}"
 
 
+def definitions(exercise: Exercise, task: str) -> str:
+    """The classes and functions of the notebook's first cells that a task or its stub names, as they stand there."""
+    asked = set(re.findall(r"\w+", f"{task}\n{exercise.stub}"))
+    found = []
+    for source in exercise.setup:
+        lines = source.splitlines()
+        for node in parsed(source).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in asked:
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                found.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return "\n\n\n".join(found)
+
+
 def solution_of(bank: Bank, exercise: Exercise) -> str:
     """The course's answer to an exercise; empty where the course has no solutions."""
     from course.authoring.notebook import exercise_of, role, v4
 
     path = bank.course.solutions / f"{exercise.chapter}.ipynb"
     cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
-    return next(
+    found = next(
         (str(each.source) for each in cells if (role(each), exercise_of(each)) == ("solution", exercise.name)), ""
     )
+    return re.sub(r"^ *### (BEGIN|END) SOLUTION\n?", "", found, flags=re.MULTILINE).rstrip()
 
 
-def title(card: Card) -> str:
+def title(bank: Bank, card: Card) -> str:
     """What a card is called in a list of those that weren't right."""
     if isinstance(card.about, Exercise):
-        return f"the exercise `{card.name.removeprefix('e-')}`"
-    return f"*{card.about.name}*" if isinstance(card.about, faults.Fault) else card.words
+        return f"the exercise *{task_of(bank, card.about).partition('**')[2].partition('**')[0]}*"
+    return f"*{card.about.name}*" if isinstance(card.about, Fault) else card.words
 
 
 def timed(asking: Asking) -> str:

@@ -10,8 +10,8 @@ from course.chapters import key
 from course.interview.cards import Card
 
 PROFILES: Mapping[str, tuple[str, str]] = {
-    "pytorch": ("PyTorch internals", "00 01 02 02b 03 04 05 06 07 07b 08 08b 09 16 18 20 20b 22 25"),
-    "language-models": ("Language models", "13 14 16 17 19 22 22b 23b 24 24b 24c 24d 25 26 27 28"),
+    "pytorch": ("PyTorch internals", "00 01 02 02b 03 04 05 06 07 07b 08 08b 09 12 16 18 19 20 20b 22 25"),
+    "language-models": ("Language models", "13 14 16 17 19 22 22b 23b 24 24b 24c 24d 24e 25 26 27 28"),
     "systems": ("Training and serving systems", "05 08 08b 18 19 20b 22 22b 23 23b 24 24c 25 27"),
     "classics": ("Classic machine learning and vision", "04 10 11 12 13 15 16 17 19 21 25 29"),
 }
@@ -22,6 +22,24 @@ _ASKED = {3.0: "14 22b 24b 24c 24d 26 27 28", 2.0: "06 07 10 12 16 19 21 22 23 2
 subjects in six public collections of interview notes (June 2025 to September 2026)."""
 _SELDOM = frozenset({"D4", "D6", "C.variable", "D.tf2", "D.same"})
 """Topics that are a part of the notes and that few interviews still ask about: `Variable` and TensorFlow."""
+UNASKED = frozenset(
+    {
+        "You aren't sure of an answer. What do you say?",
+        "You have three evenings. How do you prepare?",
+        "How do you think aloud in a debug round?",
+        "What do you write first at the whiteboard?",
+        "What Brier score do you get if you say 50 % each time?",
+        "What does a good test of a bug do before the bug is fixed?",
+        "What does `get_scale()` return for a `GradScaler` that isn't enabled?",
+        "How many bytes does −1 take in one of ONNX's integer fields (int64)?",
+        "What does `MultiStepLR` with milestones 2 and 2 do in epoch 2?",
+        "How does `random_split(dataset, [0.5, 0.5])` split 7 samples?",
+        "How does `DataParallel` split nine rows over four GPUs?",
+        "Does `from_pretrained(…, padding_idx=0)` set row 0 to zero?",
+        "How many answers have at most four tokens of a vocabulary of six?",
+    }
+)
+"""Questions of the lessons that no interviewer asks: how to take an interview, and corners of an interface."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +84,9 @@ class Scope:
         """Whether an interview of this scope may ask a card."""
         if self.chapters and str(key(card.chapter)) not in self.chapters:
             return False
-        text = " \n".join([card.name, card.words, *(f"{each} {self.about.get(each, '')}" for each in card.topics)])
+        text = " \n".join(
+            [card.name, card.words, card.names, *(f"{each} {self.about.get(each, '')}" for each in card.topics)]
+        )
         return not self.words or any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in self.words)
 
 
@@ -90,17 +110,19 @@ def scope(
         LookupError: there is no such profile or chapter, or nothing is about one of the words.
     """
     if profile and profile not in PROFILES:
-        raise LookupError(f"no profile is called {profile!r}: {', '.join(PROFILES)}")
+        raise LookupError(f"there is no profile {profile!r}; the profiles are {', '.join(PROFILES)}")
     known = {str(key(name)) for name in titles}
     named = {each.partition("_")[0] for each in chapters}
     if unknown := sorted(named - known):
-        raise LookupError(f"no chapter is called {unknown[0]!r}")
+        raise LookupError(f"there is no chapter {unknown[0]!r}")
     own = PROFILES[profile][1].split() if profile else []
     return Scope(frozenset({*own, *named} & known), tuple(words), about)
 
 
 def weight(card: Card) -> float:
     """How often interviews ask about the subject of a card, compared with a subject that nobody asks about often."""
+    if card.words in UNASKED:
+        return 0.05
     topics = {topic for topic in card.topics if not topic.startswith("Myth")}
     if topics and topics <= _SELDOM:
         return 0.25

@@ -27,7 +27,7 @@ class Model(nn.Module):
         super().__init__()
         self.token, self.place = nn.Embedding(TOKENS, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.project, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.norm, self.head = nn.BatchNorm1d(WIDTH), nn.Linear(WIDTH, TOKENS)
+        self.norm, self.dropout, self.head = nn.LayerNorm(WIDTH), nn.Dropout(0.1), nn.Linear(WIDTH, TOKENS)
 
     def attend(self, x: Any) -> Any:
         q, k, v = self.project(x).chunk(3, dim=-1)
@@ -37,8 +37,8 @@ class Model(nn.Module):
 
     def forward(self, tokens: Any) -> Any:
         x = self.token(tokens) + self.place(torch.arange(tokens.shape[1]))
-        x = self.norm((x + self.attend(x)).flatten(0, 1))
-        return self.head(x).unflatten(0, tokens.shape)
+        x = self.norm(x + self.dropout(self.attend(x)))
+        return self.head(x)
 
 
 def loss_of(model: Any, rows: Any) -> Any:

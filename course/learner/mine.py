@@ -4,6 +4,7 @@ In mytorch the learner's parts are text, written to `my/mytorch`; into minitorch
 As a pytest plugin (`pytest -p course.learner.mine`) it installs before the first test module is imported.
 """
 
+import itertools
 import os
 import runpy
 import subprocess
@@ -27,6 +28,10 @@ _PARTS = pytest.StashKey[Iterable[str]]()
 
 class SolutionError(Exception):
     """A kept solution raised while it was installed."""
+
+
+class UnknownTestsError(LookupError):
+    """An argument names neither chapters nor tests."""
 
 
 def install_all(course: Course, stack: ExitStack) -> list[str]:
@@ -54,10 +59,18 @@ def run_tests(course: Course, arguments: list[str]) -> int:
     Without arguments: the tests of each part of mytorch that is theirs, and those of the packages of minitorch that a
     part of theirs stands in; last, how much of mytorch is theirs. Where all arguments are chapters: the same for what
     their exercises ask for. Else the arguments are pytest's.
+
+    Raises:
+        UnknownTestsError: the first arguments are neither chapters nor files, or some of both.
     """
     package.ensure(course)
     chapters = [names.chapter(course, each) for each in arguments]
     if not all(chapters):
+        for each in itertools.takewhile(lambda each: not each.startswith("-"), arguments):
+            if not (course.root / each.partition("::")[0]).exists():
+                is_chapter = "is a chapter, which stands alone or beside other chapters"
+                is_nothing = "is no chapter, no script and no file of tests; `course progress --all` lists the chapters"
+                raise UnknownTestsError(f"{each!r} {is_chapter if names.chapter(course, each) else is_nothing}")
         return _pytest(course, "course.learner.mine", *arguments)
     exercises = [each for each in practice.exercises(course) if not chapters or each.chapter in chapters]
     asked = {part for each in exercises for part in each.kind.parts}
@@ -72,11 +85,13 @@ def run_tests(course: Course, arguments: list[str]) -> int:
         codes.append(
             _pytest(course, "course.learner.mine", "-q", *sorted({_tests_of(course, part) for part in replaced}))
         )
-    if not codes:
+    if not codes and (chapters or not whole.definitions):
         where = f" of {' and '.join(chapters)}" if chapters else ""
-        print(f"Nothing{where} is yours yet: `course next` says where to begin.")
+        print(f"Nothing{where} is yours yet.")
     if course.reference.is_dir():
         Console().print(share.marked(chosen) if chapters else share.bars(whole))
+    if not codes:
+        print("`course next` says where to begin.")
     return max(codes, default=0)
 
 

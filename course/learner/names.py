@@ -15,6 +15,13 @@ def chapter(course: Course, name: str) -> str:
     return next((each for each in chapters if stem in (each, str(key(each)))), "")
 
 
+def notebook(course: Course, path: Path) -> Path:
+    """The learner's notebook of a chapter that is only named (06), where there is no such file; else the path."""
+    named = chapter(course, path.name) if path.name == str(path) and not path.suffix and not path.exists() else ""
+    found, here = course.exercises / f"{named}.ipynb", Path.cwd()
+    return path if not named else found.relative_to(here) if found.is_relative_to(here) else found
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known names that are spelled almost as `name`, as the end of a sentence; empty if none is."""
     close = difflib.get_close_matches(name, list(known))

@@ -30,6 +30,7 @@ class Exercise:
     name: str
     kind: Kind
     points: int
+    minutes: int
     hints: list[str]
     setup: list[str]
     stub: str
@@ -37,6 +38,8 @@ class Exercise:
     cell: str
     """The id of the cell for the answer."""
     expected: Bundle
+    below: str = ""
+    """The text below its check."""
 
     @property
     def key(self) -> Key:
@@ -197,6 +200,7 @@ def _read(path: Path, changed: int, size: int) -> list[Exercise]:
     texts: dict[tuple[str, str], str] = {}
     tasks: dict[str, dict[str, Any]] = {}
     expected: dict[str, Bundle] = {}
+    below: dict[str, str] = {}
     setup = []
     for cell in cells:
         about = cell["metadata"].get("minitorch", {})
@@ -211,6 +215,8 @@ def _read(path: Path, changed: int, size: int) -> list[Exercise]:
             ids[name] = cell.get("id", "")
         elif role == "check":
             expected[name] = next(output["data"][MIME] for output in cell["outputs"] if MIME in output.get("data", {}))
+        elif tasks:
+            below[[*tasks][-1]] = text
     return [
         Exercise(
             chapter=path.stem,
@@ -220,8 +226,10 @@ def _read(path: Path, changed: int, size: int) -> list[Exercise]:
             check=texts["check", name],
             cell=ids[name],
             expected={**expected[name], "mistakes": about["mutants"]},
+            below=below.get(name, ""),
             kind=kind_of(about),
             points=about["points"],
+            minutes=about["minutes"],
             hints=about["hints"],
         )
         for name, about in tasks.items()

@@ -21,28 +21,26 @@ def table(course: Course) -> Group:
     Chapters in which nothing is done are counted in one line, but for the one that comes next.
     """
     cells: list[list[Text]] = []
-    total, folded = [0] * 6, 0
+    earned = points = folded = 0
     for chapter, exercises in itertools.groupby(practice.exercises(course), lambda exercise: exercise.chapter):
         every = list(exercises)
         done = [exercise for exercise in every if practice.is_kept(course, exercise)]
         begun = bool(done) or every[0].chapter == getattr(following(course), "chapter", "")
         folded += not begun
-        counts = [count(them) for count in (_points, len, _count_parts) for them in (done, every)]
-        total = [before + now for before, now in zip(total, counts, strict=True)]
+        here, of = _points(done), _points(every)
+        earned, points = earned + here, points + of
         style = "green" if len(done) == len(every) else ""
         if not begun:
             continue
-        cells.append([Text(text, style) for text in (_short(chapter), _bar(counts), f"{counts[0]}/{counts[1]}")])
+        cells.append([Text(text, style) for text in (_short(chapter), _bar(here, of), f"{here}/{of}")])
     shown = Table.grid(padding=(0, 1, 0, 0))
     for justify in ("left", "left", "right", "left", "left", "left", "right"):
         shown.add_column(justify=justify, no_wrap=True)
     half = (len(cells) + 1) // 2
     for left, right in itertools.zip_longest(cells[:half], cells[half:], fillvalue=()):
         shown.add_row(*left, "", *right)
-    told = zip(total[::2], total[1::2], ("points", "exercises", "parts of mytorch"), strict=True)
-    summary = ", ".join(f"{done}/{of} {what}" for done, of, what in told if of)
     more = [Text(f"{folded} chapter{'s' * (folded > 1)} not begun", "dim")] if folded else []
-    return Group(shown, *more, Text(f"all {_bar(total)} {summary}", "bold"))
+    return Group(shown, *more, Text(f"all {_bar(earned, points)} {earned}/{points} points", "bold"))
 
 
 def _short(chapter: str) -> str:
@@ -79,18 +77,13 @@ def _table(first: str, *others: str) -> Table:
     return shown
 
 
-def _bar(counts: list[int]) -> str:
-    done, every = counts[:2]
+def _bar(done: int, every: int) -> str:
     filled = BAR * done // max(1, every)
     return "█" * filled + "░" * (BAR - filled)
 
 
 def _points(exercises: list[practice.Exercise]) -> int:
     return sum(exercise.points for exercise in exercises)
-
-
-def _count_parts(exercises: list[practice.Exercise]) -> int:
-    return sum(len(_parts(exercise)) for exercise in exercises)
 
 
 def _parts(exercise: practice.Exercise) -> list[str]:

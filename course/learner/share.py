@@ -49,11 +49,12 @@ class Share:
         return (each for each in self.definitions if kind in ("", each.kind) and (each.is_mine or not mine))
 
     def __str__(self) -> str:
-        lines, mine = self.lines(), self.lines(mine=True)
+        share = 100 * self.lines(mine=True) / max(1, self.lines())
+        yours = f"{self.count(mine=True)} of {self.count()} definitions of mytorch are yours"
+        none = f"None of the {self.count()} definitions of mytorch is yours yet."
         return (
-            f"{self.count(mine=True)} of {self.count()} definitions of mytorch are yours, "
-            f"{mine} of {lines} lines of code ({100 * mine / max(1, lines):.0f} %).\n"
-            f"Exercises ask for {self.count('graded')} of them; `course write` opens the other {self.count('free')}."
+            f"{f'{yours}, {share:.0f} % of its code.' if self.count(mine=True) else none}\n"
+            f"Exercises ask for {self.count('graded')} definitions, and `course write` opens the others."
         )
 
 

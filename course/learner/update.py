@@ -22,7 +22,7 @@ def start(folder: Path) -> Course:
     """
     course = Course(folder.resolve())
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not course.is_unfinished()):
-        raise ValueError(f"{folder} is not empty: name a folder that is new or empty")
+        raise ValueError(f"{folder} is not empty: name a new or empty folder")
     course.root.mkdir(parents=True, exist_ok=True)
     (course.root / UNFINISHED).touch()
     _put(course, _installed())
@@ -44,7 +44,7 @@ def update(course: Course, archive: Path | None = None) -> list[Path]:
         ValueError: it is no student's archive, or the folder is a clone of the course itself.
     """
     if course.chapters.is_dir():
-        raise ValueError(f"{course.root} is a clone of the course: git pull")
+        raise ValueError(f"{course.root} is a clone of the course: update it with git pull")
     if archive is None and course.root in (CODE, DATA):
         raise ValueError(f"{course.root} is a student's copy: name the archive of the new version")
     files = _installed() if archive is None else _packed(archive)
@@ -70,7 +70,7 @@ def _packed(archive: Path) -> dict[PurePosixPath, bytes]:
     except zipfile.BadZipFile as error:
         raise ValueError(f"{archive}: {error}") from error
     if not files or any(path.parts[0] != FOLDER or ".." in path.parts for path in files):
-        raise ValueError(f"{archive} is no archive for students: `course release` writes one")
+        raise ValueError(f"{archive} is not a students' archive: `course release` writes one")
     return {path.relative_to(FOLDER): text for path, text in files.items()}
 
 

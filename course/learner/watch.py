@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
@@ -19,7 +18,7 @@ from course.grading.grade import keep_passed, practise
 from course.grading.report import Report, Result
 from course.learner import practice
 from course.learner.progress import following, next_line, table
-from course.reports.table import print_practice
+from course.reports.table import print_answers, print_practice
 
 HELP = "n next · h hint · l list · c check all · q quit"
 _QUIET = 0.3  # seconds without an event, after which a file is written whole
@@ -79,15 +78,8 @@ class Watch:
         return report
 
     def _show(self, result: Result) -> None:
-        if result.status != "graded":
-            self._say(f"✗ {result.reason}")
-        self.current = ""
-        for item in result.items:
-            if item.status == "passed":
-                self.console.print(f"[green]✓ {item.grade_id}[/]")
-            elif item.status != "skipped":
-                self.current = self.current or item.grade_id
-                self.console.print(f"[red]✗ {item.grade_id}[/]\n{escape(item.message)}", soft_wrap=True)
+        print_answers(result, self.console)
+        self.current = next((item.grade_id for item in result.items if item.status not in ("passed", "skipped")), "")
 
     def _say(self, text: str) -> None:
         self.console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -38,9 +38,9 @@ def find(course: Course, name: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise NotFreeError(f"{name!r} may be any of {', '.join(found)}")
+        raise NotFreeError(f"{name!r} is ambiguous: it could be any of {', '.join(found)}")
     if asked := next((part for part in graded if name in _names(part)), None):
-        raise NotFreeError(f"{asked} is what exercise {graded[asked]!r} asks for: write it there")
+        raise NotFreeError(f"{asked} belongs to exercise {graded[asked]!r}: write it there")
     near = suggestion(name, [each for part in known for each in _names(part)])
     raise NotFreeError(f"mytorch has no definition {name!r}{near}")
 

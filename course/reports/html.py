@@ -14,7 +14,7 @@ from course.grading.report import Report, Result
 from course.learner.feedback import clean, feedback, tasks_of, titles_of, verdict_of
 from course.reports.gradebook import Entry, Rules, in_utc
 from course.reports.overview import chapters, learners
-from course.sandbox.outside import description
+from course.sandbox.launch import description
 
 
 def write_html(report: Report, rows: Sequence[Entry], rules: Rules, folder: Path, course: Course) -> Path:

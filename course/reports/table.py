@@ -19,7 +19,7 @@ from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
 from course.reports.printable import printable_path
-from course.sandbox.outside import description
+from course.sandbox.launch import description
 
 _WITH_TABLES = 10  # submissions; the tables of a class would scroll away
 _COLOURS = {"passed": "green", "skipped": "dim", "graded": "bold", "not graded": "yellow", "rejected": "red"}
@@ -55,6 +55,17 @@ def print_practice(report: Report, console: Console) -> None:
     for result, *row in zip(report.submissions, *columns.values(), strict=True):
         table.add_row(escape(result.path), *(f"{done} of {every}" for done, every in row))
     console.print(table)
+
+
+def print_answers(result: Result, console: Console) -> None:
+    """Print a line for each answered exercise, and why it is not right."""
+    if result.status != "graded":
+        console.print(f"✗ {result.reason}", soft_wrap=True, markup=False, highlight=False)
+    for item in result.items:
+        if item.status == "passed":
+            console.print(f"[green]✓ {item.grade_id}[/]")
+        elif item.status != "skipped":
+            console.print(f"[red]✗ {item.grade_id}[/]\n{escape(item.message)}", soft_wrap=True)
 
 
 @dataclass(frozen=True)

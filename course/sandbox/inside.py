@@ -2,8 +2,8 @@
 
 Commands come by standard input and results leave by standard output. Its first command is `{"setup", "loaded",
 "package", "compiles", "refused", "limits", "runs", "bytes"}`; then one comes for each exercise: `{"nonce", "seed",
-"solution", "check", "names", "package", "parts", "only", "reveal", "needed", "record"}`. A command is its length in
-eight bytes, and JSON.
+"solution", "check", "names", "package", "parts", "only", "variants", "reveal", "needed", "record"}`. A command is its
+length in eight bytes, and JSON.
 
 It answers with lines of JSON, `{"nonce", "phase", "error", "called", "shown", "used"}`. The phases are "setup" and, for
 each exercise, "solution", "check" and "ended". A line that an exercise wrote begins with `>`: only the others are this
@@ -38,13 +38,14 @@ from traitlets.config import Config
 
 from course import check
 from course.authoring import assemble
+from course.grading.calls import Witness
 from course.grading.reach import Reach, Record
-from course.grading.witness import Witness
 from course.learner import package, ran
 from course.learner.guard import Guard
 from course.learner.scope import Names
 from course.reports.printable import ANSI, MAX_MESSAGE
 from course.sandbox import confine, namespaces, seccomp
+from course.variants import Served
 
 Send = Callable[..., None]
 _CHUNK = 1 << 16
@@ -127,6 +128,9 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     confine.die_with_parent()
     confine.hide(False)
     os.environ[check.SEED_VARIABLE] = str(job["seed"])
+    variants = job.pop("variants")
+    served = Served(variants) if variants else None  # before the learner's code runs, which never has them
+    del variants
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile
@@ -144,7 +148,7 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
         witness.watch(value, space)
     shown: list[Any] = []
     check.deliver, check.made, check.runs[:] = shown.append, witness.watch_part, [ran.Run(job["solution"])]
-    check.setup, check.only, check.reveal = setup, job["only"], job["reveal"]
+    check.setup, check.only, check.reveal, check.served = setup, job["only"], job["reveal"], served
     error, began = "", time.monotonic()
     try:
         code = compiled(job["check"], "<check>", "exec", flags)

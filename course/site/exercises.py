@@ -14,6 +14,7 @@ from course.site.links import moved
 from course.site.markdown import code, contents, folded, page, table
 
 _HINT = re.compile(r" · a hint: .*?\*$", re.MULTILINE)
+_POINTS = re.compile(r"^\*(?:\d+ minutes · )?(?=\d+ points?\b)", re.MULTILINE)
 _NUMBER = re.compile(r"^### Exercise (\d+) · (.*)$", re.MULTILINE)
 
 
@@ -33,19 +34,21 @@ def title(notebook: Any, name: str) -> str:
 def _index(chapter: str, notebook: Any) -> str:
     words = (cell.source for cell in notebook.cells if cell.cell_type == "markdown" and not role(cell))
     rows = [
-        f"{number} | [{title(notebook, name)}]({name}.md) | {about['kind']} | {about['points']}"
+        f"{number} | [{title(notebook, name)}]({name}.md) | {about['kind']} | {about['points']} | {about['minutes']}"
         for number, (name, about) in enumerate(tasks(notebook).items(), 1)
     ]
     return page(
         *(moved(each, "exercises") for each in words),
         _open(chapter),
-        table("no. | exercise | kind | points", rows),
+        table("no. | exercise | kind | points | minutes", rows),
         contents(tasks(notebook)),
     )
 
 
 def _page(chapter: str, name: str, notebook: Any) -> str:
+    about = tasks(notebook)[name]
     task = _HINT.sub("*", _NUMBER.sub(r"# \2", _cell(notebook, name, "task").source))
+    task = _POINTS.sub(f"*{about['kind'].capitalize()} · about {about['minutes']} minutes · ", task)
     setup = "\n\n\n".join(cell.source for cell in notebook.cells if role(cell) == "setup")
     check = _cell(notebook, name, "check")
     shown = "\n".join(output.data["text/plain"] for output in check.outputs)

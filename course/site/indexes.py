@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from course.authoring.lesson_text import spoken
-from course.authoring.minutes import of_exercises
+from course.authoring.minutes import in_fives
 from course.authoring.notebook import tasks
 from course.authoring.places import openers
 from course.chapters import key
@@ -95,7 +95,7 @@ def exercise_list(unsolved: Notebooks) -> str:
         about = tasks(notebook).values()
         subject, points = title(notebook).removeprefix("Exercises · "), sum(each["points"] for each in about)
         kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(each["kind"] for each in about).items())
-        minutes = 5 * round(of_exercises([each["points"] for each in about]) / 5)
+        minutes = in_fives(sum(each["minutes"] for each in about))
         first = f"{key(chapter)} | [{subject}](/exercises/{chapter}/index.md) | {len(about)}"
         rows.append(f"{first} | {kinds} | {points} | {minutes}")
         listed.append(f"{key(chapter)} · {subject} </exercises/{chapter}/index>")

@@ -9,8 +9,8 @@ from pathlib import Path
 from course.files import CODE
 from course.site.address import address
 
-UNLISTED = {"authoring.md", "reviews.md"}
-"""Files of `docs` that have no page: they speak to authors alone, and show parts of answers."""
+UNLISTED = {"authoring.md"}
+"""Files of `docs` that have no page: this one shows parts of answers."""
 
 _CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")

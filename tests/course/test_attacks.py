@@ -14,13 +14,13 @@ import pytest
 
 from course.authoring.notebook import checks, exercise_of, role
 from course.files import CODE, Course
-from course.grading import kit
+from course.grading import packages
 from course.grading.bundle import MIME
 from course.grading.grade import grade
-from course.grading.kit import Kits
+from course.grading.packages import Kits
 from course.grading.report import Report, Result
-from course.sandbox import outside
-from course.sandbox.outside import Limits
+from course.sandbox import launch
+from course.sandbox.launch import Limits
 from tests.course.attacks import answers, delegation, harm, target, values
 from tests.course.attacks.particular import PARTICULAR
 from tests.course.attacks.target import TABLE, Attack, Target
@@ -34,7 +34,7 @@ LIMITS = Limits(
 
 pytestmark = [
     pytest.mark.needs("bubblewrap"),
-    pytest.mark.skipif(bool(outside.trouble()), reason=outside.trouble()),  # nothing would stop those that fill
+    pytest.mark.skipif(bool(launch.trouble()), reason=launch.trouble()),  # nothing would stop those that fill
 ]
 
 
@@ -115,7 +115,7 @@ def test_who_is_honest_beside_them_gets_every_point(report: Report) -> None:
 
 def edit(patch: pytest.MonkeyPatch, file: str, old: str, new: str) -> None:
     """Change a file of the course that the sandboxes get."""
-    copy = kit._copy
+    copy = packages._copy
 
     def copied(folder: Path, roots: dict[str, Path]) -> None:
         copy(folder, roots)
@@ -126,11 +126,11 @@ def edit(patch: pytest.MonkeyPatch, file: str, old: str, new: str) -> None:
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
 
-    patch.setattr(kit, "_copy", copied)
+    patch.setattr(packages, "_copy", copied)
 
 
 def keep_the_part(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(kit, "_remove", lambda *arguments: None)
+    patch.setattr(packages, "_remove", lambda *arguments: None)
 
 
 def count_no_calls(patch: pytest.MonkeyPatch) -> None:
@@ -152,12 +152,12 @@ def keep_the_part_of_mytorch(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_bubblewrap(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(outside, "has_bubblewrap", lambda: False)
+    patch.setattr(launch, "has_bubblewrap", lambda: False)
 
 
 def no_sandbox(patch: pytest.MonkeyPatch) -> None:
     no_bubblewrap(patch)
-    patch.setattr(outside, "has_landlock", lambda: False)
+    patch.setattr(launch, "has_landlock", lambda: False)
     edit(patch, "sandbox/inside.py", "and seccomp.available()", "and False")
 
 
@@ -194,7 +194,7 @@ OFF: dict[Off, list[str]] = {
 ALONE: dict[Off, list[str]] = {
     keep_the_part: BENDS,
     keep_the_part_and_drop_the_guard: WITHOUT_CALLS,
-    no_bubblewrap: READS if outside.has_landlock() else [],
+    no_bubblewrap: READS if launch.has_landlock() else [],
 }
 
 

@@ -126,7 +126,31 @@ def test_of_several_secrets_none_can_be_found_alone() -> None:
     secret = bundle({"a": 1, "b": 2}, 0, 0, True)
     assert secret["values"]["a"] == secret["values"]["b"]
     assert difference(secret, bundle({"b": 2, "a": 1}, 0, 0, True)) == ""
-    assert difference(secret, bundle({"a": 1, "b": 3}, 0, 0, True)) == "a, b: not all of them are right"
+    assert difference(secret, bundle({"a": 1, "b": 3}, 0, 0, True)) == "a; b: not all of them are right"
+
+
+@pytest.mark.parametrize(
+    ("right", "mine", "told"),
+    [
+        (
+            {"rows, k = 1": 0, "dropped": 1, "loads": [1, 2]},
+            {"rows, k = 1": 0, "dropped": 3, "loads": [1, 2]},
+            "2 of 3",
+        ),
+        ({"prediction": [2, 2, 6, "x"]}, {"prediction": [2, 1, 7, "x"]}, "2 of 4"),
+        ({"prediction": [2, 2]}, {"prediction": [2, 2, 2]}, ""),  # whichever part is missing
+        ({"prediction": 2}, {"prediction": 3}, ""),
+    ],
+)
+def test_a_grade_says_how_many_of_several_secrets_are_right(right: Any, mine: Any, told: str) -> None:
+    """The learner's notebook can't, since no secret can be found alone there."""
+    expected, shown = (bundle(values, 0, 0, True, "salt", reveal=True) for values in (right, mine))
+    message = f"{told} are right" if told else "not the right value"
+    assert difference(expected, shown) == f"{'; '.join(right)}: {message}"
+    in_the_notebook = difference(bundle(right, 0, 0, True, "salt"), shown)
+    assert in_the_notebook.rpartition(": ")[2] == (
+        "not the right value" if len(right) == 1 else "not all of them are right"
+    )
 
 
 def test_a_secret_is_a_digest_of_exact_values() -> None:

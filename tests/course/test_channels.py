@@ -15,7 +15,7 @@ import pytest
 from course.authoring.notebook import exercise_of, role
 from course.files import Course
 from course.grading.grade import grade
-from course.sandbox import outside
+from course.sandbox import launch
 from tests.course.attacks import channels, rights
 
 CHANNELS, RIGHTS = (Path(str(each.__file__)).read_text(encoding="utf-8") for each in (channels, rights))
@@ -45,9 +45,9 @@ NOTHING = "found [], blind []"
 MODES = {
     "bubblewrap": [
         pytest.mark.needs("bubblewrap"),
-        pytest.mark.skipif(bool(outside.trouble()), reason=outside.trouble()),
+        pytest.mark.skipif(bool(launch.trouble()), reason=launch.trouble()),
     ],
-    "Landlock": [pytest.mark.skipif(not outside.has_landlock(), reason="this kernel has no Landlock")],
+    "Landlock": [pytest.mark.skipif(not launch.has_landlock(), reason="this kernel has no Landlock")],
 }
 
 
@@ -55,8 +55,8 @@ MODES = {
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Grades are made with bubblewrap, or without it."""
     if request.param == "Landlock":
-        monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
-        monkeypatch.setattr(outside, "can_nest", lambda: False)
+        monkeypatch.setattr(launch, "has_bubblewrap", lambda: False)
+        monkeypatch.setattr(launch, "can_nest", lambda: False)
     yield request.param
 
 

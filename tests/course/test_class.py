@@ -24,9 +24,9 @@ from course.grading import find
 from course.grading import run as run_module
 from course.grading.find import content, notebooks
 from course.grading.grade import grade
+from course.grading.pool import Pool
 from course.grading.report import Report, Result
 from course.grading.submission import RejectedError, Submission
-from course.grading.warm import Pool
 from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")
@@ -128,7 +128,7 @@ def test_a_grade_that_is_stopped_keeps_what_was_done_and_goes_on_later(
     time.sleep(2)  # the second kernel starts
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
-    assert "--resume goes on" in process.communicate()[1]
+    assert "--resume` continues" in process.communicate()[1]
     assert (process.returncode, psutil.wait_procs(started, timeout=300)[1]) == (130, [])
     before = Report.from_json(saved.read_text())
     assert [(Path(result.path).name, result.score) for result in before.submissions] == [("a.ipynb", 8)]

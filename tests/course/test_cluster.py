@@ -16,7 +16,7 @@ from course.files import Course
 from course.grading import cluster
 from course.grading.grade import grade
 from course.grading.report import Report
-from course.sandbox import outside
+from course.sandbox import launch
 
 pytestmark = pytest.mark.needs("dask")
 
@@ -111,15 +111,15 @@ def test_nobody_answers(course: Course, folder: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": "old"}, "the worker's course is another version than the grader's"),
-        ({"is_sandboxed": True}, "the worker has no sandbox, as the grader's machine has: none"),
+        ({"version": "old"}, "the worker and the grader have different versions of the course"),
+        ({"is_sandboxed": True}, "the worker has no sandbox, although the grader's machine has one: none"),
     ],
 )
 def test_a_worker_that_differs_grades_nothing(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], reason: str
 ) -> None:
-    about = {"version": cluster.version(), "is_sandboxed": False, "seed": 1, "limits": outside.Limits(), **change}
-    monkeypatch.setattr(outside, "trouble", lambda: "none")
+    about = {"version": cluster.version(), "is_sandboxed": False, "seed": 1, "limits": launch.Limits(), **change}
+    monkeypatch.setattr(launch, "trouble", lambda: "none")
     with pytest.raises(cluster.SandboxError, match=reason):
         cluster.grade_there(cluster.Run("test", **about), None, None, "")  # type: ignore[arg-type]
 

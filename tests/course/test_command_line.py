@@ -21,7 +21,7 @@ from course.learner.progress import BAR, table, table_of
 from course.learner.update import update
 
 CHAPTER = "01_fixture"
-NO_COURSE = "no course in this folder or above it: `course start FOLDER` makes one; or go to a clone of its repository"
+NO_COURSE = "there is no course in this folder or above it: create one with `course start FOLDER`"
 
 
 def command(course: Course, *arguments: str) -> tuple[int, str]:
@@ -116,7 +116,7 @@ def test_a_folder_that_holds_something_is_refused(installed: Path, started: Cour
     for where, name in ((started.root, "."), (tmp_path, "file"), (tmp_path, ".")):
         before = sorted(where.iterdir())
         code, said = run_installed(installed, where, "start", name)
-        assert (code, said) == (1, f"Error: {name} is not empty: name a folder that is new or empty\n")
+        assert (code, said) == (1, f"Error: {name} is not empty: name a new or empty folder\n")
         assert sorted(where.iterdir()) == before
     (tmp_path / "empty").mkdir()
     assert run_installed(installed, tmp_path, "start", "empty")[0] == 0
@@ -151,7 +151,7 @@ def test_an_update_brings_what_is_installed_and_keeps_the_answers(installed: Pat
 
 
 def test_a_copy_of_the_code_is_not_updated_from_itself() -> None:
-    with pytest.raises(ValueError, match=r"is a clone of the course: git pull"):
+    with pytest.raises(ValueError, match=r"is a clone of the course: update it with git pull"):
         update(Course(CODE))
     with pytest.raises(ValueError, match="is a student's copy: name the archive of the new version"):
         update(Course(DATA))
@@ -185,8 +185,8 @@ def test_a_package_that_is_missing_later_is_named(course: Course, monkeypatch: p
 
 def test_copies_without_sources_or_solutions(own_course: Course) -> None:
     for folder, arguments, message in (
-        (own_course.chapters, ["build"], "holds no chapters/"),
-        (own_course.solutions, ["grade", "exercises"], "holds no solutions/*.ipynb, which a grade compares with"),
+        (own_course.chapters, ["build"], "has no folder chapters/"),
+        (own_course.solutions, ["grade", "exercises"], "has no solutions/*.ipynb, which a grade needs"),
     ):
         folder.rename(own_course.root / "elsewhere")
         code, said = command(own_course, *arguments)
@@ -227,8 +227,40 @@ def test_without_a_name_a_hint_is_the_next_exercises(own_course: Course) -> None
     assert shown.startswith("Hint 1 of") and practice.hints_given(own_course) == {"contiguous_strides": 1}
 
 
+def test_check_takes_the_exercise_that_next_names_or_one_that_is_named(own_course: Course) -> None:
+    path = own_course.exercises / f"{CHAPTER}.ipynb"
+
+    def check(*arguments: str, **answers: str) -> tuple[int, str]:
+        notebook = nbformat.read(own_course.pristine / path.name, as_version=4)
+        for cell in notebook.cells:
+            cell.source = answers.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
+        nbformat.write(notebook, path)
+        code, said = command(own_course, "check", *arguments)
+        return code, " ".join(said.split())
+
+    right, wrong, loops = "prediction = (12, 1, 4)", "prediction = (12, 4, 1)", "while True: pass"
+    code, said = check(predict_strides=wrong, contiguous_strides=loops)  # what isn't asked about doesn't run
+    assert said.startswith(f"Checking predict_strides in exercises/{path.name} "), said
+    assert (code, "the strides of the array before it was transposed" in said) == (1, True), said
+    assert not any(each.name in said for each in practice.exercises(own_course)[1:]), said
+    code, said = check("contiguous_strides", "--allow-unsolved", predict_strides=wrong)
+    assert (code, "Not answered yet" in said, "✗" in said) == (0, True, False), said
+    code, said = check(predict_strides=right)
+    assert (code, "✓ predict_strides Next: contiguous_strides in" in said) == (0, True), said
+    code, said = check(predict_strides=right)  # that is kept, so the next one is taken
+    assert (code, said.startswith("Checking contiguous_strides in ")) == (1, True), said
+    assert "graded, 1 of" in check("01", predict_strides=right)[1]
+    assert "rejected (no such file)" in check(f"elsewhere/{path.name}")[1]
+    unknown = "Error: no exercise, chapter or folder is called 'runing_mean'; did you mean running_mean?"
+    assert check("01", "runing_mean") == (1, unknown)
+
+
 def test_mine_and_its_help(course: Course) -> None:
     assert command(course, "mine", "nothere.py") == (1, "Error: there is no script nothere.py\n")
+    nothing = "Error: '99' is no chapter, no script and no file of tests; `course progress --all` lists the chapters\n"
+    assert command(course, "mine", "99", "-q") == (1, nothing)
+    both = "Error: '01' is a chapter, which stands alone or beside other chapters\n"
+    assert command(course, "mine", "01", "-q") == (1, both)
     code, said = command(course, "mine", "--help")
     assert (code, "course mine SCRIPT.py" in said, "pytest" in said) == (0, True, True)
 
@@ -292,11 +324,7 @@ def test_a_folder_is_checked(own_course: Course) -> None:
     code, said = check("--allow-unsolved")
     assert (code, "Untitled.ipynb: not checked" in said, "0 of 8" in said) == (0, True, True), said
     assert check()[0] == 1
-    code, said = check(where=())
-    assert (code, said.splitlines()[2:]) == (0, ["No exercise is answered yet: `course next` says where to begin."])
     assert check("--allow-unsolved", predict_strides="prediction = (12, 1, 4)")[0] == 0
-    code, said = check("--allow-unsolved", where=(), predict_strides="prediction = (12, 4, 1)")
-    assert (code, "the strides of the array before it was transposed" in " ".join(said.split())) == (1, True), said
     path.write_text("<<<<<<<")
     assert command(own_course, "check", "--allow-unsolved", str(own_course.exercises))[0] == 1
     empty = own_course.root / "empty"

@@ -175,6 +175,11 @@ def test_only_the_learners_lines_are_changed_and_no_mutant_is_the_answer() -> No
     assert [str(mutant) for mutant in mutants(solution)] == ["- y: int = 0  # 0\n+ y: int = 1  # 0"]
 
 
+def test_a_loop_is_stopped_after_its_first_round_unless_it_ends_there_anyway() -> None:
+    assert ("for each in x: g(each)", "for each in x:\n    g(each)\n    break") in changed("for each in x: g(each)")
+    assert not any("break" in becomes for _, becomes in changed("for each in x: return each"))
+
+
 def test_survivors_are_listed_unless_they_are_recorded_as_equivalent(own_core_course: Course) -> None:
     chapter = own_core_course.chapters / "06_core"
     source = (chapter / "exercises.py").read_text()

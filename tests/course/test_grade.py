@@ -15,17 +15,17 @@ from click.testing import CliRunner
 
 from course.__main__ import main
 from course.files import Course, write_atomically
-from course.grading import compare, kit
+from course.grading import compare, packages
 from course.grading.grade import grade, practise
-from course.grading.kit import Kits
+from course.grading.packages import Kits
+from course.grading.pool import Pool
 from course.grading.reference import Draw, Reference
 from course.grading.report import Report, Result
 from course.grading.runner import Outcome, Task
 from course.grading.score import score
 from course.grading.submission import Submission
-from course.grading.warm import Pool
-from course.sandbox import outside
-from course.sandbox.outside import Limits, cgroup
+from course.sandbox import launch
+from course.sandbox.launch import Limits, cgroup
 
 CHAPTER = "01_fixture"
 NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]
@@ -205,7 +205,7 @@ def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callab
     prediction, strides, mean, step = messages(result("wrong"))
     assert prediction.splitlines() == [
         "These would be the strides of a contiguous array of the new shape; a transpose copies nothing.",
-        "prediction: not the right value",
+        "prediction: 1 of 3 are right",
     ]
     assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
     assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"
@@ -262,7 +262,7 @@ def test_an_exercise_that_would_kill_its_parent_costs_only_itself(result: Callab
         ("no_notebook", "not a valid notebook: "),
         ("truncated", "not a valid notebook: "),
         ("a_list", "not a valid notebook: "),
-        ("huge", "100 MiB is too large: a notebook has at most 20"),
+        ("huge", "100 MiB is too large: a notebook has at most 20 MiB"),
         ("other_chapter", "chapter '77_elsewhere' has no reference here"),
         ("foreign", "not a notebook of this course: its metadata name no chapter"),
         ("missing", "no such file"),
@@ -374,7 +374,7 @@ def test_the_command_and_that_a_seed_repeats_a_grade(
     assert written[0] == written[1]
     assert written[0]["seed"] == 5
     assert written[0]["submissions"][0]["chapter"] == CHAPTER
-    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", outside.description()):
+    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", launch.description()):
         assert shown in done.output
 
 
@@ -391,16 +391,16 @@ def test_untrusted_submissions_are_graded_in_the_sandbox_alone(
     path = tmp_path / "mine.ipynb"
     nbformat.write(submission(contiguous_strides=RIGHT_STRIDES), path)
     command = ["--root", str(course.root), "grade", str(path), "--untrusted"]
-    if not outside.trouble():
+    if not launch.trouble():
         done = CliRunner().invoke(main, command)
         assert (done.exit_code, "3 of 8 points" in done.output) == (0, True)
         assert "sandboxed with bubblewrap" in done.output and "trusted submissions only" not in done.output
     with monkeypatch.context() as patch:
         patch.setattr(cgroup, "available", lambda: False)
-        patch.setattr(outside.os, "getuid", lambda: 0)
+        patch.setattr(launch.os, "getuid", lambda: 0)
         done = CliRunner().invoke(main, command)
         assert done.exit_code == 2 and "--untrusted needs a sandbox: root's processes" in done.output
-    monkeypatch.setattr(outside, "_without_bubblewrap", outside._without_bubblewrap.__wrapped__)  # without its cache
+    monkeypatch.setattr(launch, "_without_bubblewrap", launch._without_bubblewrap.__wrapped__)  # without its cache
     monkeypatch.setenv("PATH", str(tmp_path))
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 2 and "--untrusted needs a sandbox: bubblewrap is not installed" in done.output
@@ -506,7 +506,7 @@ def test_a_fault_of_the_machine_is_told_from_the_learners(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nbformat.write(submission(solved=True), tmp_path / "a.ipynb")
-    monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(launch, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
     report = grade([tmp_path / "a.ipynb"], course)
     assert [result.status for result in report.submissions] == ["not graded"]
     assert "could not be started: " in report.submissions[0].reason
@@ -518,7 +518,7 @@ def test_packages_that_cannot_be_made_are_no_learners_fault(
     def fails(*arguments: Any) -> None:
         raise LookupError("no text of it was found")
 
-    monkeypatch.setattr(kit.locate, "locate_all", fails)
+    monkeypatch.setattr(packages.locate, "locate_all", fails)
     nbformat.write(submission(contiguous_strides=RIGHT_STRIDES), tmp_path / "a.ipynb")
     (result,) = grade([tmp_path / "a.ipynb"], course).submissions
     assert (result.status, result.reason) == (
@@ -530,9 +530,9 @@ def test_packages_that_cannot_be_made_are_no_learners_fault(
 def test_without_fork_each_exercise_has_a_process_of_its_own(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "can_nest", lambda: False)
-    monkeypatch.setattr(outside, "can_fork", lambda: False)
-    monkeypatch.setattr(kit, "_copy", without_forks(kit._copy))
+    monkeypatch.setattr(launch, "can_nest", lambda: False)
+    monkeypatch.setattr(launch, "can_fork", lambda: False)
+    monkeypatch.setattr(packages, "_copy", without_forks(packages._copy))
     nbformat.write(submission(solved=True, running_mean="1 / 0"), tmp_path / "a.ipynb")
     (graded,) = grade([tmp_path / "a.ipynb"], course, explain=False).submissions
     assert statuses(graded) == ["passed", "passed", "error", "passed"]

@@ -12,7 +12,7 @@ from course.files import CODE
 from course.grading import intake, served
 from course.grading.grade import grade
 from course.grading.intake import Reader
-from course.sandbox import outside
+from course.sandbox import launch
 
 CHAPTER = "02_tensors_and_storage"
 SOURCES = {CHAPTER: CODE / "exercises" / ".pristine" / f"{CHAPTER}.ipynb"}
@@ -137,7 +137,7 @@ def test_a_strange_answer_costs_its_exercise_alone(
     assert read.idle.get("storage_strides", ("", "")) == (status, message)
 
 
-@pytest.mark.skipif(not outside.can_fork(), reason="without fork the grader reads in its own process")
+@pytest.mark.skipif(not launch.can_fork(), reason="without fork the grader reads in its own process")
 @pytest.mark.parametrize(
     "evil",
     [
@@ -204,7 +204,7 @@ def test_a_text_for_the_report_is_cut_and_printable() -> None:
 
 def test_a_reader_that_cannot_start_is_a_fault_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ann.ipynb").write_text(nbformat.writes(notebook()))
-    monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(launch, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
     with Reader(SOURCES) as reader:
         ((result, made),) = reader.read(tmp_path / "ann.ipynb")
     assert (result.status, made) == ("not graded", None)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import minitorch as torch
-from course.interview import faults
-from course.interview.faults import FAULTS, Fault
+from course.interview import faults, serving_faults, training_faults
+from course.interview.fault import Fault
+from course.interview.faults import EVERY, FAULTS
 
-ids = [fault.name for fault in FAULTS]
+ids = [fault.name for fault in EVERY]
 pytestmark = pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step", "ignore:Converting a tensor")
 
 
@@ -21,38 +23,43 @@ def test_the_program_has_80_lines() -> None:
     assert sum(bool(line.strip()) for line in faults.clean().splitlines()) == 80
 
 
-def test_there_are_twelve_faults_or_more_with_names_of_their_own() -> None:
-    assert len(FAULTS) >= 12
+def test_there_are_twenty_faults_or_more_with_names_of_their_own() -> None:
+    assert len(EVERY) >= 20 and len(FAULTS) >= 12
     for part in ("name", "symptom", "says", "sees"):
-        assert len({getattr(fault, part) for fault in FAULTS}) == len(FAULTS), part
+        assert len({getattr(fault, part) for fault in EVERY}) == len(EVERY), part
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+@pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_the_program_without_faults_passes(fault: Fault) -> None:
-    assert faults.complaint(fault, faults.load(faults.clean())) == ""
+    assert faults.complaint(fault, faults.load(faults.clean(fault.program))) == ""
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+@pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_a_fault_alone_fails_its_own_assertion(fault: Fault) -> None:
     with pytest.raises(AssertionError) as failed:
         fault.sees(faults.load(faults.planted([fault])))
     assert str(failed.value)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+@pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_an_assertion_looks_at_its_own_fault_alone(fault: Fault) -> None:
     """With all other faults in the program it holds; with all faults it doesn't, but for one that hides it."""
-    others = [each for each in FAULTS if each is not fault]
+    others = [each for each in EVERY if each is not fault and each.program == fault.program]
     assert faults.complaint(fault, faults.load(faults.planted(others))) == ""
-    not_hidden = [each for each in FAULTS if each.name != fault.hidden_by]
+    not_hidden = [each for each in [*others, fault] if each.name != fault.hidden_by]
     assert faults.complaint(fault, faults.load(faults.planted(not_hidden))) != ""
+
+
+def test_the_program_that_answers_has_90_lines_at_most() -> None:
+    assert sum(bool(line.strip()) for line in faults.clean("serving").splitlines()) <= 90
 
 
 def test_faults_that_hide_each_other_are_not_planted_together() -> None:
     for order in (FAULTS, FAULTS[::-1]):
         chosen = faults.together(order, len(FAULTS))
         assert len(chosen) == len(FAULTS) - 1
-        assert not {"batch norm in train mode", "train mode forgotten"} <= {each.name for each in chosen}
+        assert not {"dropout in evaluation", "train mode forgotten"} <= {each.name for each in chosen}
+    assert not {"no stop at END", "any for all"} <= {each.name for each in faults.together(EVERY, len(EVERY))}
     assert faults.together(FAULTS, 4) == list(FAULTS[:4])
 
 
@@ -121,22 +128,27 @@ def logging(program: Any) -> float:
 
 def same_rows(program: Any) -> bool:
     seen: list[Any] = []
-    faults._trained(program, lambda model, optimizer, rows: seen.append(rows.tolist()))
+    training_faults._trained(program, lambda model, optimizer, rows: seen.append(rows.tolist()))
     return bool(seen[3] == seen[len(seen) // 2 + 3])
 
 
-def statistics_after_evaluation(program: Any) -> float:
-    model = program.train(epochs=1)[0]
-    before = model.norm.running_mean.clone()
-    program.evaluate(model, [(program.sequences(8, 1),)])
-    return float((model.norm.running_mean - before).abs().max().item())
+def evaluated_twice(program: Any) -> float:
+    model, rows = program.train(epochs=1)[0].train(), program.sequences(8, 1)
+    one, other = (program.evaluate(model, [(rows,)]) for _ in range(2))
+    return abs(one - other)
 
 
-def statistics_after_the_first_epoch(program: Any) -> float:
-    means: list[Any] = []
-    faults._trained(program, lambda model, optimizer, rows: means.append(model.norm.running_mean.clone()))
-    half = len(means) // 2
-    return float((means[-1] - means[half]).abs().max().item())
+def batches_computed_twice(program: Any) -> list[bool]:
+    """Whether a batch has the same loss when it is computed again, in the first epoch and in the second."""
+    same: list[bool] = []
+
+    def look(model: Any, optimizer: Any, rows: Any) -> None:
+        one, other = (program.loss_of(model, rows).item() for _ in range(2))
+        same.append(one == other)
+
+    training_faults._trained(program, look)
+    half = len(same) // 2
+    return [all(same[:half]), all(same[half:])]
 
 
 def outputs_that_require_grad(program: Any) -> int:
@@ -158,7 +170,11 @@ def graphs_alive(program: Any) -> list[int]:
         return loss
 
     program.loss_of = noted
-    faults._trained(program, lambda model, optimizer, rows: alive.append(sum(each() is not None for each in graphs)))
+
+    def look(model: Any, optimizer: Any, rows: Any) -> None:
+        alive.append(sum(each() is not None for each in graphs))
+
+    training_faults._trained(program, look)
     return [alive[len(alive) // 2], alive[-1]]
 
 
@@ -166,14 +182,14 @@ def rates(program: Any) -> list[float]:
     seen: list[float] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        faults._trained(program, lambda model, optimizer, rows: seen.append(optimizer.param_groups[0]["lr"]))
+        training_faults._trained(program, lambda model, optimizer, rows: seen.append(optimizer.param_groups[0]["lr"]))
     return [*sorted(set(seen)), float(any("lr_scheduler.step()" in str(each.message) for each in caught))]
 
 
 def skipped(program: Any) -> int:
     """How many of the last eight steps the scaler leaves out."""
     moved: list[Any] = []
-    faults._trained(program, lambda model, optimizer, rows: moved.append(faults._flat(model)))
+    training_faults._trained(program, lambda model, optimizer, rows: moved.append(training_faults._flat(model)))
     return sum(bool((a == b).all()) for a, b in zip(moved[-9:], moved[-8:], strict=False))
 
 
@@ -185,6 +201,78 @@ def best_again(program: Any) -> tuple[float, float]:
     return min(held for _, held in history), program.evaluate(model, [(rows,)])
 
 
+def cached_and_whole(program: Any) -> float:
+    """How far the logits of a text move if its last token comes alone, after the cached others."""
+    model, logits = serving_faults._model(program), partial(serving_faults._logits, program)
+    return float((logits(model, [3, 4, 5], [6]) - logits(model, [3, 4, 5, 6])).abs().max().item())
+
+
+def second_prompt_token(program: Any) -> float:
+    model, logits = serving_faults._model(program), partial(serving_faults._logits, program)
+    return float((logits(model, [3, 4, 5], [6]) - logits(model, [3, 8, 5], [6])).abs().max().item())
+
+
+def beside_a_long_prompt(program: Any) -> float:
+    model, first = serving_faults._model(program), partial(serving_faults._first, program)
+    return float((first(model, [[3, 4]]) - first(model, [[3, 4], [*range(3, 12)]])).abs().max().item())
+
+
+def variety(program: Any) -> list[int]:
+    """How many tokens two hundred answers begin with, at temperatures of 1 and 3, after logits from −6 to 6."""
+    stub = serving_faults._Stub(program, lambda ids: torch.linspace(-6, 6, 24).expand(*ids.shape, 24))
+    return [len({first for (first,) in program.generate(stub, [[3]] * 200, 1, t, 0.8)}) for t in (1.0, 3.0)]
+
+
+def nucleus(program: Any) -> float:
+    """The probability of all tokens that ever come at top_p = 0.7."""
+    logits = torch.randn(24, generator=torch.Generator().manual_seed(3))
+    drawn = program.choose(logits.expand(2000, -1), 1.0, 0.7, torch.Generator().manual_seed(0))
+    return float(logits.softmax(-1)[drawn.unique()].sum().item())
+
+
+def behind_the_end(program: Any) -> int:
+    """How many tokens stand behind END in the answers to 30 prompts together; none in the answers to each alone."""
+    model, prompts = serving_faults._model(program), [[first, 2] for first in range(2, 24)] + [[5, 9, 7]] * 8
+    model.head.bias.data[program.END] = 1.0
+    assert all(program.END not in program.generate(model, [each], 20, 1.0)[0][:-1] for each in prompts)
+    return sum(program.END in answer[:-1] for answer in program.generate(model, prompts, 20, 1.0))
+
+
+def lengths(program: Any) -> list[int]:
+    """How long an answer is beside one that ends early, and alone."""
+    stub = serving_faults._Stub(program, lambda ids: serving_faults._sure(program, ids - 1))
+    return [len(program.generate(stub, prompts, 5)[-1]) for prompts in ([[3], [9]], [[9]])]
+
+
+def preferred(program: Any) -> str:
+    """Which of two models `score` likes better, for an answer that counts up."""
+    steps = {"repeats": 0, "counts": 1}
+    stubs = {
+        name: serving_faults._Stub(program, lambda ids, by=by: serving_faults._sure(program, ids + by))
+        for name, by in steps.items()
+    }
+    return max(stubs, key=lambda name: program.score(stubs[name], [3, 4], [5, 6]))
+
+
+def answers_again(program: Any) -> int:
+    """How many answers one model gives to one prompt in twenty calls."""
+    model = serving_faults._model(program).train()
+    return len({tuple(program.generate(model, [[3, 4, 5]], 12)[0]) for _ in range(20)})
+
+
+def cached_with_a_graph(program: Any) -> bool:
+    model, found = serving_faults._model(program), []
+    model.blocks[0].project.register_forward_hook(lambda module, inputs, out: found.append(out.requires_grad))
+    program.generate(model, [[3, 4]], 3)
+    return any(found)
+
+
+def flat_answer(program: Any) -> int:
+    """How many different tokens an answer of twenty has after flat logits."""
+    stub = serving_faults._Stub(program, lambda ids: torch.eye(24)[ids * 0 + program.END] * -30)
+    return len(set(program.generate(stub, [[3]], 20, 1.0)[0]))
+
+
 SYMPTOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], bool]]] = {
     "mask polarity": (held_out, lambda loss: loss < 0.8),
     "label shift": (continued, lambda repeated: repeated > 150),  # of 160
@@ -194,20 +282,31 @@ SYMPTOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], bool]]] = {
     "mean of means": (batch_sizes, lambda apart: apart > 1e-3),
     "in-place hook": (logging, lambda apart: apart > 1e-2),
     "no set_epoch": (same_rows, lambda same: same),
-    "batch norm in train mode": (statistics_after_evaluation, lambda moved: moved > 1e-3),
-    "train mode forgotten": (statistics_after_the_first_epoch, lambda moved: moved == 0),
+    "dropout in evaluation": (evaluated_twice, lambda apart: apart > 1e-3),
+    "train mode forgotten": (batches_computed_twice, lambda same: same == [False, True]),
     "evaluation recorded": (outputs_that_require_grad, lambda count: count == 1),
     "graphs kept": (graphs_alive, lambda alive: alive == [8, 15]),
     "scheduler first": (rates, lambda seen: seen == [0.1, 0.2, 1.0]),
     "best weights are an alias": (best_again, lambda losses: losses[1] - losses[0] > 0.02),
+    "RoPE offset": (cached_and_whole, lambda apart: apart > 0.01),
+    "mask without the cache": (second_prompt_token, lambda moved: moved == 0),
+    "padding mask inverted": (beside_a_long_prompt, lambda apart: apart > 0.01),
+    "temperature after top-p": (variety, lambda found: found[1] < 1.2 * found[0]),
+    "nucleus too small": (nucleus, lambda mass: mass < 0.7),
+    "no stop at END": (behind_the_end, lambda count: count > 0),
+    "any for all": (lengths, lambda found: found[0] < found[1]),
+    "score shift": (preferred, lambda name: name == "repeats"),
+    "dropout while answering": (answers_again, lambda count: count > 1),
+    "answers recorded": (cached_with_a_graph, lambda recorded: recorded),
+    "a generator for each token": (flat_answer, lambda count: count == 1),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=ids)
+@pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_a_symptom_is_there_with_the_fault_and_not_without(fault: Fault) -> None:
     measure, shows = SYMPTOMS[fault.name]
     assert shows(measure(faults.load(faults.planted([fault]))))
-    assert not shows(measure(faults.load(faults.clean())))
+    assert not shows(measure(faults.load(faults.clean(fault.program))))
 
 
 def test_no_answer_gets_below_the_entropy_that_the_symptom_names() -> None:

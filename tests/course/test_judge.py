@@ -8,13 +8,13 @@ import pytest
 
 from course.grading import compare, served
 from course.grading.judge import Comparer
-from course.sandbox import outside
-from course.sandbox.outside import SandboxError
+from course.sandbox import launch
+from course.sandbox.launch import SandboxError
 
 EXPECTED = {"version": 1, "rtol": 0, "atol": 0, "values": {"n": {"kind": "number", "data": 3}}}
 WRONG = {**EXPECTED, "values": {"n": {"kind": "number", "data": 4}}}
 
-pytestmark = pytest.mark.skipif(not outside.can_fork(), reason="without fork the grader reads in its own process")
+pytestmark = pytest.mark.skipif(not launch.can_fork(), reason="without fork the grader reads in its own process")
 
 
 @pytest.fixture
@@ -166,6 +166,6 @@ def test_a_message_that_breaks_the_judge_costs_the_next_one_nothing(
 def test_a_judge_that_cannot_start_is_a_fault_of_the_machine(
     monkeypatch: pytest.MonkeyPatch, comparer: Comparer
 ) -> None:
-    monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(launch, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
     with pytest.raises(SandboxError, match="the sandbox that reads what learners wrote could not be started: "):
         comparer.hear(message(EXPECTED), EXPECTED)

@@ -13,42 +13,42 @@ from course.kinds import KINDS, Core, kind_of
 from tests.course.test_source import GOOD, HINT, source_of
 
 
-class Timed(kinds.Build):
+class Hasty(kinds.Build):
     """A kind that nothing else in the repository knows."""
 
-    name = "timed"
+    name = "hasty"
     hints = 1
 
     def where(self) -> str:
         return " · in less than a second"
 
     def validate(self, exercise: Exercise) -> None:
-        exercise.task.expect("second" in exercise.task.text, "a timed exercise names its limit")
+        exercise.task.expect("second" in exercise.task.text, "a hasty exercise names its limit")
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "timed", Timed)
+    monkeypatch.setitem(KINDS, "hasty", Hasty)
 
 
-def timed(text: str) -> str:
-    return GOOD.replace('kind="build" points=2 replaces="shapes:area"', 'kind="timed" points=2').replace(
+def hasty(text: str) -> str:
+    return GOOD.replace('kind="build" points=2 replaces="shapes:area"', 'kind="hasty" points=2').replace(
         "# ### The area", f"# ### {text}"
     )
 
 
 def test_a_new_kind_is_a_class_in_the_table(tmp_path: Path) -> None:
-    source = read_exercises(source_of(tmp_path, timed("In a second").replace(HINT, "")))
+    source = read_exercises(source_of(tmp_path, hasty("In a second").replace(HINT, "")))
     (about,) = notebook.tasks(notebook.reference(source)).values()
     (task,) = [cell for cell in notebook.reference(source).cells if notebook.role(cell) == "task"]
-    assert (about["kind"], len(about["hints"])) == ("timed", 2)
+    assert (about["kind"], len(about["hints"])) == ("hasty", 2)
     assert "2 points · in less than a second · a hint" in task.source
-    assert isinstance(kind_of(about), Timed)
+    assert isinstance(kind_of(about), Hasty)
 
 
 def test_the_rules_of_a_kind_are_its_own(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="a timed exercise names its limit"):
-        read_exercises(source_of(tmp_path, timed("The area")))
+    with pytest.raises(SourceError, match="a hasty exercise names its limit"):
+        read_exercises(source_of(tmp_path, hasty("The area")))
 
 
 def test_nobody_asks_which_kind_an_exercise_is() -> None:

@@ -157,4 +157,4 @@ def test_an_ending_in_capitals_is_found(tmp_path: Path) -> None:
 def test_a_grade_of_nothing_is_an_error(course: Course, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path)])
     assert done.exit_code == 2
-    assert f"no notebook (*.ipynb) in {tmp_path}, or in a folder below" in " ".join(done.output.split())
+    assert f"there is no notebook (*.ipynb) in {tmp_path} or a folder below" in " ".join(done.output.split())

@@ -79,7 +79,7 @@ def test_two_moons_with_the_core_of_02_03_and_06(learner: Course) -> None:
 
 def test_course_mine_tests_what_is_theirs_and_says_how_much(learner: Course) -> None:
     printed = course_command(learner, "mine")
-    share = re.search(r"(\d+) of (\d+) definitions of mytorch are yours, (\d+) of (\d+) lines", printed)
+    share = re.search(r"(\d+) of \d+ definitions of mytorch are yours, (\d+) %", printed)
     assert share is not None, printed
     theirs = [
         part
@@ -88,7 +88,7 @@ def test_course_mine_tests_what_is_theirs_and_says_how_much(learner: Course) -> 
         if practice.is_kept(learner, exercise)
     ]
     assert int(share[1]) == len(set(theirs)) > 10
-    assert int(share[3]) < int(share[4]) / 2
+    assert int(share[2]) < 50
     assert re.search(r"\d+ passed", printed) and "failed" not in printed, printed
 
 

@@ -23,7 +23,7 @@ def test_minutes_of_text_code_and_questions() -> None:
     assert minutes.of_lesson([text, code, folded]) == 3
     one = minutes.of_lesson([new_markdown_cell(ANSWER)])
     assert one == pytest.approx(0.5 + 62 / 120 + 2 / 85)  # thought, the answer, the words of the question
-    assert minutes.of_exercises([3, 4]) == 2 * 2 + 7 * 3.5
+    assert minutes.of_exercise(4) == 2 + 4 * 3.5
 
 
 def test_the_short_path_takes_the_marked_sections_and_all_questions() -> None:
@@ -47,9 +47,13 @@ def test_the_short_path_takes_the_marked_sections_and_all_questions() -> None:
 
 def test_what_is_optional_is_told_apart() -> None:
     text, code = f"# Title\n\n{'word ' * 850}\n\n## If you have time\n\n{'word ' * 425}", new_code_cell("x = 1\n" * 35)
-    minutes.announce(notebook := new_notebook(cells=[new_markdown_cell(text), code]), "99_x", [2])
+    minutes.announce(notebook := new_notebook(cells=[new_markdown_cell(text), code]), "99_x", [4, 5])
     said = "The lesson takes about 10 minutes, its optional end another 10, the exercises another 10."
     assert said in notebook.cells[0].source
+
+
+def sources(notebook: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in notebook.cells]
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -59,5 +63,10 @@ def test_a_lesson_says_its_minutes_and_has_a_short_path(path: Path) -> None:
         r"^The lesson takes about (\d+) minutes.* Read for (\d+) minutes: ", notebook.cells[0].source, re.M
     )
     assert said, "no cell has the tag `short`"
+    announced = re.search(r"the exercises another (\d+)", notebook.cells[0].source)
+    unsolved = nbformat.read(Course(CODE).exercises / path.name, as_version=4)
+    stated = re.search(r"which take about (\d+) minutes", unsolved.cells[0].source)
+    tasks = [int(each) for each in re.findall(r"^\*(\d+) minutes · ", "\n".join(sources(unsolved)), re.M)]
+    assert announced and stated and int(announced[1]) == int(stated[1]) == minutes.in_fives(sum(tasks))
     assert 30 <= int(said[1]) <= 60
     assert 15 <= int(said[2]) <= 30

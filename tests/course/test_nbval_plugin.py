@@ -259,3 +259,18 @@ def test_nothing_is_loaded_without_nbval(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(text)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", tmp_path], capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("0", "skipped"), ("1", "error")])
+def test_a_lesson_without_its_package_is_skipped_and_in_ci_fails(
+    core_course: Course, tmp_path: Path, required: str, outcome: str
+) -> None:
+    shutil.copytree(core_course.root, tmp_path / "core")
+    lesson = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
+    lesson.cells[0].metadata["tags"] = ["needs-json", "needs-no_such_package"]
+    nbformat.write(lesson, tmp_path / "core" / "notebooks" / "99_lesson.ipynb")
+    ran = nbval(tmp_path, "core/notebooks/99_lesson.ipynb", ended=int(required), MINITORCH_REQUIRE_ALL=required)
+    (case,) = ran.files["99_lesson"].values()
+    assert case.outcome == outcome
+    if outcome == "skipped":
+        assert case.said == "no_such_package is not installed: pip install 'minitorch-course[no_such_package]'"

@@ -175,7 +175,7 @@ def test_progress_and_next(own_course: Course) -> None:
     code, output = command(own_course, "progress")
     assert (code, [line.rstrip() for line in output.splitlines()[:2]]) == (
         0,
-        ["01 fixture ███░░░ 4/8", "all ███░░░ 4/8 points, 2/4 exercises, 1/1 parts of mytorch"],
+        ["01 fixture ███░░░ 4/8", "all ███░░░ 4/8 points"],
     )
     for name in ("01", CHAPTER, f"exercises/{CHAPTER}.ipynb"):
         code, output = command(own_course, "progress", name)

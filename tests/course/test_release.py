@@ -117,6 +117,7 @@ def test_what_the_archives_of_this_course_hold(tmp_path: Path) -> None:
         ".ci/check",
     }
     assert {name for name in held[False] if name.startswith("solutions/") and name.endswith(".ipynb")} == set()
+    assert not any(name.startswith("docs/site/") for name in held[False])
     chapters = {Path(name).name for name in held[False] if name.startswith("exercises/.pristine/")}
     assert {f"solutions/{name}" for name in chapters} < held[True]
 

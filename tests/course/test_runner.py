@@ -17,7 +17,7 @@ from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Hear
 from course.grading.runner import Started, Task
-from course.sandbox.outside import Process
+from course.sandbox.launch import Process
 
 SAYS = {"nonce": "n", "phase": "check", "error": "", "called": False, "shown": []}
 

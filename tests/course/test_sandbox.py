@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from course.files import CODE
-from course.sandbox import outside
-from course.sandbox.outside import Limits, cgroup, landlock
+from course.sandbox import launch
+from course.sandbox.launch import Limits, cgroup, landlock
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="resource limits are POSIX's")
 
@@ -31,7 +31,7 @@ def run(tmp_path: Path) -> Run:
         packages = tmp_path / "packages"
         packages.mkdir(exist_ok=True)
         (packages / "probe.py").write_text(code)
-        with outside.process("probe", packages, variables, limits or Limits()) as process:
+        with launch.process("probe", packages, variables, limits or Limits()) as process:
             printed = process.popen.communicate(timeout=300)[0].decode()
             return printed + (f"code {process.popen.returncode}" if process.popen.returncode else "")
 
@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def without_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
+    monkeypatch.setattr(launch, "has_bubblewrap", lambda: False)
 
 
 @pytest.fixture
@@ -98,10 +98,10 @@ def test_an_installed_torch_is_not_there(run: Run) -> None:
 
 GRADER = """
 import pathlib, sys
-from course.sandbox import outside
+from course.sandbox import launch
 if sys.argv[2] == "without":
-    outside.has_bubblewrap = lambda: False
-with outside.process("probe", pathlib.Path(sys.argv[1]), {}, outside.Limits()) as process:
+    launch.has_bubblewrap = lambda: False
+with launch.process("probe", pathlib.Path(sys.argv[1]), {}, launch.Limits()) as process:
     print(process.popen.communicate(timeout=300)[0].decode())
 """
 FINDS = """
@@ -120,7 +120,7 @@ print([text for text in map(read, files) if text])
     "bubblewrap",
     [
         pytest.param("with", marks=pytest.mark.needs("bubblewrap")),
-        pytest.param("without", marks=pytest.mark.skipif(not outside.has_landlock(), reason="no Landlock here")),
+        pytest.param("without", marks=pytest.mark.skipif(not launch.has_landlock(), reason="no Landlock here")),
     ],
 )
 def test_a_wheel_beside_a_clone_is_not_there(tmp_path: Path, bubblewrap: str) -> None:
@@ -165,7 +165,7 @@ def leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "probe.py").write_text(FORKS)
 
     def run() -> None:
-        with outside.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
+        with launch.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
             assert process.popen.stdout is not None
             threading.Thread(target=process.popen.stdout.read, daemon=True).start()
             process.popen.wait(300)
@@ -209,7 +209,7 @@ for place in ("/tmp", "/dev/shm"):
 @pytest.mark.usefixtures("without_bubblewrap", "without_control_groups")
 def test_without_control_groups_processes_count_with_the_others_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "probe.py").write_text("")
-    with outside.process("probe", tmp_path, {}, Limits(processes=40)) as process:
+    with launch.process("probe", tmp_path, {}, Limits(processes=40)) as process:
         assert process.limits == {**Limits().of_a_process, "NPROC": process.limits["NPROC"]}
         assert process.limits["NPROC"] > 40
 
@@ -222,7 +222,7 @@ needs_control_groups = pytest.mark.skipif(not cgroup.available(), reason="no con
 def test_the_processes_of_a_submission_share_their_limits(
     run: Run, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
-    monkeypatch.setattr(outside, "has_bubblewrap", lambda: alone and really())
+    monkeypatch.setattr(launch, "has_bubblewrap", lambda: alone and really())
     code = """
 import os, time
 started = 0
@@ -259,7 +259,7 @@ os.killpg(0, 9)
     assert "True" in run(hungry, Limits(total_memory_bytes=1 << 30))
 
 
-really = outside.has_bubblewrap
+really = launch.has_bubblewrap
 
 
 @needs_control_groups
@@ -300,7 +300,7 @@ def test_a_process_sets_its_own_limits(tmp_path: Path, limits: Limits, code: str
     assert error in done.stderr
 
 
-needs_landlock = pytest.mark.skipif(not outside.has_landlock(), reason="this kernel has no Landlock")
+needs_landlock = pytest.mark.skipif(not launch.has_landlock(), reason="this kernel has no Landlock")
 
 REACHES = """
 import os, pathlib, socket, sys
@@ -359,14 +359,14 @@ def test_without_bubblewrap_an_installed_torch_cannot_be_read(run: Run) -> None:
 
 @pytest.mark.usefixtures("without_bubblewrap")
 def test_with_neither_the_process_is_not_told_where_the_course_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside, "has_landlock", lambda: False)
+    monkeypatch.setattr(launch, "has_landlock", lambda: False)
     code = """
 import os, sys
 print([*sys.argv, os.getcwd(), *os.environ.values(), *open("/proc/self/cmdline").read().split(chr(0))])
 """
-    interpreter = [str(place) for place in outside.interpreter()]
+    interpreter = [str(place) for place in launch.interpreter()]
     told = run(code)
     for place in interpreter:  # where Python is, it knows
         told = told.replace(place, "")
     assert str(CODE) not in told
-    assert "trusted submissions only" in outside.description()
+    assert "trusted submissions only" in launch.description()

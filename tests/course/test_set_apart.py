@@ -14,8 +14,8 @@ import pytest
 from course.files import CODE, Course
 from course.grading.grade import grade
 from course.grading.together import at_odds
-from course.sandbox import namespaces, outside, seccomp
-from course.sandbox.outside import Limits
+from course.sandbox import launch, namespaces, seccomp
+from course.sandbox.launch import Limits
 
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
@@ -139,11 +139,20 @@ print(os.listdir("/dev/shm"), "box" in os.listdir("/tmp"))
 
 
 @pytest.mark.needs("bubblewrap")
-@pytest.mark.skipif(not outside.can_nest(), reason="this kernel makes no namespaces within a sandbox")
+def test_forks_share_a_python_that_their_own_tmp_would_cover(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(namespaces, "FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(launch, "interpreter", lambda: [*interpreter, tmp_path / ".venv"])
+    interpreter = [Path(sys.base_prefix), Path(sys.prefix)]
+    (tmp_path / ".venv").mkdir()
+    assert not launch.can_nest.__wrapped__()
+
+
+@pytest.mark.needs("bubblewrap")
+@pytest.mark.skipif(not launch.can_nest(), reason="this kernel makes no namespaces within a sandbox")
 def test_two_forks_of_one_process_leave_nothing_for_each_other(tmp_path: Path) -> None:
     (tmp_path / "probe.py").write_text(LEAVES)
     shutil.copy(namespaces.__file__, tmp_path)
-    with outside.process("probe", tmp_path, {}, Limits(), nests=True) as process:
+    with launch.process("probe", tmp_path, {}, Limits(), nests=True) as process:
         first, second, last = process.popen.communicate(timeout=300)[0].decode().splitlines()
     assert first == second and last.endswith("False")
     seen, capabilities = re.findall(r"\[.*?\](?= \[|$)", first)
@@ -174,7 +183,7 @@ prediction = (12, 1, 4)
 
 
 @pytest.mark.needs("bubblewrap")
-@pytest.mark.skipif(not outside.can_nest(), reason="this kernel makes no namespaces within a sandbox")
+@pytest.mark.skipif(not launch.can_nest(), reason="this kernel makes no namespaces within a sandbox")
 def test_no_answer_is_in_the_memory_that_the_next_one_inherits(
     course: Course, submission: Callable[..., Any], tmp_path: Path
 ) -> None:

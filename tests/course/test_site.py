@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from course.authoring import places
-from course.authoring.notebook import v4
+from course.authoring.notebook import tasks, v4
 from course.files import CODE, Course
 from course.site import address as repository
 from course.site import api, check, exercises, frames, lessons, links, shown
@@ -168,13 +168,13 @@ def test_the_search_finds(address: str, browser: Any, words: str) -> None:
 
 
 @pytest.mark.needs("site", "browser")
-@pytest.mark.parametrize("words", ["when does view raise, and when", "What is a guard, and why does"])
+@pytest.mark.parametrize("words", ["when does view raise, and when", "view raise when does"])
 def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any, words: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}search.html?q={words}")
     page.wait_for_selector("#search-results li a")
     first = page.locator("#search-results li a").first
-    assert words.lower() in first.inner_text().lower() and "questions.html#" in (first.get_attribute("href") or "")
+    assert "When does view raise" in first.inner_text() and "questions.html#" in (first.get_attribute("href") or "")
 
 
 @pytest.mark.needs("site")
@@ -187,6 +187,15 @@ def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Pat
     assert file.read_bytes() == (CODE / "notebooks" / "06_computation_graph.ipynb").read_bytes()
     front = (built / "index.html").read_text(encoding="utf-8")
     assert "ADDRESS" not in front and 'href="#start"' in front
+
+
+def test_the_page_of_an_exercise_says_its_kind_time_and_points() -> None:
+    for path in sorted(Course(CODE).pristine.glob("*.ipynb")):
+        notebook = frames.read(path)
+        pages = exercises.pages(path.stem, notebook)
+        for name, about in tasks(notebook).items():
+            said = re.findall(r"^\*(\w+) · about (\d+) minutes · (\d+) point", pages[name], re.MULTILINE)
+            assert said == [(about["kind"].capitalize(), str(about["minutes"]), str(about["points"]))], name
 
 
 def test_the_verdict_on_the_front_page_is_the_checks_own() -> None:

@@ -7,14 +7,14 @@ import pytest
 from course.files import CODE, Course
 from course.grading.grade import grade
 from course.grading.report import Report
-from course.sandbox import outside
+from course.sandbox import launch
 from tests.course.attacks import strange
 
 CHAPTER = "03_views_and_layout"
 
 pytestmark = [
     pytest.mark.needs("bubblewrap"),
-    pytest.mark.skipif(bool(outside.trouble()), reason=outside.trouble()),
+    pytest.mark.skipif(bool(launch.trouble()), reason=launch.trouble()),
 ]
 
 

@@ -49,11 +49,13 @@ TOPICS = {
     "24_capstone": "A.capstone",
     "24b_llama": "A.llm",
     "24c_mixture_of_experts": "A.moe A.balance",
+    "24d_from_sft_to_grpo": "W.sft W.reward W.ppo W.grpo W.kl W.verifiable",
+    "24e_hugging_face": "A.hub A.porting",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
     "26_whiteboard_decoder": "W.positions W.caches W.linear W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
-    "29_whiteboard_classics": "W.squares W.kmeans W.auc W.nms W.focal W.vit W.vae W.tree",
+    "29_whiteboard_classics": "W.squares W.kmeans W.knn W.auc W.nms W.focal W.vit W.vae W.tree W.qlora W.diffusion",
 }
 MYTH = re.compile(r"Myth ([1-9]|[12][0-9]|3[0-4])")  # a wrong statement of the notes, refuted where it belongs
 KEYS = ["chapter", "heading", "proof", "exercises", "questions"]

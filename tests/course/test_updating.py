@@ -178,7 +178,7 @@ def test_a_students_copy_gets_the_next_archive(
     refused = CliRunner().invoke(main, [*command[:3], str(tmp_path / "other.zip")])
     assert (refused.exit_code, "File is not a zip file" in refused.output) == (1, True)
     refused = CliRunner().invoke(main, ["--root", str(own_course.root), *command[2:]])
-    assert (refused.exit_code, "is a clone of the course: git pull" in refused.output) == (1, True)
+    assert (refused.exit_code, "is a clone of the course: update it with git pull" in refused.output) == (1, True)
 
 
 @pytest.fixture

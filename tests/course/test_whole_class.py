@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from course.__main__ import main
 from course.files import Course
 from course.grading import grade as grade_module
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 CHAPTER = "01_fixture"
 RIGHT = {"predict_strides": "prediction = (12, 1, 4)"}  # a point

@@ -40,7 +40,7 @@ ALLOWED = [
 FILES = sorted(
     [
         *CODE.glob("chapters/**/*.py"),
-        *(path for path in CODE.glob("docs/*.md") if path.stem != "reviews"),
+        *CODE.glob("docs/*.md"),
         CODE / "README.md",
     ]
 )

@@ -14,7 +14,7 @@ import nbformat
 from course.authoring import parts
 from course.authoring.notebook import exercise_of, role, tasks
 from course.files import Course
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 LIMITS = Limits(cell_seconds=5, wall_seconds=30)
 HONEST = ("ann", "ben", "carla", "dev", "eva", "farid", "gül")

@@ -16,7 +16,7 @@ from course.authoring import parts
 from course.authoring.notebook import OURS, tasks
 from course.files import CODE, DATA, Course
 from course.grading import locate
-from course.grading.kit import SHARED, Kits, _left_out
+from course.grading.packages import SHARED, Kits, _left_out
 
 SOURCE = '''
 import functools

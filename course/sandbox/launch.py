@@ -107,8 +107,12 @@ def _without_bubblewrap() -> str:
 
 @functools.cache
 def can_nest() -> bool:
-    """Whether a process in bubblewrap's sandbox can set its forks apart: many can then run on one warm process."""
-    if not has_bubblewrap() or not seccomp.available():
+    """Whether a process in bubblewrap's sandbox can set its forks apart: many can then run on one warm process.
+
+    A fork's `/tmp` is new, so it would lose a Python that is installed there.
+    """
+    is_covered = any(path.is_relative_to(folder) for path in interpreter() for folder in namespaces.FOLDERS)
+    if is_covered or not has_bubblewrap() or not seccomp.available():
         return False
     program = Path(namespaces.__file__).read_text(encoding="utf-8")
     command = [*_bubblewrap(None, Limits(), True), sys.executable, "-I", "-c", program]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from course.authoring.assemble import load
-from course.grading.witness import Witness
+from course.grading.calls import Witness
 
 CELLS = {
     "function": "def f(x):\n    return 2 * x",

@@ -10,10 +10,10 @@ import pytest
 from course.files import Course
 from course.grading import runner
 from course.grading.grade import grade
+from course.grading.pool import Pool
 from course.grading.report import Report
-from course.grading.warm import Pool
-from course.sandbox import outside
-from course.sandbox.outside import Limits
+from course.sandbox import launch
+from course.sandbox.launch import Limits
 
 pytestmark = pytest.mark.needs("bubblewrap")
 
@@ -56,7 +56,7 @@ def test_sandboxes_are_started_once_for_the_reference_and_a_class(
 ) -> None:
     write(tmp_path / "class", **{name: submission(solved=True) for name in "abcd"})
     assert points(grade([tmp_path / "class"], course)) == dict.fromkeys("abcd", 8)
-    assert (sorted(starts) == sorted({*starts})) == outside.can_nest()  # else each run of an answer starts one
+    assert (sorted(starts) == sorted({*starts})) == launch.can_nest()  # else each run of an answer starts one
 
 
 def test_what_does_not_pass_runs_once_and_is_told_its_mistake(
@@ -78,7 +78,7 @@ def test_what_does_not_pass_runs_once_and_is_told_its_mistake(
     mutants = [name for name in runs if " " in name]
     assert runs.count("predict_strides") == 3  # the reference, and each submission
     assert {name.split(" ")[0] for name in mutants} == {"predict_strides"}  # no other answer is wrong
-    assert (sorted(starts) == sorted({*starts})) == outside.can_nest()  # else each run of an answer starts one
+    assert (sorted(starts) == sorted({*starts})) == launch.can_nest()  # else each run of an answer starts one
 
 
 def test_an_unsolved_notebook_runs_nothing(

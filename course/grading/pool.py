@@ -21,7 +21,7 @@ from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Comparer
 from course.grading.runner import Outcome, Started, Task
-from course.sandbox.outside import Limits
+from course.sandbox.launch import Limits
 
 
 @dataclass
