@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises · Welcome
-# These seven exercises are worth 14 points and take about an hour. Run the cells from the top with Shift+Enter, beginning with
-# the two folded ones below, which import `math`, `np`, `torch` (minitorch) and `check` and define the lesson's `Number`. Where a
-# cell says `# YOUR CODE HERE`, write your answer in place of that line and of the `raise` below it, run the cell, and then run
-# the check below it. Green means that the answer is correct. Otherwise the check says what it expected and what it got.
+# Run the cells from the top with Shift+Enter, beginning with the two folded ones below, which import `math`, `np`, `torch`
+# (minitorch) and `check` and define the lesson's `Number`. Where a cell says `# YOUR CODE HERE`, write your answer in place of
+# that line and of the `raise` below it, run the cell, and then run the check below it. Green means that the answer is correct.
+# Otherwise the check says what it expected and what it got.
 
 # %% setup=true
 import math
@@ -220,11 +220,16 @@ steps = {
     "power(b, 0.5)": lambda a, b: power(b, 0.5),
     "exp(a)": lambda a, b: exp(a),
     "exp(divide(power(a, 2), b)) * b": lambda a, b: exp(divide(power(a, 2), b)) * b,
+    "divide(a, b) at a = 0": lambda a, b: divide(a, b),
+    "power(a, n) at a = 0": lambda a, b: power(a, n),
 }
 values = {"a": u, "b": v, "n": n}
 for name, step in steps.items():
+    a, b = Number(0.0 if name.endswith("a = 0") else u), Number(v)
+    if error := check.error(step, a, b):
+        values[name] = repr(error)
+        continue
     notes.clear()
-    a, b = Number(u), Number(v)
     result = step(a, b)
     backward(result)
     values[name] = (result.value, a.grad, b.grad, len(notes))
@@ -301,6 +306,24 @@ def power(a, n):
 
 def exp(a):
     return noted(math.exp(a.value), [(a, a.value)])
+
+
+# %% mutant="welcome_more_operations"
+# Computes derivatives from the result
+# Dividing the result by `a` gives the correct derivative of a / b and of a to the n, unless `a` is 0. Use 1 / b and
+# n times a to the (n - 1), which need no division by `a`.
+def divide(a, b):
+    value = a.value / b.value
+    return noted(value, [(a, value / a.value), (b, -value / b.value)])
+
+
+def power(a, n):
+    value = a.value**n
+    return noted(value, [(a, n * value / a.value)])
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, math.exp(a.value))])
 
 
 # %% mutant="welcome_more_operations"

@@ -347,13 +347,14 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · Why does autograd go backwards?**
 #
-# - *Thirty seconds:* There is one loss, while there are many weights, and one backward pass gives the derivatives with respect to
-#   all of them, which is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives
+# - *Thirty seconds:* There is one loss and there are many weights, and a single backward pass gives the derivatives with respect
+#   to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives
 #   the derivative along a single direction.
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
+#   In arithmetic a backward pass costs about twice as much as the forward pass, however many weights there are.
 # - *They ask next:* When is forward mode better? It is better with few inputs and many outputs, and you build it in an exercise
 #   of chapter 06.
-# - *The trap:* Answering that it's called backpropagation, when the reason is the number of passes.
+# - *The trap:* Answering with the name, backpropagation, instead of the reason, which is the number of passes.
 # - *Proof:* `proof-one-run-per-input`.
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
@@ -500,15 +501,15 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # cell, and then run the check below it.
 #
 # **Your library** is the folder `my/mytorch/`, which works from the start, because the course fills in the pieces that you haven't
-# written yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises
-# ask for about 35 % of the code, which is the part that carries an idea, while the rest is provided, and you can write that as
-# well.
+# written yet. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core exercises ask
+# for about 35 % of the code, which is the part that carries the ideas. The rest is provided, and you may write it as well, with
+# `course write`.
 #
 # | command | what it does |
 # |---|---|
 # | `course next` | names the exercise to do now |
 # | `course hint` | gives a hint for the current exercise, a stronger one each time; in a notebook: `check.hint("NAME")` |
-# | `course check exercises/00_welcome.ipynb` | runs all checks of a notebook in a fresh kernel |
+# | `course check` | checks your saved answer to the current exercise in a fresh kernel; `course check exercises/00_welcome.ipynb` checks a whole notebook |
 # | `course progress` | shows your points |
 # | `course mine` | tests your parts of `mytorch` and says how much of it is yours; `course mine script.py` runs a script on it |
 # | `course grade exercises/00_welcome.ipynb` | gives the real grade, on new inputs |

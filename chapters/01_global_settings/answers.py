@@ -158,3 +158,161 @@ def in_double(function):
 
 # %% answer="settings_measure_digits" wrong="3, 2, 7, 15"
 precision = {"float16": 3, "bfloat16": 2, "float32": 7, "float64": 15}
+
+
+# %% answer="settings_per_thread" right="a stack for each thread, and a class for the block"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.threads = threading.local()
+
+    def stack(self):
+        if not hasattr(self.threads, "stack"):
+            self.threads.stack = [self.initial]
+        return self.threads.stack
+
+    def get(self):
+        return self.stack()[-1]
+
+    def set(self, value):
+        self.stack()[-1] = value
+
+    def block(self, value):
+        setting = self
+
+        class Block:
+            def __enter__(self):
+                setting.stack().append(value)
+
+            def __exit__(self, *error):
+                setting.stack().pop()
+
+        return Block()
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments, **keywords):
+            with self.block(value):
+                return function(*arguments, **keywords)
+
+        return carried
+
+
+# %% answer="settings_per_thread" right="a context variable, which belongs to the thread too"
+from contextvars import ContextVar
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.variable = ContextVar("setting", default=initial)
+        self.get, self.set = self.variable.get, self.variable.set
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
+
+
+# %% answer="settings_per_thread" wrong="set pushes, so the end of the block takes off only what set has left"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, threading.local()
+
+    def stack(self):
+        return self.local.__dict__.setdefault("stack", [self.initial])
+
+    def get(self):
+        return self.stack()[-1]
+
+    def set(self, value):
+        self.stack().append(value)
+
+    @contextmanager
+    def block(self, value):
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.stack().pop()
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
+
+
+# %% answer="settings_per_thread" wrong="one outer value for each thread, which a nested block overwrites"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        self.local.outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(self.local.outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
+
+
+# %% answer="settings_per_thread" wrong="carry works once"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        block = self.block(self.get())
+
+        def carried(*arguments):
+            with block:
+                return function(*arguments)
+
+        return carried

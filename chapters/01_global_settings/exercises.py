@@ -1,12 +1,16 @@
 # %% [markdown]
 # # Exercises · Global settings
-# You write three parts of `mytorch`, fix a test helper that makes other tests fail, and measure how many digits each type
-# needs. Exercises 2 to 4 use Python and NumPy alone; elsewhere `torch` is minitorch.
+# You write device names, settings that belong to a thread and settings that all threads share, fix a test helper that
+# makes other tests fail, and measure how many digits each type needs. The last exercise, on printing, can wait.
+# Exercises 2, 4 and 7 add to `mytorch` and use Python and NumPy alone; elsewhere `torch` is minitorch.
 
 # %% setup=true
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -318,235 +322,437 @@ def parse_device(text):
     return found.type, found.index
 
 
-# %% [markdown] exercise="settings_printing" kind="core" points="1 2 1" part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
-# ### Exercise 3 · How a number is written
-# Three small functions decide what a tensor looks like. `needs_scientific` implements the first rule of the lesson. `write`
-# turns one number into text; `Formatter.__init__`, which the lesson shows at its end, has set the attributes that it needs
-# (`options`, `is_floating_point`, `scientific`, `whole`). `edges` picks the elements that a summary shows: for a 4 × 2 array
-# with `edgeitems=1` these are the whole first and the whole last row. `_brackets` does the rest.
+# %% [markdown] exercise="settings_per_thread" kind="build" points=3
+# ### Exercise 3 · A setting for each thread
+# The default device, `no_grad` and autocast belong to the thread that sets them. Write a class for such settings.
+# `ThreadSetting(initial)` makes one, and in every thread it has the value `initial` until that thread changes it.
+#
+# - `get()` returns the value that the setting has in the calling thread, and `set(value)` changes it there.
+# - `block(value)` returns a context manager. Inside its block the setting has this value in the calling thread, and at
+#   the end it has the value that it had before the block, even if `set` was called inside or an exception ends the
+#   block. The exception propagates.
+# - `carry(function)` returns a function with the same arguments and the same result. In whichever thread that function
+#   is called, `function` runs with the value that the setting had in *your* thread when you called `carry`, and
+#   afterwards the thread has its own value again. PyTorch's engine carries the caller's modes to its threads in the
+#   same way.
+#
+# Any object can be a value, `None` and `False` included. `threading` and `contextmanager` are imported.
 
 
-# %% docstrings="settings_printing"
-def needs_scientific():
-    """True if PyTorch prints these numbers, which are finite and not 0, in scientific notation.
+# %% solution="settings_per_thread"
+class ThreadSetting:
+    ### BEGIN SOLUTION
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
 
-    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8,
-    or if the smallest is below 1e-4.
-    """
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
+
+    ### END SOLUTION
 
 
-def write():
-    """Return one number as text, without padding.
-
-    Unless `is_floating_point` is set, the text is Python's. A floating-point number has
-    `options.precision` digits after the point, and is in scientific notation if
-    `scientific` is set. If `scientific` isn't set and `whole` is, it has a point and no
-    digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
-    """
-
-
-def edges():
-    """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
-
-    A dimension whose length is at most twice that number is shown whole. The result has
-    as many dimensions as `numbers`.
-    """
-
-
-# %% check="settings_printing"
+# %% check="settings_per_thread" raises="KeyError"
 rng = check.rng()
-values = {}
-small, large = float(rng.uniform(0.2, 0.9)), float(rng.uniform(1.1, 9.0))
-for finite in (
-    [small, 999 * small],
-    [small, -1001 * small],
-    [small, 1000.5 * small],
-    [2.0, 2000.0],
-    [-large * 1e8],
-    [-1.5e8],
-    [large * 1e7, 9.9e7],
-    [0.9e-4, 1.1e-4],
-    [1.1e-4],
-    [1e-4],
-    [1e8],
-):
-    values[f"needs_scientific({finite})"] = mytorch.printing.needs_scientific(np.array(finite))
-whole = np.round(rng.normal(size=5) * 40)
-arrays = {
-    "whole": np.concatenate([whole, [-0.0, np.nan, -np.inf]]),
-    "whole and far apart": np.array([1.0, -np.ceil(large * 1e4)]),
-    "fixed": rng.normal(size=(2, 3)),
-    "some of them whole": np.array([2.0, small, -3.0]),
-    "scientific": rng.normal(size=3) * np.array([1, 1e4, 1e-6]),
-    "with a zero": np.array([0.0, large * 1e-6]),
-    "integers": rng.integers(-500, 500, size=(3, 2)),
-    "booleans": rng.random(4) > 0.5,
-    "infinite": np.array([np.inf, large]),
-    "a number": np.array(small),
-    "summary": rng.integers(0, 100, size=(7, 8)),
-    "summary of a row": np.where(np.arange(30) == 15, 1e9, rng.random(30)),
-}
-for precision, edgeitems in ((4, 3), (2, 2), (6, 1)):
-    mytorch.set_printoptions(precision=precision, threshold=20, edgeitems=edgeitems)
-    for name, array in arrays.items():
-        values[f"{name}, {precision} digits"] = mytorch.printing.format_array(array)
-mytorch.set_printoptions(profile="default")
-options = mytorch.settings.PrintOptions(edgeitems=2)
-for shape in ((8, 5), (2, 9, 3), (6, 2, 5)):
-    array = np.arange(np.prod(shape)).reshape(shape)
-    values[f"edges of an array of shape {shape}"] = mytorch.printing.edges(array, options)
-check.show(values, text="When notation is scientific, and arrays as your functions print them.")
-
-# %% [markdown] hint="settings_printing"
-# `needs_scientific` compares magnitudes, so begin with `np.abs`. All three comparisons are strict.
-
-# %% [markdown] hint="settings_printing"
-# `write` has four cases, in this order: not floating-point, scientific, whole, everything else. Python's format
-# specifications do the work: `f"{number:.3e}"`, `f"{number:.0f}"`, `f"{number:.3f}"`. Watch out for `inf` among whole
-# numbers.
-
-# %% [markdown] hint="settings_printing"
-# `edges`: go through the axes. Where the length is above `2 * options.edgeitems`, take the first and last indices
-# with `numbers.take(indices, axis)`. Leave a shorter axis unchanged.
+shown = {}
 
 
-# %% mutant="settings_printing"
-# At least 1000 times
-# Exactly 1000 times is still fixed notation, and so is a smallest magnitude of exactly 1e-4. All three are strict.
-def needs_scientific(finite):
-    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
-    return bool(largest / smallest >= 1000 or largest >= 1e8 or smallest <= 1e-4)
+def outcome(call, *arguments):
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return type(error).__name__
 
 
-# %% mutant="settings_printing"
-# At least 1e8
-# A largest magnitude of exactly 1e8 is still written in fixed notation. All three comparisons are strict.
-def needs_scientific(finite):
-    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
-    return bool(largest / smallest > 1000 or largest >= 1e8 or smallest < 1e-4)
+def fail(setting):
+    setting.set("set before the error")
+    raise KeyError
 
 
-# %% mutant="settings_printing"
-# Forgets the sign
-# A large negative number has a large magnitude. Take absolute values first.
-def needs_scientific(finite):
-    return bool(finite.max() / finite.min() > 1000 or finite.max() > 1e8 or finite.min() < 1e-4)
+with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is one thread, which stays the same
+    threads = {
+        "here": outcome,
+        "first": lambda *call: first.submit(outcome, *call).result(),
+        "second": lambda *call: second.submit(outcome, *call).result(),
+    }
+    one, two = ThreadSetting("initial"), ThreadSetting(0)
+    names, blocks = list(threads), {name: [] for name in threads}
+    for step in range(18):
+        name, number = names[int(rng.integers(3))], int(rng.integers(100, 1000))
+        action = ("set", "enter", "leave")[0 if step < 2 else int(rng.integers(3))]
+        run = threads[name]
+        if action == "leave" and blocks[name]:
+            error = KeyError if rng.random() < 0.5 else None
+            action = f"leave with {error.__name__}" if error else action
+            given = (error, error("in the block"), None) if error else (None, None, None)
+            swallowed = run(blocks[name].pop().__exit__, *given)
+            action += ", which is swallowed" if swallowed is True else ""
+        elif action == "set":
+            run(one.set, number)
+        else:
+            action = "enter"
+            blocks[name].append(one.block(number))
+            run(blocks[name][-1].__enter__)
+        shown[f"{step}. {name}: {action} {number}"] = [threads[each](one.get) for each in names]
+    shown["another setting"] = [threads[each](two.get) for each in names]
+
+    three = ThreadSetting(True)
+    for value in (False, None, 0):
+        three.set(value)
+        shown[f"after set({value})"] = [threads[each](three.get) for each in names]
+    with three.block(None):
+        shown["in block(None)"] = three.get()
+
+    five, outer = ThreadSetting("initial"), int(rng.integers(100, 1000))
+    with five.block(outer):
+        with five.block(outer + 1):
+            five.set("set in the inner block")
+        shown["in the outer block, after the inner one"] = five.get()
+    shown["after both"] = five.get()
+
+    four, number = ThreadSetting("initial"), int(rng.integers(100, 1000))
+    threads["second"](four.set, "its own")
+    with four.block(number):
+        carried = four.carry(lambda *more: [four.get(), *more])
+        failing = four.carry(lambda: fail(four))
+        four.set("set after carry")
+        shown["a new thread in a block"] = ThreadPoolExecutor(1).submit(outcome, four.get).result()
+    shown["carried"] = [[threads[each](carried, each, number), threads[each](four.get)] for each in names]
+    shown["carried, with an error"] = [[threads[each](failing), threads[each](four.get)] for each in names]
+check.show(shown, text="The value in three threads (here, first, second) after each step; then some special cases.")
+
+# %% [markdown] hint="settings_per_thread"
+# Every thread has its own attributes of a `threading.local()`. What does a thread find that hasn't assigned one yet?
+# `__init__` runs in a single thread.
+
+# %% [markdown] hint="settings_per_thread"
+# A block restores the value that it found on entry. If `block` is a generator under `@contextmanager`, a local variable
+# can hold that value, so nested blocks need no list. Where does the restoring line belong, so that it also runs after
+# an exception?
+
+# %% [markdown] hint="settings_per_thread"
+# `get` is `getattr(self.local, "value", self.initial)`. `carry` reads the value at once and returns a function that
+# calls `function` inside `with self.block(value):`.
 
 
-# %% mutant="settings_printing"
-# No point after whole numbers
-# `3.` tells the reader that it is a floating-point number; `3` would be an integer.
-def write(self, number):
-    if not self.is_floating_point:
-        return str(number)
-    if self.scientific:
-        return f"{number:.{self.options.precision}e}"
-    if self.whole:
-        return f"{number:.0f}"
-    return f"{number:.{self.options.precision}f}"
+# %% mutant="settings_per_thread"
+# One value for all threads
+# An attribute of the object is shared by all threads. Store the value in a `threading.local()`.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.value = initial
+
+    def get(self):
+        return self.value
+
+    def set(self, value):
+        self.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# A point after infinity
-# Infinities and nan get neither digits nor a point.
-def write(self, number):
-    if not self.is_floating_point:
-        return str(number)
-    if self.scientific:
-        return f"{number:.{self.options.precision}e}"
-    if self.whole:
-        return f"{number:.0f}."
-    return f"{number:.{self.options.precision}f}"
+# %% mutant="settings_per_thread"
+# The initial value in one thread only
+# `__init__` runs in one thread, and an attribute that it assigns to a `threading.local()` exists in that thread alone.
+# All others raise an AttributeError, so give `get` a default.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.local = threading.local()
+        self.local.value = initial
+
+    def get(self):
+        return self.local.value
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Asks each number whether it is whole
-# All elements of a tensor have one form, so beside 0.5 the 2 is written as `2.0000`. `self.whole` describes all of
-# them.
-def write(self, number):
-    if not self.is_floating_point or not np.isfinite(number):
-        return str(number)
-    if self.scientific:
-        return f"{number:.{self.options.precision}e}"
-    return f"{number:.0f}." if float(number).is_integer() else f"{number:.{self.options.precision}f}"
+# %% mutant="settings_per_thread"
+# All settings share their values
+# A `threading.local()` in the body of the class belongs to all objects. Create one for each object, in `__init__`.
+class ThreadSetting:
+    local = threading.local()
+
+    def __init__(self, initial):
+        self.initial = initial
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Asks for whole numbers first
-# Whole numbers may be printed in scientific notation too, as in `[1., 1001.]`. Check `scientific` before `whole`.
-def write(self, number):
-    if not self.is_floating_point or not np.isfinite(number):
-        return str(number)
-    if self.whole:
-        return f"{number:.0f}."
-    if self.scientific:
-        return f"{number:.{self.options.precision}e}"
-    return f"{number:.{self.options.precision}f}"
+# %% mutant="settings_per_thread"
+# A false value counts as none
+# `None`, `False` and 0 are values as well. Ask whether the thread has set one, not whether the value is true.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", None) or self.initial
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Loses the sign of zero
-# `int(-0.0)` is 0. The format `.0f` keeps the sign, and PyTorch prints `-0.`.
-def write(self, number):
-    if not self.is_floating_point or not np.isfinite(number):
-        return str(number)
-    if self.scientific:
-        return f"{number:.{self.options.precision}e}"
-    return f"{int(number)}." if self.whole else f"{number:.{self.options.precision}f}"
+# %% mutant="settings_per_thread"
+# Restores after success only
+# An exception skips the line that restores the value. Put that line into a `finally`.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        yield
+        self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Four digits, whatever was asked for
-# `precision` is the number of digits after the point, in scientific notation too.
-def write(self, number):
-    if not self.is_floating_point:
-        return str(number)
-    if self.scientific:
-        return f"{number:.4e}"
-    if self.whole:
-        return f"{number:.0f}." if np.isfinite(number) else f"{number}"
-    return f"{number:.4f}"
+# %% mutant="settings_per_thread"
+# Goes back to the initial value
+# A block restores what it found on entry, which may be the value of a block around it or one that `set` has left.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(self.initial)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Formats the hidden middle too
-# A summary is formatted from the elements that it shows, so hidden elements must not widen the columns or change the
-# notation.
-def edges(numbers, options):
-    return numbers
+# %% mutant="settings_per_thread"
+# Swallows the exception
+# An `except` that only passes hides the exception from the code around the block. Use `finally` alone.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        except Exception:
+            pass
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            with self.block(value):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Cuts the last two dimensions
-# A three-dimensional array is also shortened along its first dimension, if that is long.
-def edges(numbers, options):
-    for axis in range(max(numbers.ndim - 2, 0), numbers.ndim):
-        length = numbers.shape[axis]
-        if length > 2 * options.edgeitems:
-            kept = [*range(options.edgeitems), *range(length - options.edgeitems, length)]
-            numbers = numbers.take(kept, axis)
-    return numbers
+# %% mutant="settings_per_thread"
+# Carries the value of the wrong moment
+# The value is read when the carried function runs, in the worker's thread. Read it in `carry`, which runs in the
+# caller's.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        def carried(*arguments):
+            with self.block(self.get()):
+                return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Cuts the first dimension only
-# Every dimension that is longer than twice `edgeitems` has to be shortened.
-def edges(numbers, options):
-    if len(numbers) <= 2 * options.edgeitems:
-        return numbers
-    return np.concatenate([numbers[: options.edgeitems], numbers[-options.edgeitems :]])
+# %% mutant="settings_per_thread"
+# Leaves the worker with the caller's value
+# The thread that ran the function keeps the carried value for whatever it does next. Use a block.
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        outer = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(outer)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*arguments):
+            self.set(value)
+            return function(*arguments)
+
+        return carried
 
 
-# %% mutant="settings_printing"
-# Delegates to minitorch
-# mytorch is built on NumPy alone, so minitorch can't be imported from it.
-def write(self, number):
-    import minitorch
-
-    return str(minitorch.tensor(number)).removeprefix("tensor(").removesuffix(")")
-
-
-# %% [markdown] exercise="settings_options" kind="core" points="1 2" part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
+# %% [markdown] exercise="settings_options" kind="core" points="1 1" part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
 # ### Exercise 4 · Functions that change settings
 # Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default dtype, and then
 # leaves the state unchanged. `set_printoptions` changes the options that you name and leaves the others as they are, with one
@@ -984,3 +1190,231 @@ precision = {"float16": 4, "bfloat16": 3, "float32": 7, "float64": 16}
 # Too few numbers of float64
 # With precision 15 some float64 numbers come back changed. Try many between 1000 and 1024.
 precision = {"float16": 4, "bfloat16": 3, "float32": 8, "float64": 15}
+
+
+# %% [markdown] exercise="settings_printing" kind="core" points="1 1 1" part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
+# ### Exercise 7 · If you have time: how a number is written
+# Three small functions decide what a tensor looks like. `needs_scientific` implements the first rule of the lesson. `write`
+# turns one number into text; `Formatter.__init__`, which the lesson shows at its end, has set the attributes that it needs
+# (`options`, `is_floating_point`, `scientific`, `whole`). `edges` picks the elements that a summary shows: for a 4 × 2 array
+# with `edgeitems=1` these are the whole first and the whole last row. `_brackets` does the rest.
+
+
+# %% docstrings="settings_printing"
+def needs_scientific():
+    """True if PyTorch prints these numbers, which are finite and not 0, in scientific notation.
+
+    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8,
+    or if the smallest is below 1e-4.
+    """
+
+
+def write():
+    """Return one number as text, without padding.
+
+    Unless `is_floating_point` is set, the text is Python's. A floating-point number has
+    `options.precision` digits after the point, and is in scientific notation if
+    `scientific` is set. If `scientific` isn't set and `whole` is, it has a point and no
+    digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
+    """
+
+
+def edges():
+    """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
+
+    A dimension whose length is at most twice that number is shown whole. The result has
+    as many dimensions as `numbers`.
+    """
+
+
+# %% check="settings_printing"
+rng = check.rng()
+values = {}
+small, large = float(rng.uniform(0.2, 0.9)), float(rng.uniform(1.1, 9.0))
+for finite in (
+    [small, 999 * small],
+    [small, -1001 * small],
+    [small, 1000.5 * small],
+    [2.0, 2000.0],
+    [-large * 1e8],
+    [-1.5e8],
+    [large * 1e7, 9.9e7],
+    [0.9e-4, 1.1e-4],
+    [1.1e-4],
+    [1e-4],
+    [1e8],
+):
+    values[f"needs_scientific({finite})"] = mytorch.printing.needs_scientific(np.array(finite))
+whole = np.round(rng.normal(size=5) * 40)
+arrays = {
+    "whole": np.concatenate([whole, [-0.0, np.nan, -np.inf]]),
+    "whole and far apart": np.array([1.0, -np.ceil(large * 1e4)]),
+    "fixed": rng.normal(size=(2, 3)),
+    "some of them whole": np.array([2.0, small, -3.0]),
+    "scientific": rng.normal(size=3) * np.array([1, 1e4, 1e-6]),
+    "with a zero": np.array([0.0, large * 1e-6]),
+    "integers": rng.integers(-500, 500, size=(3, 2)),
+    "booleans": rng.random(4) > 0.5,
+    "infinite": np.array([np.inf, large]),
+    "a number": np.array(small),
+    "summary": rng.integers(0, 100, size=(7, 8)),
+    "summary of a row": np.where(np.arange(30) == 15, 1e9, rng.random(30)),
+}
+for precision, edgeitems in ((4, 3), (2, 2), (6, 1)):
+    mytorch.set_printoptions(precision=precision, threshold=20, edgeitems=edgeitems)
+    for name, array in arrays.items():
+        values[f"{name}, {precision} digits"] = mytorch.printing.format_array(array)
+mytorch.set_printoptions(profile="default")
+options = mytorch.settings.PrintOptions(edgeitems=2)
+for shape in ((8, 5), (2, 9, 3), (6, 2, 5)):
+    array = np.arange(np.prod(shape)).reshape(shape)
+    values[f"edges of an array of shape {shape}"] = mytorch.printing.edges(array, options)
+check.show(values, text="When notation is scientific, and arrays as your functions print them.")
+
+# %% [markdown] hint="settings_printing"
+# `needs_scientific` compares magnitudes, so begin with `np.abs`. All three comparisons are strict.
+
+# %% [markdown] hint="settings_printing"
+# `write` has four cases, in this order: not floating-point, scientific, whole, everything else. Python's format
+# specifications do the work: `f"{number:.3e}"`, `f"{number:.0f}"`, `f"{number:.3f}"`. Watch out for `inf` among whole
+# numbers.
+
+# %% [markdown] hint="settings_printing"
+# `edges`: go through the axes. Where the length is above `2 * options.edgeitems`, take the first and last indices
+# with `numbers.take(indices, axis)`. Leave a shorter axis unchanged.
+
+
+# %% mutant="settings_printing"
+# At least 1000 times
+# Exactly 1000 times is still fixed notation, and so is a smallest magnitude of exactly 1e-4. All three are strict.
+def needs_scientific(finite):
+    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+    return bool(largest / smallest >= 1000 or largest >= 1e8 or smallest <= 1e-4)
+
+
+# %% mutant="settings_printing"
+# At least 1e8
+# A largest magnitude of exactly 1e8 is still written in fixed notation. All three comparisons are strict.
+def needs_scientific(finite):
+    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+    return bool(largest / smallest > 1000 or largest >= 1e8 or smallest < 1e-4)
+
+
+# %% mutant="settings_printing"
+# Forgets the sign
+# A large negative number has a large magnitude. Take absolute values first.
+def needs_scientific(finite):
+    return bool(finite.max() / finite.min() > 1000 or finite.max() > 1e8 or finite.min() < 1e-4)
+
+
+# %% mutant="settings_printing"
+# No point after whole numbers
+# `3.` tells the reader that it is a floating-point number; `3` would be an integer.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    if self.whole:
+        return f"{number:.0f}"
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# A point after infinity
+# Infinities and nan get neither digits nor a point.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    if self.whole:
+        return f"{number:.0f}."
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Asks each number whether it is whole
+# All elements of a tensor have one form, so beside 0.5 the 2 is written as `2.0000`. `self.whole` describes all of
+# them.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{number:.0f}." if float(number).is_integer() else f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Asks for whole numbers first
+# Whole numbers may be printed in scientific notation too, as in `[1., 1001.]`. Check `scientific` before `whole`.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.whole:
+        return f"{number:.0f}."
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Loses the sign of zero
+# `int(-0.0)` is 0. The format `.0f` keeps the sign, and PyTorch prints `-0.`.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{int(number)}." if self.whole else f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Four digits, whatever was asked for
+# `precision` is the number of digits after the point, in scientific notation too.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.4e}"
+    if self.whole:
+        return f"{number:.0f}." if np.isfinite(number) else f"{number}"
+    return f"{number:.4f}"
+
+
+# %% mutant="settings_printing"
+# Formats the hidden middle too
+# A summary is formatted from the elements that it shows, so hidden elements must not widen the columns or change the
+# notation.
+def edges(numbers, options):
+    return numbers
+
+
+# %% mutant="settings_printing"
+# Cuts the last two dimensions
+# A three-dimensional array is also shortened along its first dimension, if that is long.
+def edges(numbers, options):
+    for axis in range(max(numbers.ndim - 2, 0), numbers.ndim):
+        length = numbers.shape[axis]
+        if length > 2 * options.edgeitems:
+            kept = [*range(options.edgeitems), *range(length - options.edgeitems, length)]
+            numbers = numbers.take(kept, axis)
+    return numbers
+
+
+# %% mutant="settings_printing"
+# Cuts the first dimension only
+# Every dimension that is longer than twice `edgeitems` has to be shortened.
+def edges(numbers, options):
+    if len(numbers) <= 2 * options.edgeitems:
+        return numbers
+    return np.concatenate([numbers[: options.edgeitems], numbers[-options.edgeitems :]])
+
+
+# %% mutant="settings_printing"
+# Delegates to minitorch
+# mytorch is built on NumPy alone, so minitorch can't be imported from it.
+def write(self, number):
+    import minitorch
+
+    return str(minitorch.tensor(number)).removeprefix("tensor(").removesuffix(")")

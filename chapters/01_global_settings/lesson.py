@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Global settings
 # After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for character as
-# PyTorch does. You will be able to say which calls read a default and when they read it, which settings reach another thread, and which
-# global switches matter when you train.
+# PyTorch does. You will be able to say which calls read a default and when, which settings reach another thread, and which global switches
+# matter when you train.
 
 # %% hidden=true
 from course import lesson
@@ -11,7 +11,8 @@ mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you'
 
 # %% [markdown] tags=["short"]
 # ## One tensor, three faces
-# The program below creates a tensor once and never touches it again. Decide what the three lines will show before you run the cell.
+# The program below creates a tensor once, never changes it, and prints it three times. Decide what the three lines will show before you run
+# the cell.
 
 # %% tags=["proof-three-faces"]
 import minitorch as torch
@@ -28,8 +29,8 @@ torch.set_printoptions(profile="default")  # as in a fresh PyTorch
 
 # %% [markdown] tags=["short"]
 # The values and the dtype stayed the same, yet the printed form changed twice. First a suffix appeared, because `print` names a
-# floating-point dtype only if it isn't the default. Then the second value became 0.0003, because fixed notation shows four digits
-# after the decimal point.
+# floating-point dtype only if it isn't the default; then the second value became 0.0003, because fixed notation shows four digits after the
+# decimal point.
 #
 # Neither of the two calls mentions `x`, so `print` must look somewhere else, but where?
 #
@@ -59,8 +60,8 @@ after = make()
 print(show(before), show(after), show(make(dtype="float32")))
 
 # %% [markdown]
-# This model explains the surprise. The tensor `before` keeps the dtype that it was created with, while its printed form depends on what
-# the state contains *now*, and an explicit argument overrides the setting. The picture shows the three places in which `torch.tensor(0.5)`
+# This model explains the surprise: the tensor `before` keeps the dtype that it was created with, while its printed form depends on what the
+# state contains *now*, and an explicit argument overrides the setting. The picture shows the three places in which `torch.tensor(0.5)`
 # looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the default.
 
 # %%
@@ -73,7 +74,7 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 # %% [markdown]
 # ## Default precision
 # `set_default_dtype` decides which dtype Python floats become and which one functions such as `zeros` and `randn` create. The next cell
-# runs eleven calls under two defaults, and compares the dtypes of the results. Which of them do you expect to change?
+# runs eleven calls under two defaults and compares the dtypes of the results, so decide first which of them you expect to change.
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -114,26 +115,26 @@ for name in single:
 # - *Thirty seconds:* It sets the dtype of new floating-point tensors: those made from Python floats or by factories such as `zeros` and
 #   `randn`, and the results of `/` or `exp` on integers. Existing tensors, integer tensors and NumPy arrays keep their types.
 # - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands doesn't read it, but a
-#   factory does even if you pass it such a tensor, so `full((2,), x[0])` has the default dtype. Layers create their parameters with
-#   factories, so they follow the default as well.
+#   factory does even if you pass it such a tensor, so `full((2,), x[0])` has the default dtype. Since layers create their parameters with
+#   factories, they follow the default as well.
 # - *They ask next:* Which types are allowed? You can set float16, bfloat16, float32 or float64, while int64 and all others raise a
 #   TypeError.
-# - *The trap:* "Then all my results are float64." `x * 0.5` isn't, because `x` existed before.
+# - *The trap:* People say "then all my results are float64", but `x * 0.5` isn't, because `x` existed before.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
 # **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
 #
-# - *Thirty seconds:* Float32 halves the memory and the traffic between memory and processor, and most hardware computes faster with it.
-#   It keeps about seven digits, which is enough to train most networks.
-# - *Longer:* You notice the missing digits when you add a small number to a large one: in float32, 2²⁴ + 1 is still 2²⁴. Large
+# - *Thirty seconds:* Float32 halves the memory and the traffic between memory and processor, and most hardware computes faster with it. It
+#   keeps only about seven digits, but that is enough to train most networks.
+# - *Longer:* You notice the missing digits when you add a small number to a large one, because in float32 2²⁴ + 1 is still 2²⁴. Large
 #   models go further and do most of their arithmetic in bfloat16.
 # - *They ask next:* When would you set float64? You need it for `gradcheck`, which compares tiny differences
 #   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and it shows whether a strange result comes from rounding.
-# - *The trap:* Prescribing float64 as a cure for `nan`. It overflows later, but zero divided by zero is nan in every precision.
+# - *The trap:* Don't prescribe float64 as a cure for `nan`: it overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
 #
 # The picture shows the measured spacing between a number and the next larger one that the type can hold. The spacing doubles at each power
-# of two, so on these axes it grows in proportion to the number. Move the slider through the types.
+# of two, so on these axes it grows in proportion to the number, whichever type you choose with the slider.
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -172,21 +173,21 @@ torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
 # %% [markdown] tags=["short"]
-# The error came only when `zeros` was about to create a tensor on that GPU. The default didn't reach `zeros_like`, which follows its
-# argument, or `from_numpy`, which shares the array's memory.
+# The error came only when `zeros` was about to create a tensor on that GPU. The second cell shows whom the default didn't reach:
+# `zeros_like`, because it follows its argument, and `from_numpy`, because it shares the array's memory.
 #
 # **Interview · How do you make new tensors land on the GPU by default?**
 #
 # - *Thirty seconds:* You call `torch.set_default_device("cuda")` for the rest of the program, or you write `with torch.device("cuda"):`
 #   around a block. Both affect only tensors that are created afterwards without `device=`.
-# - *Longer:* Existing tensors and modules stay where they are. `.to(device)` moves a model's parameters, while for a tensor it returns a copy
-#   unless the tensor is there already. `zeros_like` and the results of operations follow their operands.
+# - *Longer:* Existing tensors and modules stay where they are, and `zeros_like` and the results of operations follow their operands.
+#   `.to(device)` moves a model's parameters, while for a tensor it returns a copy unless the tensor is there already.
 # - *They ask next:* Does the call check that there is a GPU? No, you get the error when you create the first tensor.
-# - *The trap:* Expecting `from_numpy` to follow the default. It shares memory with an array, and that memory belongs to the CPU.
+# - *The trap:* Don't expect `from_numpy` to follow the default, because it shares memory with an array, and that memory belongs to the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
 #
 # ### Settings and threads
-# Not every global setting is shared by all threads. The next cell changes six settings, and then reads each one in this thread and in a
+# Not every global setting is shared by all threads, so the next cell changes six settings and then reads each one in this thread and in a
 # new one:
 
 # %% tags=["proof-threads"]
@@ -218,18 +219,18 @@ torch.set_num_threads(threads)
 # **Interview · Which global settings does another thread see?**
 #
 # - *Thirty seconds:* The default dtype, print options, the seed and the deterministic switch belong to the process, so every thread sees
-#   them. The default device, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
-# - *Longer:* That suits a server, because one request can run under `no_grad` while another thread trains. It also means that a pool of
+#   them. The default device, the current GPU, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
+# - *Longer:* That suits a server, because one request can run under `no_grad` while another thread trains, but it also means that a pool of
 #   threads needs `no_grad` inside the function that it runs.
-# - *They ask next:* And the backward pass, which on a GPU runs in a thread of its own? The engine copies the caller's modes to its threads,
+# - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes to its threads,
 #   except that it records a graph only under `create_graph=True`.
-# - *The trap:* Wrapping `executor.map(model, batches)` in `no_grad`. The workers record graphs all the same.
+# - *The trap:* Don't wrap `executor.map(model, batches)` in `no_grad`, because the workers record graphs all the same.
 # - *Proof:* `proof-threads`.
 
 # %% [markdown]
 # ### A setting for a block
-# If you change a default and forget about it, the bug shows up in somebody else's function. A `with` block restores the old value. To build
-# one, you remember the current value on entry and put it back on exit.
+# If you change a default and forget about it, the bug shows up in somebody else's function, which is why PyTorch offers `with` blocks that
+# restore the old value. To build one, you remember the current value on entry and put it back on exit.
 
 
 # %%
@@ -265,13 +266,79 @@ with again, again:
 print("torch:  ", torch.get_default_device())
 
 # %% [markdown]
-# The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a stack: entering pushes the old
-# value, and leaving pops it. You will write that in exercise 2.
+# The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a stack, which you will write in
+# exercise 2: entering pushes the old value, and leaving pops it.
+#
+# The toy is also shared by all threads. A setting that belongs to a thread, which you will write in exercise 3, is kept in a
+# `threading.local()`, because each thread has its own attributes of such an object. A new thread therefore finds no attribute at all, so the
+# setting needs a default that doesn't depend on the thread.
+
+# %% tags=["proof-thread-local"]
+import threading
+
+local = threading.local()
+local.device = "cuda:0"  # in this thread
+elsewhere = ThreadPoolExecutor().submit(getattr, local, "device", "cpu").result()
+print("here:", local.device, "  in a new thread:", elsewhere)
+
+# %% [markdown] tags=["short"]
+# ## The global switches that matter in training
+# Interviewers rarely ask about the default device, but they do ask about the switches in this table, whose third column says who sees a
+# change.
+#
+# | switch | what it changes | whom it affects |
+# |---|---|---|
+# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | process ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | process ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | process ([chapter 11](11_convolution.ipynb)) |
+# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | process ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.backends.fp32_precision = "tf32"` | the same for all backends at once, convolutions included | process ([chapter 22](22_mixed_precision.ipynb)) |
+# | `with torch.nn.attention.sdpa_kernel(…):` | restricts the kernels that `scaled_dot_product_attention` may choose | process |
+# | `torch.set_num_threads(4)` | sets how many CPU threads one operation uses | process, but not threads that have already computed |
+# | `torch.cuda.set_device(1)` | makes another GPU the current one, which `"cuda"` without an index means | thread ([chapter 05](05_devices.ipynb)) |
+# | `torch.no_grad()`, `torch.inference_mode()` | stops recording for autograd | thread ([chapter 07](07_backward_in_depth.ipynb)) |
+# | `torch.autocast("cuda")` | lets a list decide which operations run in 16 bits | thread ([chapter 22](22_mixed_precision.ipynb)) |
+#
+# The next cell prints the defaults. Two of the switches do less in minitorch: `set_num_threads` affects matrix multiplications only, and
+# without cuDNN there are no algorithms for `benchmark` to time.
+
+# %% tags=["proof-switches"]
+print("deterministic:", torch.are_deterministic_algorithms_enabled())
+print("benchmark:", torch.backends.cudnn.benchmark)
+print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
+print("TF32 in cuDNN's convolutions:", torch.backends.cudnn.allow_tf32)
+draws = []
+for _ in range(2):
+    torch.manual_seed(0)
+    draws.append(torch.rand(2).tolist())
+print("the same numbers after the same seed:", draws[0] == draws[1])
+
+# %% [markdown] tags=["short"]
+# **Interview · Which global switches make training on a GPU faster, and what do they cost?**
+#
+# - *Thirty seconds:* `set_float32_matmul_precision("high")` lets tensor cores multiply in TF32, which costs precision: inputs are rounded
+#   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
+# - *Longer:* Both change the last digits of results, and convolutions may use TF32 even at the default `highest`, because cuDNN has a
+#   switch of its own, `cudnn.allow_tf32`, which is on. Deterministic algorithms do the opposite: they give up speed so that the same
+#   program gives the same numbers twice on the same machine.
+# - *They ask next:* When does `benchmark` hurt? It does when shapes keep changing, because every new shape starts another search.
+# - *The trap:* A seed alone doesn't make a GPU run reproducible, because atomic additions still add in a different order each time.
+# - *Proof:* `proof-switches`.
+#
+# **Interview · When do you change `set_num_threads`?**
+#
+# - *Thirty seconds:* I lower it when several processes share a machine, because each of them would otherwise start a thread for each core,
+#   and threads that compete for cores make everything slower.
+# - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
+#   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
+# - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads differently.
+# - *The trap:* Don't lower it after the work has begun, because a thread that has already computed keeps its number.
+# - *Proof:* `proof-threads`.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
-# A dtype gives a PyTorch name to one of NumPy's types, and the state is one object. Both classes are provided. You will write the parsing of
-# device strings and the setters with their error messages; the next cell tries them out.
+# A dtype gives a PyTorch name to one of NumPy's types, and the state is one object; both classes are provided. You will write the parsing
+# of device strings and the setters with their error messages, which the next cell tries out.
 
 # %% tags=["proof-refused"]
 print(mytorch.get_default_dtype(), mytorch.device("cuda:1"), repr(mytorch.device("cuda", 1)))
@@ -287,71 +354,22 @@ for library in (torch, mytorch):
         except TypeError as error:
             print(f"{library.__name__:9} {error}")
 
-# %% [markdown] tags=["short"]
-# ## The global switches that matter in training
-# Interviewers rarely ask about the default device, but they do ask about the switches in this table. The third column says who
-# sees a change.
-#
-# | switch | what it changes | whom it affects |
-# |---|---|---|
-# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | process ([chapter 19](19_training_loop.ipynb)) |
-# | `torch.use_deterministic_algorithms(True)` | refuses operations whose result may differ from run to run | process ([chapter 19](19_training_loop.ipynb)) |
-# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | process ([chapter 11](11_convolution.ipynb)) |
-# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | process ([chapter 22](22_mixed_precision.ipynb)) |
-# | `torch.set_num_threads(4)` | sets how many CPU threads one operation uses | process, but not threads that have already computed |
-# | `torch.no_grad()`, `torch.inference_mode()` | stops recording for autograd | thread ([chapter 07](07_backward_in_depth.ipynb)) |
-# | `torch.autocast("cuda")` | lets a list decide which operations run in 16 bits | thread ([chapter 22](22_mixed_precision.ipynb)) |
-#
-# The next cell prints the defaults. In minitorch `set_num_threads` affects matrix multiplications only, and it has no cuDNN whose
-# algorithms it could time.
-
-# %% tags=["proof-switches"]
-print("deterministic:", torch.are_deterministic_algorithms_enabled())
-print("benchmark:", torch.backends.cudnn.benchmark)
-print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
-draws = []
-for _ in range(2):
-    torch.manual_seed(0)
-    draws.append(torch.rand(2).tolist())
-print("the same numbers after the same seed:", draws[0] == draws[1])
-
-# %% [markdown] tags=["short"]
-# **Interview · Which global switches make training on a GPU faster, and what do they cost?**
-#
-# - *Thirty seconds:* `set_float32_matmul_precision("high")` lets tensor cores multiply in TF32, which costs precision: inputs are rounded
-#   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
-# - *Longer:* Both change the last digits of results. Deterministic algorithms do the opposite: they give up speed so that the same
-#   program gives the same numbers twice on the same machine.
-# - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
-# - *The trap:* Believing that a seed makes a GPU run reproducible. Atomic additions still add in a different order each time.
-# - *Proof:* `proof-switches`.
-#
-# **Interview · When do you change `set_num_threads`?**
-#
-# - *Thirty seconds:* I lower it when several processes share a machine. Each of them would otherwise start a thread for each core, and
-#   threads that compete for cores make everything slower.
-# - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
-#   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
-# - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads in another way.
-# - *The trap:* Lowering it after the work has begun. A thread that has already computed keeps its number.
-# - *Proof:* `proof-threads`.
-
 # %% [markdown]
 # ## How numbers print
-# Each row below prints a tensor of two values, of which only the second differs. In which rows does the `1` change its form?
+# The next cell prints seven tensors of two values, which differ only in the second one. In which rows does the `1` change its form as well?
 
 # %% tags=["proof-notation"]
 for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
     print(torch.tensor([1.0, last]))
 
 # %% [markdown]
-# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide which notation it
-# is, and they ignore zeros, `inf` and `nan`:
+# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions, which ignore zeros,
+# `inf` and `nan`, decide which notation it is:
 #
-# 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? Then every element is
-#    written in scientific notation.
-# 2. Otherwise, are all of them whole? Then they get a decimal point and no digits after it: `1000.`
-# 3. How long is the longest one? The others are padded to its length.
+# 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? If so, every element is written
+#    in scientific notation.
+# 2. Otherwise, are all of them whole numbers? If so, they get a decimal point and no digits after it: `1000.`
+# 3. How long is the longest one, to whose length the others are padded?
 #
 # The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore
 # enough to put every loss into scientific notation:
@@ -363,48 +381,18 @@ print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 # %% [markdown]
 # **Interview · Why does PyTorch print my tensor in scientific notation?**
 #
-# - *Thirty seconds:* Often a single element is the reason. If the largest magnitude is more than 1000 times the smallest nonzero one, or
-#   if one is above 10⁸ or below 10⁻⁴, every element is printed that way.
-# - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. `sci_mode=False` forces fixed
-#   notation, which may show small values as 0.0000.
-# - *They ask next:* How do you see all digits of one value? Print `.item()`.
-# - *The trap:* Reading `1.0000` as one, although it may be 0.99996.
+# - *Thirty seconds:* Often a single element is the reason: if the largest magnitude is more than 1000 times the smallest nonzero one, or if
+#   one is above 10⁸ or below 10⁻⁴, every element is printed that way.
+# - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. You can force fixed notation with `sci_mode=False`, but
+#   then small values may show as 0.0000.
+# - *They ask next:* How do you see all digits of one value? You print its `.item()`.
+# - *The trap:* Don't read `1.0000` as one, because it may be 0.99996.
 # - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
-#
-# Above 1,000 elements a tensor is summarized: dots replace the middle of each long dimension. The option `threshold` sets that limit and
-# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks
-# only at the elements that it shows. So what becomes of a `nan` in the hidden middle?
-
-# %% tags=["proof-hidden-nan"]
-import re
-
-table = torch.arange(64.0).reshape(8, 8)
-table[3, 5] = float("nan")
-torch.set_printoptions(threshold=50, edgeitems=2)
-print(table)
-print("nan printed:", str(table).count("nan"), " nan inside:", table.isnan().sum().item())
-printed = {float(digits) for digits in re.findall(r"\d+", str(table))}
-torch.set_printoptions(profile="default")
-framed = [[number in printed for number in row] for row in table.tolist()]
-pictures.grid(table, framed, "table")
-
-# %% [markdown]
-# Only the framed elements are printed, and the `nan` isn't among them. So don't judge a large tensor by its printed form, and call
-# `isnan().any()` instead. In your library the function `edges` picks the framed elements, and you will write it.
-#
-# **Interview · How do you print a whole tensor, and how do you get the usual form back?**
-#
-# - *Thirty seconds:* You call `torch.set_printoptions(profile="full")`, print it, and return to the usual form with
-#   `profile="default"`.
-# - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects the logs of the whole program.
-# - *They ask next:* What can a summary hide? It can hide a `nan` in the middle, so test for it, or index the part that you want to see.
-# - *The trap:* Setting `sci_mode=False` first and `precision` later, because the second call silently resets `sci_mode`.
-# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci-mode`.
 
 # %% [markdown]
 # ## Milestone: the same characters, and a default that survives
-# Your library and minitorch print a thousand random arrays. Then an error ends three nested blocks, and the default device is what it was
-# before them.
+# Your library and minitorch print a thousand random arrays, and the cell counts how many differ by a character. Then an error ends three
+# nested blocks, and the default device is what it was before them.
 
 # %% tags=["proof-milestone"]
 rng, different = np.random.default_rng(0), 0
@@ -438,10 +426,11 @@ import inspect
 print(inspect.getsource(torch.set_default_dtype))
 
 # %% [markdown]
-# Yours will look the same: it checks its argument and writes into the shared state. PyTorch keeps the default dtype in C++, because its C++
-# functions need it too. The default device lives in Python as a **mode** (a `TorchFunctionMode`), which is an object that intercepts each
-# call of a PyTorch function before the function runs. If the function creates a tensor and the call names no device, the mode adds `device=`.
-# It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Each thread has its own stack of modes.
+# Yours will look the same, because all it does is check its argument and write into the shared state. PyTorch keeps the default dtype in
+# C++, where its functions need it too, whereas the default device lives in Python as a **mode** (a `TorchFunctionMode`): an object that
+# intercepts each call of a PyTorch function before the function runs. If the function creates a tensor and the call names no device, the
+# mode adds `device=`. It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. The default device belongs
+# to a thread because each thread has its own stack of modes.
 #
 # The detour takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in 0.9 µs, and under a
 # default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
@@ -451,10 +440,10 @@ print(inspect.getsource(torch.set_default_dtype))
 #
 # - *Thirty seconds:* In a script they save typing, but in a library they also change other people's code. A library should accept `dtype=`
 #   and `device=`, or follow a tensor that it was given, with `zeros_like` and `new_zeros`.
-# - *Longer:* If you must change a setting, do it in a block that restores it, even after an error.
+# - *Longer:* If a library must change a setting, it should do so in a block that restores it, even after an error.
 # - *They ask next:* What does a test suite do? It restores the settings after each test, because one forgotten float64 changes results
 #   far away.
-# - *The trap:* Restoring float32 instead of the dtype that was the default before.
+# - *The trap:* Don't restore float32 when you are done, but the dtype that was the default before.
 # - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
 
 
@@ -472,11 +461,11 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the dtype of `torch.tensor(3)`? It is int64, whatever the default is.
+# 1. What is the dtype of `torch.tensor(3)`? Int64, whatever the default is.
 # 2. Is `torch.float` the default dtype? No, it is another name for float32.
 # 3. Are `torch.device("cuda")` and `torch.device("cuda:0")` equal? No, the first one names no index.
 # 4. Is bfloat16 more precise than float16? No, its spacing is eight times as large except close to 0, but its range is wider.
-# 5. What is `torch.tensor(70000.)` if float16 is the default? It is infinity, because float16 ends at 65504.
+# 5. What is `torch.tensor(70000.)` if float16 is the default? Infinity, because the largest finite float16 is 65504.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.tensor(3).dtype, " 2.", torch.float is torch.float32)
@@ -493,17 +482,18 @@ torch.set_default_dtype(torch.float32)
 # 2. The default dtype, print options, seeds and most switches belong to the process; default device, `no_grad` and autocast to a thread.
 # 3. An explicit argument overrides a setting, and so do the operands of an operation.
 # 4. The default dtype applies to Python floats, to factories, and to floating-point results of integers.
-# 5. The default dtype must be a floating-point type. Python integers become int64 under every default.
-# 6. A device is a name. You may name one that isn't there, but you can't create a tensor on it.
+# 5. The default dtype must be a floating-point type, and Python integers become int64 under every default.
+# 6. A device is a name, so you may name one that isn't there, but you can't create a tensor on it.
 # 7. `zeros_like`, results of operations and `from_numpy` don't use the default device.
 # 8. A block restores a setting even after an error, and it needs a stack because blocks nest.
 # 9. One outlier puts a whole tensor into scientific notation, and a summary may hide a nan.
 # 10. TF32 and `cudnn.benchmark` buy speed, while deterministic algorithms give some up so that a run can be repeated.
 #
 # ## You try
-# In [the exercises](../exercises/01_global_settings.ipynb) you predict some dtypes, and you write device names and blocks, the printed form of
-# numbers and the settings behind it. You also repair a test helper that makes other tests fail, and measure how many digits each type needs.
-# [Chapter 02](02_tensors_and_storage.ipynb) creates tensors that follow these settings.
+# In [the exercises](../exercises/01_global_settings.ipynb) you predict some dtypes, and you write device names, blocks that restore a
+# setting, and settings of a thread. You also repair a test helper that makes other tests fail, measure how many digits each type needs,
+# and, if you have time, print numbers as PyTorch does. [Chapter 02](02_tensors_and_storage.ipynb) creates tensors that follow these
+# settings.
 
 # %% [markdown]
 # ## If you have time
@@ -527,9 +517,41 @@ ax.legend()
 pictures.publish(ax, alt=f"{len(fixed)} of {len(pairs)} pairs of numbers print in fixed notation.")
 
 # %% [markdown]
+# ### Summaries
+# Above 1,000 elements a tensor is summarized: dots replace the middle of each long dimension. The option `threshold` sets that limit and
+# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks
+# only at the elements that it shows, so what becomes of a `nan` in the hidden middle?
+
+# %% tags=["proof-hidden-nan"]
+import re
+
+table = torch.arange(64.0).reshape(8, 8)
+table[3, 5] = float("nan")
+torch.set_printoptions(threshold=50, edgeitems=2)
+print(table)
+print("nan printed:", str(table).count("nan"), " nan inside:", table.isnan().sum().item())
+printed = {float(digits) for digits in re.findall(r"\d+", str(table))}
+torch.set_printoptions(profile="default")
+framed = [[number in printed for number in row] for row in table.tolist()]
+pictures.grid(table, framed, "table")
+
+# %% [markdown]
+# Only the framed elements are printed, and the `nan` isn't among them. So don't judge a large tensor by its printed form, but call
+# `isnan().any()`. In your library the framed elements are picked by a function `edges`, which you will write.
+#
+# **Interview · How do you print a whole tensor, and how do you get the usual form back?**
+#
+# - *Thirty seconds:* You call `torch.set_printoptions(profile="full")` before you print it, and `profile="default"` afterwards to return to
+#   the usual form.
+# - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects the logs of the whole program.
+# - *They ask next:* What can a summary hide? It can hide a `nan` in the middle, so test for it, or index the part that you want to see.
+# - *The trap:* Don't set `sci_mode=False` first and `precision` later, because the second call silently resets `sci_mode`.
+# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci-mode`.
+
+# %% [markdown]
 # ### Rounding, summaries and `sci_mode`
-# Printed values are rounded, and `precision` changes only the printed form. The other two cells show the whole of a summarized tensor, and an
-# option that behaves differently from all others.
+# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The other two cells print the whole of
+# a summarized tensor, and change an option that behaves differently from all others.
 
 # %% tags=["proof-rounded"]
 almost = torch.tensor([0.99996, 0.5])
@@ -552,10 +574,10 @@ print(torch.tensor([1.0, 0.00001]))
 torch.set_printoptions(profile="default")
 
 # %% [markdown]
-# The second call dropped `sci_mode=False`, although it names only `precision`. For all other options, None means *leave it unchanged*. For
-# `sci_mode` it means *choose from the values*, and a call that doesn't mention `sci_mode` passes None.
+# The second call dropped `sci_mode=False`, although it names only `precision`. The reason is that a call that doesn't mention `sci_mode`
+# passes None. For all other options, None means *leave it unchanged*, whereas for `sci_mode` it means *choose from the values*.
 
 # %% [markdown] given="mytorch.printing:Formatter.__init__ mytorch.printing:_brackets"
 # ### Your library: one formatter for all elements
-# `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`. `_brackets`
-# does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.
+# `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`, while
+# `_brackets` does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Tensors and storage
-# These six exercises are worth 15 points. `torch` is `minitorch`. Exercises 2 and 6 write parts of `mytorch`, and what
-# passes there is copied into `my/mytorch`. Your functions run inside a file of `mytorch`, where every function that a
-# docstring mentions is available. Import anything else in the cell, including NumPy.
+# `torch` is `minitorch`. Exercises 2 and 6 write parts of `mytorch`, and what passes there is copied into
+# `my/mytorch`. Your functions run inside a file of `mytorch`, where every function that a docstring mentions is
+# available. Import anything else in the cell, including NumPy.
 
 # %% setup=true
 from __future__ import annotations
@@ -285,7 +285,8 @@ def contiguous_strides(size):
 # %% [markdown] exercise="storage_bytes_held" kind="build" points=2
 # ### Exercise 3 · Memory that a list of tensors keeps alive
 # `bytes_held` returns how many bytes of memory a list of tensors keeps alive, which are all bytes of every storage that at
-# least one of them uses. Several tensors may share a storage. Copy nothing and change nothing.
+# least one of them uses. Several tensors may share a storage. Two storages
+# are the same if their addresses are: `untyped_storage()` need not return the same object twice. Copy nothing and change nothing.
 
 
 # %% solution="storage_bytes_held"

@@ -155,9 +155,9 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #
 # ### Attributes
 # Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they
-# are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for another order. The `_like` functions
-# keep the order of a dense argument, such as a transposed one, but if the argument has gaps or overlaps, as an expanded or sliced
-# tensor does, the result is dense. You will write the rule for a new tensor as `contiguous_strides`.
+# are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for a different order. The `_like`
+# functions keep the order of a dense argument, such as a transposed one, but if the argument has gaps or overlaps, as an expanded
+# or sliced tensor does, the result is dense. You will write the rule for a new tensor as `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -191,9 +191,10 @@ print("converted instead:", numbers.to(torch.int32).tolist())
 # - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read
 #   it: dtype, shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
 # - *Longer:* Several tensors can share one storage, because a view has its own shape, strides and offset but copies nothing. This
-#   describes strided tensors; a sparse tensor stores indices and values instead.
+#   describes strided tensors. A sparse tensor stores indices and values instead, and a jagged nested tensor
+#   (`torch.nested`, `layout=torch.jagged`) stores all rows in one tensor of values, with offsets that tell where each row begins.
 # - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements, whereas NumPy counts bytes, so the same
-#   view has different numbers in the two.
+#   view reports different strides in the two libraries.
 # - *The trap:* `x.nbytes` counts only the elements of the shape, and the storage may be much larger.
 # - *Proof:* `proof-made-of`.
 #
@@ -250,7 +251,7 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
 #   `torch.load(..., mmap=True)` and `load_state_dict(..., assign=True)`, which read a page of the file only
 #   when it is used ([chapter 20](20_saving_and_loading.ipynb)).
-# - *The trap:* Reading the tensor before the storage has its size again, because nothing is there.
+# - *The trap:* Reading the tensor before the storage has its size again, because the storage is empty until it is resized again.
 # - *Proof:* `proof-freed-storage`.
 #
 # ### Overlapping views
@@ -394,7 +395,7 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 # - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor
 #   unless the dtype or the device has to change.
 # - *They ask next:* And `t.numpy()`? It shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter
-#   05), or whose type NumPy doesn't have, such as bfloat16.
+#   05), or whose type NumPy doesn't have, such as bfloat16; a tensor with its conjugate bit set is refused too.
 # - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #
@@ -443,7 +444,7 @@ print(inspect.getsource(torch.Tensor.stride))
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
 # 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1], where PyTorch counts elements and NumPy counts bytes.
-# 3. `zeros`, `empty` and `rand` store row by row, and `zeros_like` keeps the order of a dense argument.
+# 3. `zeros`, `empty` and `rand` store row by row, and `zeros_like` keeps the order of the argument's dimensions and closes its gaps.
 # 4. A storage consists of bytes: `view(dtype)` reinterprets them, while `to(dtype)` converts the values.
 # 5. A view keeps the whole storage alive, whereas a `clone()` doesn't.
 # 6. Two views of one storage may have no element in common.
@@ -517,7 +518,7 @@ for library in (mytorch, torch):
 # %% [markdown]
 # The first line comes from `mytorch`, which uses NumPy alone, and the second line is what PyTorch prints.
 #
-# Normally distributed numbers come in pairs, by the method of Box and Muller. Two uniform numbers $u$ and $v$ give a radius
+# PyTorch generates normally distributed numbers in pairs, with the Box–Muller method. Two uniform numbers $u$ and $v$ give a radius
 # $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. When you ask for 16 numbers or
 # more, PyTorch makes them in groups of 16, as the next cell shows:
 
@@ -531,15 +532,17 @@ def drawn(make, *counts):
 for name, one, other in (
     ("rand, 20 or 10 and 10", drawn(torch.rand, 20), drawn(torch.rand, 10, 10)),
     ("randn, 20 or 10 and 10", drawn(torch.randn, 20), drawn(torch.randn, 10, 10)),
+    ("randn, 32 or 16 and 16", drawn(torch.randn, 32), drawn(torch.randn, 16, 16)),
     ("randn, 15 or the first of 16", drawn(torch.randn, 15), drawn(torch.randn, 16)[:15]),
 ):
     print(f"{name:29} equal: {(one == other).sum().item():2} of {len(one)}")
 
 # %% [markdown]
-# **Interview · Same seed, and `randn` gives other numbers. How?**
+# **Interview · Same seed, and `randn` gives different numbers. How?**
 #
-# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word, so calls with other sizes, or
-#   in another order, get other words.
-# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is, but for `randn` it isn't.
+# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word, so calls with different sizes,
+#   or in a different order, get different words.
+# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is. `randn` differs for 20, but not for
+#   32 and 16 twice, nor for 4 and 2 twice: from 16 numbers on it makes groups of 16, and below 16 it makes one after the other.
 # - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above.
 # - *Proof:* `proof-stream`.

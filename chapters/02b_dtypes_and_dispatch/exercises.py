@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Types and dispatch
-# These seven exercises are worth 18 points. `torch` is `minitorch`. Exercises 2 to 4 write parts of `mytorch`, and what passes
-# there is copied into `my/mytorch`. Your functions run inside a file of `mytorch`, where every function that a docstring
-# mentions is available. Import anything else in the cell, including NumPy.
+# `torch` is `minitorch`. Exercises 2 to 4 write parts of `mytorch`, and what passes there is copied into `my/mytorch`. Your
+# functions run inside a file of `mytorch`, where every function that a docstring mentions is available. Import anything else
+# in the cell, including NumPy.
 
 # %% setup=true
 from __future__ import annotations

@@ -371,6 +371,21 @@ def split_heads(x, heads):
     return x.reshape(b, t, heads, -1).movedim(2, 1)
 
 
+# %% answer="views_repair_heads" right="as_strided, with the strides of x"
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    rows, columns, step = x.stride()
+    width = features // heads
+    return x.as_strided((batch, heads, tokens, width), (rows, width * step, columns, step))
+
+
+# %% answer="views_repair_heads" wrong="as_strided, with the strides of a contiguous x"
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    width = features // heads
+    return x.as_strided((batch, heads, tokens, width), (tokens * features, width, features, 1))
+
+
 # %% answer="views_repair_heads" wrong="copies"
 def split_heads(x, heads):
     return torch.stack(x.chunk(heads, -1), 1)

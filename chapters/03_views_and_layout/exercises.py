@@ -938,6 +938,9 @@ for heads, width in ((2, int(rng.integers(2, 4))), (3, 2)):
     changed = (split_heads(x, heads) != torch.tensor(parts)).any(-1)[0].tolist()
     shown = {"x": start, "heads": parts, "changed rows": changed, "saw the write": found.tolist() != parts}
     values |= {f"{heads} heads: {name}": value for name, value in shown.items()}
+longer = torch.from_numpy(rng.integers(0, 100, (batch, tokens + 1, 6)))
+error = check.error(split_heads, longer[:, 1:], 2)
+values |= {"longer": longer.tolist(), "2 heads of longer[:, 1:]": error or split_heads(longer[:, 1:], 2).tolist()}
 check.show(
     values,
     text="What each head gets; and, after a change to the last token, which (head, token) rows differ.",
@@ -978,6 +981,16 @@ def split_heads(x, heads):
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.view(batch, tokens, 2, features // 2).transpose(1, 2)
+
+
+# %% mutant="views_repair_heads"
+# Strides of a contiguous x
+# These strides are correct only if `x` is contiguous. A part such as `x[:, 1:]` has other ones, which `x.view` takes
+# into account.
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    width = features // heads
+    return x.as_strided((batch, heads, tokens, width), (tokens * features, width, features, 1))
 
 
 # %% mutant="views_repair_heads"

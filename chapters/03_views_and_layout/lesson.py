@@ -71,7 +71,8 @@ print("t.t()   ", positions((3, 2), (1, 3)), "stride", flat_stride((3, 2), (1, 3
 # The jumps of `t.t()` alternate between +3 and −2. Since no single stride makes them, the elements have to move, so `reshape` copies.
 #
 # ### Where the model breaks
-# The model knows only one target, the flat shape. The next tensor can't be flattened without a copy, yet it can be viewed in another shape:
+# The model knows only one target, the flat shape. The next tensor can't be flattened without a copy, yet it can be viewed in a different
+# shape:
 
 # %% tags=["proof-view-raises", "raises-exception"]
 u = torch.arange(24).reshape(2, 3, 4).transpose(0, 1)
@@ -122,7 +123,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 # - *Thirty seconds:* It works if there are strides that visit the same elements in the same order in the new shape. A dimension can always
 #   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
 # - *Longer:* The new lengths have to fill each run exactly, while a length of 1 merges with anything, because no step is taken along it.
-# - *They ask next:* Does the tensor have to be contiguous? No, because `u` isn't contiguous and `u.view(3, 2, 2, 2)` works.
+# - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't contiguous, and yet `u.view(3, 2, 2, 2)` works.
 # - *The trap:* "`view` fails after `transpose`" is too simple, since it depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
@@ -161,7 +162,7 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 # - *Thirty seconds:* Contiguous means that the elements, in order, are next to each other in the storage. A transposed matrix usually isn't
 #   contiguous, because its strides are swapped while the elements stay where they are. A matrix with a single row or column still is.
 # - *Longer:* `contiguous()` copies only if it has to, so a kernel that needs contiguous memory can call it on any input.
-# - *They ask next:* Is every new tensor contiguous? No, because `t.t() + 1` is new and has the strides of `t.t()`.
+# - *They ask next:* Is every new tensor contiguous? No: `t.t() + 1` is new, and yet it has the strides of `t.t()`.
 # - *The trap:* "Slices aren't contiguous" is too broad, since `t[1:]` is contiguous, while `t[:, :2]` isn't.
 # - *Proof:* `proof-contiguous`.
 #
@@ -236,7 +237,7 @@ print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nby
 #
 # **Interview · How do you cut a signal into overlapping windows without copying?**
 #
-# - *Thirty seconds:* With `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
+# - *Thirty seconds:* I call `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
 #   dimension keeps the old stride, so overlapping windows share memory.
 # - *Longer:* The patches of a vision transformer are two calls of `unfold`, one for rows and one for columns (exercise 5). `narrow`,
 #   `select`, `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
@@ -263,8 +264,8 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # %% [markdown]
 # **Interview · What is `channels_last`?**
 #
-# - *Thirty seconds:* It is a memory format. The shape stays (N, C, H, W), while the strides make the channel dimension the one that moves
-#   by 1.
+# - *Thirty seconds:* It is a memory format. The shape stays (N, C, H, W), while the strides change, so that the channels of a pixel are
+#   adjacent in memory.
 # - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and activation functions keep it, but `masked_fill`, for
 #   one, doesn't, so check the format of what you pass on.
 # - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing, while `channels_last` moves
@@ -319,8 +320,8 @@ print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 # %% [markdown]
 # A write changes neither the dtype nor the shape of the tensor, so the result of `add_` has to fit. `fill_`, `copy_` and assignments
 # through numbers and slices convert instead, and they truncate fractions. There are limits: an assignment through a list or a mask converts
-# a Python number but refuses a *tensor* of another dtype, as the last line shows, and `fill_` raises if the number is out of range, such as
-# 300 for uint8.
+# a Python number but refuses a *tensor* of a different dtype, as the last line shows, and `fill_` raises if the number is out of range,
+# such as 300 for uint8.
 #
 # **Interview · `a = a + b` or `a += b`?**
 #

@@ -549,6 +549,14 @@ def top_p(probabilities, p):
     return out / out.sum(1, keepdim=True)
 
 
+# %% answer="gather_top_p" wrong="a tolerance of 1e-4"
+def top_p(probabilities, p):
+    values, order = probabilities.sort(1, descending=True)
+    drop = values.cumsum(1) - values >= p - 1e-4
+    out = torch.zeros_like(probabilities).scatter_(1, order, values.masked_fill(drop, 0.0))
+    return out / out.sum(1, keepdim=True)
+
+
 # %% answer="gather_top_p" wrong="value threshold"
 def top_p(probabilities, p):
     values, order = probabilities.sort(1, descending=True)

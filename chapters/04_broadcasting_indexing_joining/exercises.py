@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Broadcasting, indexing and joining
-# Eight exercises, 18 points. `torch` is `minitorch`. In exercises 2 to 5 you write parts of `mytorch`, and what passes
-# there goes into `my/mytorch`. Your functions run inside a file of `mytorch`, so the names that a docstring mentions
-# are available. Import anything else in the cell.
+# `torch` is `minitorch`. In exercises 2 to 5 you write parts of `mytorch`, and what passes there goes into
+# `my/mytorch`. Your functions run inside a file of `mytorch`, so the names that a docstring mentions are available.
+# Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -235,7 +235,7 @@ def meeting_shape(a, b):
 
 # %% mutant="broadcast_shape_rule"
 # Takes the larger length
-# A 1 takes the other length, which may be 0, although 0 is smaller.
+# A length of 1 stretches to the other length, which may be 0, although 0 is smaller.
 def broadcast_shapes(*shapes):
     result = [1] * max(map(len, shapes), default=0)
     for number, shape in enumerate(shapes):
@@ -279,11 +279,11 @@ def broadcast_shapes(*shapes):
 # %% [markdown] exercise="brackets_take_views" kind="core" points="2 2" part="mytorch.indexing:slice_bounds mytorch.indexing:take_views"
 # ### Exercise 3 · Indexing
 # Now write the loop that the lesson did by hand. `take_views` goes over the items of an index, applies what can be done
-# as a view, and records what has to wait in the note; `slice_bounds` converts a slice to three numbers. All helpers
+# as a view, and keeps the other items in `pending`; `slice_bounds` converts a slice to three numbers. All helpers
 # that the docstrings name are available.
 #
 # `slice_bounds(slice(-3, None), 5)` is `(2, 5, 1)`. For `x[:, [-1], ::2]` of shape (2, 3, 4), `take_views` returns a
-# view of shape (2, 3, 2) and the note `(None, tensor([-1]), None)`.
+# view of shape (2, 3, 2) and the pending items `(None, tensor([-1]), None)`.
 
 
 # %% docstrings="brackets_take_views"
@@ -302,8 +302,8 @@ def slice_bounds():
 def take_views():
     """Apply the views of an index, item by item, and record what is left.
 
-    Each item applies to one dimension of the view so far. The note has an entry for
-    each dimension that is done, so its length is the number of the next dimension. An
+    Each item applies to one dimension of the view so far. `pending` has one entry per
+    dimension processed so far, so its length is the index of the next one. An
     index that waits for the copy at the end is recorded as a tensor; None stands for a
     dimension for which nothing is left to do.
 
@@ -319,7 +319,7 @@ def take_views():
     counts items from 0.
 
     Returns:
-        The view (`x` itself if the index contains nothing to apply), and the note as a
+        The view (`x` itself if the index contains nothing to apply), and `pending` as a
             tuple.
     """
 
@@ -377,7 +377,7 @@ check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indice
 # For `slice_bounds`: add `length` to a negative bound. After that correction it can still lie outside.
 
 # %% [markdown] hint="brackets_take_views"
-# Keep one list, the note. Its length is the dimension that the next item applies to. Which items make it longer by one?
+# Keep one list, `pending`. Its length is the dimension that the next item applies to. Which items make it longer by one?
 # Which by several? Which not at all?
 
 # %% [markdown] hint="brackets_take_views"
@@ -673,7 +673,7 @@ def gather(x, dim, index):
 
 
 # %% [markdown] exercise="joining_split_stack" kind="core" points="1 1" part="mytorch.joining:stack mytorch.joining:split"
-# ### Exercise 5 · Apart and together
+# ### Exercise 5 · `split` and `stack`
 # `split` cuts a dimension into views, and `stack` joins tensors along a new one. Each takes a few lines with what you
 # have: `views.slice`, `views.unsqueeze` and `cat`.
 #
@@ -900,6 +900,9 @@ check.show(
         "with p = 0.01": top_p(probabilities, 0.01),
         "with p = 0.95": top_p(probabilities, 0.95),
         "[0.125, 0.25, 0.5, 0.125], p = 0.75": top_p(torch.tensor([[0.125, 0.25, 0.5, 0.125]]), 0.75),
+        "words kept if the first two sum to 0.79998, p = 0.8": (
+            top_p(torch.tensor([[0.2, 0.5, 0.00002, 0.29998]]), 0.8) > 0
+        ).sum(),
         "words kept of four equal ones, p = 0.5": (top_p(torch.full((1, 4), 0.25), 0.5) > 0).sum(),
         "the input": probabilities,
         "as many lines run for 40 texts as for 4": lines_run(top_p, torch.ones(4, 6) / 6, 0.5)

@@ -210,23 +210,22 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 # ### Build: views first, then one copy
 # An index consists of items, separated by commas. Read `x[:, [-1], ::2]` from left to right; here each item applies to one
 # dimension. A slice can be applied immediately, as a view. A list can't, because it needs a copy, and one copy at the end is
-# enough for all lists, so the list is recorded in `note`, a sequence with an entry for each dimension that has been handled, and
-# it waits there. By hand, the steps are:
+# enough for all lists, so the list is kept in `pending`, a sequence with an entry for each dimension that has been handled. By hand, the steps are:
 
 # %%
 from mytorch import views
 from mytorch.indexing import index
 
 mine = mytorch.arange(24).reshape(2, 3, 4)
-seen, note = mine, []
-seen, note = views.slice(seen, 0, 0, 2, 1), [*note, None]  # ":"      all of dimension 0, nothing to wait for
-note = [*note, mytorch.tensor([-1])]  # "[-1]"   waits, for dimension 1
-seen, note = views.slice(seen, 2, 0, 4, 2), [*note, None]  # "::2"    every other index of dimension 2
-print("view", tuple(seen.shape), seen.stride(), "note", note)
-print(index(seen, tuple(note)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
+seen, pending = mine, []
+seen, pending = views.slice(seen, 0, 0, 2, 1), [*pending, None]  # ":"      all of dimension 0, nothing to wait for
+pending = [*pending, mytorch.tensor([-1])]  # "[-1]"   waits, for dimension 1
+seen, pending = views.slice(seen, 2, 0, 4, 2), [*pending, None]  # "::2"    every other index of dimension 2
+print("view", tuple(seen.shape), seen.stride(), "pending", pending)
+print(index(seen, tuple(pending)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
 
 # %% [markdown] given="mytorch.indexing:getitem mytorch.indexing:index mytorch.indexing:places"
-# Which dimension does the next item apply to? Its number is the length of the note so far, and that stays true when dimensions
+# Which dimension does the next item apply to? Its number is the length of `pending` so far, and that stays true when dimensions
 # come and go: the 1 in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write
 # the loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2), while the rest is provided:
 
@@ -251,7 +250,7 @@ print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.ten
 # - *Thirty seconds:* The size of the result depends on how many elements of the mask are True. The CPU has to wait for that count
 #   before it can allocate the result, so the GPU's queue runs empty.
 # - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero`
-#   waits like the mask, while `x[index]` with an index tensor doesn't.
+#   waits like the mask, while `x[index]` with an index tensor on the GPU doesn't.
 # - *They ask next:* What does it mean for `torch.compile`? A data-dependent shape usually breaks the graph, while `where` is
 #   compiled and fused.
 # - *The trap:* `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or NaN.
@@ -266,14 +265,14 @@ first, second = torch.tensor([0, 2]), torch.tensor([1, 3])
 print("pairs", board[first, second].tolist(), " grid", board[first[:, None], second].tolist())
 print(outcome(lambda: board[[0, 1, 2], [0, 1]]))
 y = torch.zeros(5, 2, 3, 4)
-print("side by side", tuple(y[:, [0, 1], [0, 1]].shape), " apart", tuple(y[:, [0, 1], :, [0, 1]].shape))
+print("adjacent", tuple(y[:, [0, 1], [0, 1]].shape), " separated by a slice", tuple(y[:, [0, 1], :, [0, 1]].shape))
 print("x[0, :, [0, 1]]", tuple(x[0, :, [0, 1]].shape), " NumPy", x.numpy()[0, :, [0, 1]].shape)
 pairs, cross = torch.zeros(3, 4), torch.zeros(3, 4)
 pairs[first, second] = cross[first[:, None], second] = 1
 pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], second]", board, cross))
 
 # %% [markdown]
-# If the indexed dimensions are next to each other, the new one takes their place; if not, it comes first. In the last line NumPy
+# If the indexed dimensions are adjacent, the new one takes their place; if a slice separates them, it comes first. In the last line NumPy
 # treats the integer 0 as an index like the list, while PyTorch applies the integer before it looks at the list.
 #
 # **Interview · You index with two lists. What do you get?**
@@ -282,7 +281,7 @@ pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], s
 # - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come
 #   first.
 # - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first, whereas NumPy
-#   doesn't, so its result has another shape.
+#   doesn't, so its result has a different shape.
 # - *The trap:* `board[:, columns]`, meant as one column per row, takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
@@ -316,10 +315,10 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 # `chunk(4)` returned three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and after three
 # parts nothing is left.
 #
-# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into one of
-# several views that came from a single operation, which are those of `split`, `chunk`, `unbind`, and of a loop over a tensor,
-# which calls `unbind`. `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
-# 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
+# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into a view if
+# one operation made several at once, as `split`, `chunk` and `unbind` do. (A loop over a tensor calls `unbind`.) `tensor_split`
+# makes each part by a slice of its own, and a slice accepts the write. [Chapter 07](07_backward_in_depth.ipynb) explains how
+# writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
@@ -421,6 +420,9 @@ pictures.slider(gathered, dim=[0, 1], element=[0, 1, 2])
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
 lost = torch.zeros(3).scatter_(0, to, src)
 print("scatter_ keeps", sum(number in lost for number in src.tolist()), "of", len(src), "numbers")
+twice = torch.zeros(3)
+twice[[0, 0, 1]] += 1
+print("x[[0, 0, 1]] += 1", twice.tolist())
 print("scatter_add_", torch.zeros(3).scatter_add_(0, to, src).tolist())
 print("accumulate  ", torch.zeros(3).index_put_((to,), src, accumulate=True).tolist())
 read = torch.zeros(3, requires_grad=True)
@@ -432,8 +434,8 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
     print("gather", where.tolist(), outcome(logits.gather, 1, where))
 
 # %% [markdown]
-# `scatter_` lost two values, and PyTorch doesn't promise which ones. `scatter_add_` keeps all of them, so it is the **backward**
-# of `gather`: a position that was read twice gets the sum of two gradients. Indexing has a backward as well, which `mytorch`
+# `scatter_` lost two values, and PyTorch doesn't promise which ones. `x[[0, 0, 1]] += 1` lost an addition in the same way.
+# `scatter_add_` adds every value, so it is the **backward** of `gather`: a position that was read twice gets the sum of two gradients. Indexing has a backward as well, which `mytorch`
 # calls `unindex`, and you will write both.
 #
 # **Interview · What does `gather` do, and when do you need it?**
@@ -500,14 +502,16 @@ print(kinds, "different:", different)
 
 # %% [markdown]
 # ## Edge cases
-# The last cases are those in which nothing is selected, a step is negative, a tensor is 0-d, or the dtypes differ.
+# Finally, nothing is selected, a step is negative, a tensor is 0-d, or dtypes differ. A slice writes by `copy_`, which
+# converts, and a list by `index_put_`, which doesn't.
 
 # %%
 edges = {
     "x[[]]": lambda lib: tuple(lib.zeros(2, 3)[[]].shape),
     "x[::-1]": lambda lib: lib.zeros(2, 3)[::-1],
     "number[0]": lambda lib: lib.tensor(5)[0],
-    "int64 into float": lambda lib: lib.zeros(3).__setitem__([0], lib.tensor([1])),
+    "int64 at [[0]]": lambda lib: lib.zeros(3).__setitem__([0], lib.tensor([1])),
+    "int64 at [0:1]": lambda lib: lib.zeros(3).__setitem__(slice(0, 1), lib.tensor([1])),
 }
 beside(edges)
 
@@ -528,10 +532,11 @@ print("3.", line[5:9].tolist(), outcome(lambda: line[5]))
 line[line > 1] = 0
 print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## Ten lines to remember
 # 1. Shapes are aligned on the right, where two lengths are equal or one of them is 1; otherwise PyTorch raises an error.
-# 2. A 1 takes the other length, even 0. Stretching is stride 0, but the result takes memory.
+# 2. A length of 1 stretches to any other length, even 0. The stretched input takes no memory, because its stride is 0, but the
+#    result does.
 # 3. (n, 1) with (n,) gives (n, n), silently, so use `keepdim=True` when you reduce.
 # 4. In place, the left operand keeps its shape.
 # 5. Integers, slices, `None` and `...` give views, while lists, masks and index tensors give copies.
@@ -547,6 +552,34 @@ print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 # leaves without work. [Chapter 05](05_devices.ipynb) is about where the values are stored.
 #
 # ## If you have time
+# ### Einstein summation: `einsum`
+# `einsum` gives each dimension of its operands a letter. Dimensions with the same letter are aligned, and the elements are multiplied.
+# A letter that doesn't appear after the arrow is summed over. What does each line compute?
+
+# %% tags=["proof-einsum"]
+q, k = torch.arange(6).reshape(2, 3), torch.arange(12).reshape(4, 3)
+equations = {"ij->ji": (q,), "ij->i": (q,), "i,j->ij": (q[1], k[1]), "id,id->i": (q, q), "id,jd->ij": (q, k)}
+equations |= {"ii->i": (q @ q.t(),), "id,jd->i": (q, k)}
+for equation, operands in equations.items():
+    print(f"{equation:9}", torch.einsum(equation, *operands).tolist())
+queries, keys = torch.arange(24).reshape(1, 2, 3, 4), torch.arange(40).reshape(1, 2, 5, 4)
+scores = torch.einsum("bhid,bhjd->bhij", queries, keys)
+print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpose(-2, -1)))
+
+# %% [markdown]
+# The first five are a transpose, a sum of rows, an outer product, a dot product for each row, and a matrix multiplication. A letter that
+# an operand has twice stands for its diagonal. The last equation lost its `j`, so it also sums over `j`, and no error is raised.
+#
+# **Interview · What does `torch.einsum("bhid,bhjd->bhij", q, k)` compute?**
+#
+# - *Thirty seconds:* It computes attention scores: for each batch b and head h, the dot product of query i with key j. Equal
+#   letters are aligned, and d is summed over, because it doesn't appear after the arrow.
+# - *Longer:* It is `q @ k.transpose(-2, -1)`, and PyTorch runs two operands as one batched matrix multiplication if something is summed over. With
+#   more operands the order of the products decides the cost; PyTorch goes from left to right unless `opt_einsum` is installed.
+# - *They ask next:* How do you write a batched outer product? I write `"bi,bj->bij"`, in which no letter is summed over.
+# - *The trap:* Forgetting a letter after the arrow, which sums over it without an error. Check the shape of the result.
+# - *Proof:* `proof-einsum`.
+#
 # ### The real one: `__getitem__`
 # You have seen `getitem` of `mytorch`, so compare it with minitorch's:
 

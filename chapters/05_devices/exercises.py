@@ -87,9 +87,9 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 
 # %% [markdown] exercise="devices_one_device" kind="core" points="1 1 2" part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
 # ### Exercise 2 · The device layer of the dispatcher
-# `one_device` sees each call that has a tensor on a GPU: `op` is the operation, `args` are its arguments.
-# It brings the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
-# `tensors_in(args)` lists the tensors among the arguments and in lists and tuples among them, and `CPU` is
+# `one_device` receives each call that has a tensor on a GPU: `op` is the operation, and `args` are its arguments.
+# It moves the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
+# `tensors_in(args)` lists the tensors among the arguments, including those inside lists and tuples, and `CPU` is
 # `device("cpu")`. With three simulated GPUs:
 #
 # | call | result |
@@ -105,15 +105,15 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 def one_device():
     """Run an operation on tensors of one device.
 
-    The operations in `ACROSS` pass as they are, and so does a call whose tensors (`tensors_in(args)`) are
-    all on one device: `below(op, args)`. Otherwise the device is the `common_device` of the tensors that
-    can't be brought along (`may_be_brought`); it raises if there are two. Then each argument goes below as
-    `bring(argument, where)`.
+    Operations in `ACROSS`, and calls whose tensors (`tensors_in(args)`) are all on one device, are passed on
+    unchanged: `below(op, args)`. Otherwise the device is the `common_device` of the tensors that aren't moved
+    automatically (`may_be_brought`), which raises if there are two. Each argument is then moved there with
+    `bring(argument, where)` before the call is passed on.
     """
 
 
 def may_be_brought():
-    """True if a call of `op` with `args` moves its tensor `x` to the GPU of the others automatically.
+    """True if a call of `op` with `args` moves its tensor `x` to the GPU of the other tensors automatically.
 
     Only CPU tensors are moved. An elementwise operation (`on_elements(op)`) moves 0-d tensors, which count as
     scalars. The operations named `index` and `index_put` move their indices, which are in the tuple `args[1]`;
@@ -122,12 +122,12 @@ def may_be_brought():
 
 
 def common_device():
-    """The one device of all these tensors.
+    """Return the device that all these tensors are on.
 
     Raises:
-        RuntimeError: there are two. "Expected all tensors to be on the same device, but found at least two
-            devices, cuda:0 and cpu!" The first one named is the first that is not the CPU; the second, the
-            first other one.
+        RuntimeError: the tensors are on more than one device. "Expected all tensors to be on the same device, but
+            found at least two devices, cuda:0 and cpu!" The message names the first device that isn't the CPU,
+            then the first device that differs from it.
     """
 
 
@@ -312,34 +312,35 @@ def common_device(tensors):
 # ### Exercise 3 · `to`
 # Write these three functions from the last one up. `with_index` turns a name into the device that a tensor would
 # have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` interprets the arguments of
-# `to`. `to` itself moves, converts, does both or neither, and it creates no tensor that it doesn't need.
+# `to`. `to` itself moves, converts, does both or neither, and it creates no unnecessary tensors.
 
 
 # %% docstrings="devices_to"
 def to():
-    """The tensor on another device, of another type, or both. Itself if nothing changes, unless `copy`.
+    """Return the tensor with another device, another dtype, or both; the tensor itself if nothing changes.
 
-    `x.to("cuda:1")`, `x.to(torch.float64)`, `x.to("cuda", torch.float16)`, `x.to(device="cuda")`,
-    `x.to(other)`.
-    `destination(x, target, dtype)` says which device and which type. `to_device(x, where)` and
-    `_to_copy(x, type_)` make new tensors, and so does `clone(x)`; `copy` wants a new one, but not two of
-    them.
-    `non_blocking` is accepted and changes nothing: copies between these devices are finished when the call
-    returns.
+    Possible calls are `x.to("cuda:1")`, `x.to(torch.float64)`, `x.to("cuda", torch.float16)`,
+    `x.to(device="cuda")` and `x.to(other)`. `destination(x, target, dtype)` returns the device and the dtype that
+    are meant. `to_device(x, where)`, `_to_copy(x, type_)` and `clone(x)` each create a new tensor.
+
+    With `copy=True` the result is always a new tensor; copy only once even if the device or the dtype changes as
+    well. `non_blocking` is accepted and has no effect, because copies between these devices are finished when the
+    call returns.
     """
 
 
 def destination():
-    """The device and the type that `to` leads to. What is not named stays as it is in `x`.
+    """Return the device and the dtype of the result of `to`. Each defaults to that of `x`.
 
     Args:
-        target: a tensor, whose device and type are meant; a dtype; a device, its text or number; or None.
-        type_: the type, if `target` is a device or None.
+        target: a tensor, whose device and dtype the result gets; a dtype; a device, a device string or the index
+            of a GPU; or None.
+        type_: the dtype, if `target` is a device or None.
     """
 
 
 def with_index():
-    """The device that `x.device` would show, from a device, a string, or the index of a GPU.
+    """Return the device that `x.device` would show, given a device, a device string, or the index of a GPU.
 
     `cuda` without an index is the current GPU: `cuda.index_of(named)` is its index, and `cuda.check_index` raises
     an error if there is no such GPU. Every `cpu:0` is the one CPU, `device("cpu")`.
@@ -518,16 +519,16 @@ def destination(x, target, type_):
 
 # %% docstrings="devices_visible"
 def visible_devices():
-    """Which of a machine's `count` GPUs a program may use, in its own order, by `CUDA_VISIBLE_DEVICES`.
+    """Return the indices of the GPUs that `CUDA_VISIBLE_DEVICES` makes visible, in the program's order.
 
     `visible_devices("2,0", 3)` is `[2, 0]`: the program's GPU 0 is the machine's GPU 2.
 
     Args:
-        text: what the variable holds: numbers with commas between them, and perhaps spaces around them.
-            None if it isn't set; then all GPUs are visible. The list ends before the first entry that is
-            not a plain number. If a number is then in it twice, nothing is visible. Otherwise it ends
-            before the first number that no GPU has.
-        count: the machine's GPUs have the numbers from 0 to `count - 1`.
+        text: the variable's value: indices separated by commas, with optional spaces. None means that it isn't
+            set, so all GPUs are visible. The list ends before the first entry that isn't a plain number. If an
+            index then occurs twice, no GPU is visible. Otherwise the list also ends before the first index that
+            doesn't exist on the machine.
+        count: the number of the machine's GPUs, whose indices are 0 to `count - 1`.
     """
 
 
@@ -543,15 +544,13 @@ for text in texts:
     values[f"visible_devices({text!r}, count)"] = mytorch.cuda.visible_devices(text, count)
 mytorch.cuda.simulate(count, visible=f"{b},{c}")
 names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
-check.show(
-    values | {"names": names}, text="The machine's numbers of the visible GPUs; and their names, for two of them."
-)
+check.show(values | {"names": names}, text="The machine's indices of the visible GPUs, and the names of two of them.")
 
 # %% [markdown] hint="devices_visible"
 # None and the empty string are two different cases: one shows all GPUs, and the other shows none.
 
 # %% [markdown] hint="devices_visible"
-# Read numbers from the left and stop at the first entry that isn't one. Here an entry counts as a number if
+# Read the entries from the left and stop at the first one that isn't a number. Here an entry counts as a number if
 # `entry.strip().isdecimal()` is True. (PyTorch is less strict and reads `2gpu` as 2.)
 
 # %% [markdown] hint="devices_visible"
@@ -630,8 +629,8 @@ def visible_devices(text, count):
 # ### Exercise 5 · Move a batch
 # Loaders return batches of many forms: a dictionary of tensors and strings, a list of pairs, a named tuple. Write
 # `move(batch, where)`, which returns the same form with all tensors on the device `where`. Dictionaries, lists,
-# tuples and named tuples may be nested. Whatever isn't a tensor stays as it is, and a tensor that is on the device
-# already isn't copied.
+# tuples and named tuples may be nested. Other values stay as they are, and a tensor that is already on the device
+# isn't copied.
 #
 # `move({"x": tensor, "ids": ["a", "b"]}, "cuda:1")` is a dictionary with the keys `x` and `ids`. A tensor has a
 # method `to`. A named tuple is a tuple with an attribute `_fields`, and it is created by `type(batch)(*values)`.
@@ -774,7 +773,7 @@ def move(batch, where):
 
 # %% solution="devices_repair_positions"
 def add_positions(x):
-    """`x`, of shape (tokens, features), plus `token / (1 + feature)` at each place."""
+    """Return `x`, of shape (tokens, features), plus `token / (1 + feature)` at each position."""
     import mytorch
 
     tokens, features = x.shape
@@ -943,7 +942,7 @@ def gpu_maker(block, segment):
 
 # %% solution="devices_measure_allocator"
 def measure(new_gpu):
-    """(bytes of the smallest block, bytes of a segment), found by allocating on fresh GPUs."""
+    """Return (bytes of the smallest block, bytes of a segment), measured by allocating on fresh GPUs."""
     ### BEGIN SOLUTION
     gpu = new_gpu()
     gpu.allocate(1)
@@ -1037,55 +1036,56 @@ def measure(new_gpu):
 # %% [markdown] exercise="devices_current" kind="core" points="1 1 1" part="mytorch.cuda:index_of mytorch.cuda:check_index mytorch.cuda:current_device | mytorch.cuda:set_device | mytorch.cuda:init mytorch.cuda:memory_allocated"
 # ### Exercise 8 · The current GPU
 # `device("cuda")` doesn't name a particular GPU but means the current one. Looking that up, or checking an index,
-# initializes CUDA. Asking how much memory is in use doesn't, because before the first tensor it must not cost a
-# second of start-up. `State.gpus` has `count()`, `current()`, `set_current(index)` and `memory(index)`, a dict whose
-# "allocated" counts bytes; it is None on a machine without GPUs. `State.initialized` says whether a GPU has been
-# used.
+# initializes CUDA. Querying the memory in use doesn't, so that a script can log it without paying for start-up.
+# `State.gpus` has the methods `count()`, `current()`, `set_current(index)` and `memory(index)`, which returns a dict
+# whose entry "allocated" is in bytes. On a machine without GPUs, `State.gpus` is None. `State.initialized` is True
+# once a GPU has been used.
 
 
 # %% docstrings="devices_current"
 def index_of():
-    """The number of a GPU, from a number, a device, its text, or None for the current one.
+    """Return the index of a GPU, given as an integer, a device, a device string, or None for the current GPU.
 
-    "cuda" and `device("cuda")` mean the current one, too. A number is anything that `operator.index` takes;
-    whether there is such a GPU isn't asked here.
+    "cuda" and `device("cuda")` also mean the current GPU. An integer is anything that `operator.index` accepts.
+    The index isn't checked against the machine.
 
     Raises:
-        ValueError: a device of another kind: "Expected a cuda device, but got: cpu".
+        ValueError: the device isn't a GPU. "Expected a cuda device, but got: cpu".
     """
 
 
 def check_index():
-    """The number of a GPU, if there is one with this number. Begins to use GPUs (`init()`).
+    """Return `index` unchanged if the machine has that GPU. Initializes CUDA (`init()`) first.
 
     Raises:
-        RuntimeError: "CUDA error: invalid device ordinal". Negative numbers aren't counted from the end.
+        RuntimeError: there is no such GPU. "CUDA error: invalid device ordinal". Negative indices don't count from
+            the end.
     """
 
 
 def current_device():
-    """The number of the GPU that `device("cuda")` means. Begins to use GPUs (`init()`)."""
+    """Return the index of the GPU that `device("cuda")` means. Initializes CUDA (`init()`) first."""
 
 
 def set_device():
-    """Make another GPU the current one, given by its index or by a device with an index.
+    """Make a GPU the current one, given by its index, a device, or a device string.
 
     The argument is checked before anything else, because `State.gpus` is None on a machine without GPUs.
     """
 
 
 def init():
-    """Begin to use GPUs: `State.initialized` is True from then on.
+    """Initialize CUDA: `State.initialized` is True from now on.
 
     Raises:
-        RuntimeError: "No CUDA GPUs are available".
+        RuntimeError: the machine has no GPU. "No CUDA GPUs are available".
     """
 
 
 def memory_allocated():
-    """The bytes that tensors occupy on a GPU, the current one if none is named.
+    """Return the bytes that tensors occupy on a GPU, by default on the current one.
 
-    0 as long as no GPU has been used, whichever is named: asking doesn't start CUDA.
+    Returns 0 before the first use of a GPU, whatever `where` is, and never initializes CUDA.
     """
 
 
@@ -1138,7 +1138,7 @@ del kept
 shown["memory when it is gone"] = cuda.memory_allocated(first)
 check.show(
     without | shown,
-    text="Each call's result, whether GPUs are in use after it, and which one is current then.",
+    text="Each call's result, whether CUDA is initialized after it, and the GPU that is current then.",
 )
 
 # %% [markdown] hint="devices_current"

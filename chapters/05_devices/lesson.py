@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Devices
-# After this chapter your library has GPUs, which are simulated if your machine has none. Tensors are on one of them or on the CPU,
-# `to` moves them, and most calls that mix two devices raise an error. You will be able to say on which device each result is, and
-# why a GPU's errors and times appear in the wrong line.
+# After this chapter your library has GPUs, which are simulated if your machine has none. Each tensor is on one of them or on the CPU,
+# `to` moves it, and most calls that mix two devices raise an error. You will be able to say on which device each result is, and why a
+# GPU's errors and times show up at the wrong line.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch(5)  # your library as of this chapter, using your code 
 
 # %% [markdown] tags=["short"]
 # ## The same product, twice
-# `mytorch` can simulate GPUs. Simulate three of them, and multiply a vector by a scalar tensor twice: first with the vector on a GPU,
-# then with the scalar on one. Do both lines run?
+# `mytorch` can simulate GPUs. The cell below simulates three of them and multiplies a vector by a scalar tensor twice, first with the
+# vector on a GPU and then with the scalar on one. Do both lines run?
 
 # %% tags=["proof-surprise"]
 from textwrap import fill
@@ -32,7 +32,7 @@ print(outcome(lambda: vector.to("cuda:1") * number))
 print(outcome(lambda: vector * number.to("cuda:1")))
 
 # %% [markdown]
-# Each line mixes a CPU tensor with a GPU tensor. The first one runs, while the second raises the error that you know from training
+# Both lines mix a CPU tensor with a GPU tensor, yet the first one runs, while the second raises the error that you know from training
 # scripts.
 #
 # ## Names of devices
@@ -49,12 +49,13 @@ for text in ("gpu", "cuda:x"):
     print(outcome(lambda text=text: mytorch.device(text)))
 
 # %% [markdown]
-# A name isn't checked against the machine, so `cuda:99` is fine until you create a tensor there. A bare integer is the legacy way to
-# name a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator. `cuda` without an index is not `cuda:0`. It means the
-# *current* GPU, which is looked up when the name is used.
+# A name isn't checked against the machine, so `cuda:99` is fine until you create a tensor there. A bare integer is the legacy way to name
+# a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator. `cuda` without an index is not `cuda:0` but means the *current*
+# GPU, which is looked up when the name is used.
 #
 # Besides `cuda` there are `mps` for Apple's GPUs, `xpu` for Intel's, and `meta`, whose tensors have shapes but no values. Code that
-# should run on any of them asks `torch.accelerator.current_accelerator()`, which returns None where there is none.
+# should run on any of them calls `torch.accelerator.current_accelerator(check_available=True)`, which returns None if the machine has
+# none. Without the argument, it names the type that PyTorch was built for, even if no such device is there.
 #
 # A device is also a context manager, inside which it is the default of functions such as `ones`. Which of these seven tensors will be
 # on `cuda:1`?
@@ -77,21 +78,22 @@ print(f"{'after the context':18} {mytorch.ones(2).device}")
 #
 # **Interview · What does `torch.device("cuda")` mean?**
 #
-# - *Thirty seconds:* It is a type without an index, so it means the current GPU at the moment the name is used. `cuda:1` or
-#   `("cuda", 1)` names one particular GPU, and so does the legacy integer `1`.
+# - *Thirty seconds:* It is a type without an index, so it means the current GPU at the moment the name is used. To name one particular
+#   GPU, I write `cuda:1` or `("cuda", 1)`, or the legacy integer `1`.
 # - *Longer:* The string isn't checked against the machine. As a context manager, a device is the default of `ones`, `tensor` and
 #   `as_tensor`, and an explicit `device=` overrides it.
-# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? It does nothing, because the array's memory is shared.
-# - *The trap:* comparing `x.device == torch.device("cuda")`. The device of a GPU tensor has an index, so the two are never equal.
+# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing, because the tensor shares the array's memory,
+#   which belongs to the CPU.
+# - *The trap:* Don't test `x.device == torch.device("cuda")`: the device of a GPU tensor has an index, so the two are never equal.
 #   Compare `x.device.type` instead.
 # - *Proof:* `proof-spellings`; the context: `proof-context`.
 
 # %% [markdown] tags=["short"] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
 # ## One device for each call
-# Behind a GPU tensor is an array of another library. It is CuPy's array if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise
-# minitorch stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in another memory and have to be
-# copied first. In `mytorch`, `move` makes that copy, by way of NumPy. `LIBRARIES` and `TO_DEVICE` are the two tables of chapter 02;
-# this chapter adds one entry to each.
+# Behind a GPU tensor is an array of a different library: CuPy if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise minitorch, which
+# stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in a different memory and have to be copied
+# first. In `mytorch`, `move` makes that copy, by way of NumPy. `LIBRARIES` and `TO_DEVICE` are the two tables of chapter 02, to each of
+# which this chapter adds one entry.
 
 # %% [markdown] tags=["short"]
 # ### The smallest model
@@ -110,8 +112,8 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 
 # %% [markdown]
 # ### Where the model breaks
-# Try it on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each cell of the table shows the device of
-# `x + y`. A cell is marked where `mytorch` computes the sum although the model would raise.
+# The next cell tries the model on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each entry of the table
+# shows the device of `x + y`, and an entry is marked where `mytorch` computes the sum although the model would raise.
 
 # %% tags=["proof-pairs"]
 from course import check, pictures
@@ -134,9 +136,9 @@ for row, column in np.argwhere(mixed) + 1:
 pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 
 # %% [markdown]
-# All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number, like the
-# `2` in `x * 2`, and the CPU passes its value to the GPU along with the call. The value of a scalar that is on a GPU isn't available to
-# the CPU. Fetching it means waiting for the GPU, so PyTorch leaves that to you.
+# All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number, like the `2`
+# in `x * 2`, and the CPU passes its value to the GPU along with the call. The value of a scalar that is on a GPU, on the other hand,
+# isn't available to the CPU, and since fetching it means waiting for the GPU, PyTorch leaves that to you.
 #
 # Indexing has its own rules. Indices may be on the CPU, whatever their shape, and a single integer may be on any device, because
 # PyTorch reads it with `item()`. Assigned values are stricter, as the last three lines show:
@@ -154,17 +156,18 @@ for index, source in ((slice(1, 3), values), (places, values), (places, number))
     print(f"{type(index).__name__:7} =", "values" if source is values else "scalar", "->", answer or written.tolist())
 
 # %% [markdown]
-# A slice is a view, and the assignment is a `copy_` into it, so the values may come from another device. An index tensor or a mask
-# calls `index_put_`, which is a kernel with several inputs. It accepts a CPU scalar, but CPU values with a dimension raise.
+# A slice is a view, and the assignment is a `copy_` into it, so the values may come from another device. Assigning through an index
+# tensor or a mask, however, calls `index_put_`, which is a kernel with several inputs: it accepts a CPU scalar, but raises an error for
+# CPU values with a dimension.
 #
-# `mytorch` always uses one message. PyTorch's generated checks also name the argument, for example for `gather`, `cat` and `@`: "got
-# index is on cpu, different from other tensors on cuda:1". minitorch has that wording, and you'll see it in *Rapid fire*.
+# `mytorch` always uses one message, while PyTorch's generated checks also name the argument, for example for `gather`, `cat` and `@`:
+# "got index is on cpu, different from other tensors on cuda:1". minitorch has that wording, as you'll see in *Rapid fire*.
 
 # %% [markdown] given="mytorch.devices:on_its_device mytorch.devices:ACROSS mytorch.devices:on_elements"
 # ## Your library: a layer
-# A rule for all operations belongs in a layer of chapter 02b's dispatcher. A layer intercepts each call and may change its arguments
-# before it passes them `below`. This chapter fills the lowest of the four slots, `device`. In exercise 2 you will write `one_device`,
-# which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
+# A rule for all operations belongs in a layer of chapter 02b's dispatcher, because a layer intercepts each call and may change its
+# arguments before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which you will
+# write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
 #
 # The next cell borrows the top slot for a layer that prints each call.
 
@@ -185,17 +188,17 @@ where = {"kernels": ["numpy", "simulated GPU"], "chosen": "simulated GPU", "resu
 pictures.layers(stack, call="gpu * number", path=["device"], **where)
 
 # %% [markdown] tags=["short"]
-# There are two calls: the multiplication, and inside it the copy of the scalar. The kernel of `mul` therefore gets arrays on one device.
+# There are two calls, namely the multiplication and, inside it, the copy of the scalar, so the kernel of `mul` gets arrays on one device.
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies may: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
-#   indexing accepts CPU indices. Nearly everything else wants all tensors on one device.
+# - *Thirty seconds:* Copies may, which are `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs,
+#   and indexing accepts CPU indices, but nearly everything else requires all tensors to be on one device.
 # - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
 #   to wait for its value. Assigning to a slice copies from any device, while assigning through a mask or an index tensor doesn't.
-# - *They ask next:* Is a tensor of length 1 an exception? No, because it has a dimension.
-# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises. Inputs may be moved automatically, but the result of an in-place
-#   operation can't move.
+# - *They ask next:* Is a tensor of length 1 an exception, too? No, because it has a dimension.
+# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises, because inputs may be moved automatically, but the result of an
+#   in-place operation can't move.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
 # ## Moving
@@ -212,9 +215,9 @@ layer = torch.nn.Linear(2, 2)
 print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight.dtype)
 
 # %% [markdown]
-# `to` returns the tensor itself if device and dtype already match. Otherwise it returns a new tensor while `x` stays where it is, so
-# write `x = x.to(device)`. A module, on the other hand, moves its own parameters. `x.cuda()` is `x.to("cuda")`: the result is on the
-# current GPU, even if `x` is on another one.
+# `to` returns the tensor itself if device and dtype already match. Otherwise it returns a new tensor while `x` stays where it is, so you
+# have to write `x = x.to(device)`. A module, on the other hand, moves its own parameters. `x.cuda()` is `x.to("cuda")`: the result is on
+# the current GPU, even if `x` is on another one.
 #
 # **Interview · `to(device)` or `.cuda()`?**
 #
@@ -222,13 +225,15 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 #   the current one unless you give an index.
 # - *Longer:* Both return the tensor itself if device and dtype already match, and `copy=True` always copies.
 # - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, while `tensor.to` returns a result.
-# - *The trap:* calling `.cuda()` on a tensor on `cuda:1` while `cuda:0` is current, which makes a copy on `cuda:0`.
+# - *The trap:* Don't call `.cuda()` to make sure that a tensor is on a GPU: if it is on `cuda:1` while `cuda:0` is current, you get a
+#   copy on `cuda:0`.
 # - *Proof:* `proof-to`.
 
 # %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
 # ## The current GPU
-# `cuda` means the current GPU, which is one integer of state. `set_device` changes it, and `cuda.device(i)` changes it for a block of
-# code. CuPy computes on the current GPU, so `on_its_device` first makes the tensors' GPU the current one:
+# `cuda` means the current GPU. Each *thread* has its own, which is GPU 0 until `set_device` changes it, or `cuda.device(i)` for a block
+# of code; `mytorch` simplifies and simulates one for the whole process. CuPy computes on the current GPU, so `on_its_device` first
+# makes the tensors' GPU the current one:
 
 # %% tags=["proof-current"]
 far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
@@ -244,22 +249,25 @@ near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; 
 print("near[1:] = …", near)
 
 # %% [markdown]
-# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are on the device of their
-# inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)`
+# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, because these are on the device of
+# their inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)`
 # writes into the memory of `near`, so the result stays on `cuda:0`.
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
 # - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one changes which GPU `cuda` means,
 #   and a plain `ones(2)` is still on the CPU.
-# - *Longer:* Neither moves a result, which is on the device of its inputs. But `as_tensor(x)` inside the first one copies `x` to that
+# - *Longer:* Neither moves a result, which is on the device of its inputs, but `as_tensor(x)` inside the first one copies `x` to that
 #   device.
-# - *They ask next:* How do two GPUs exchange data? They do with `to` or `copy_`, while an addition raises.
-# - *The trap:* calling `.cuda()` in a model that runs on the second GPU, because it means the current one.
+# - *They ask next:* How do two GPUs exchange data? I write `to` or `copy_`. If the GPUs have peer access, which
+#   `torch.cuda.can_device_access_peer(0, 1)` tells me, the copy goes directly over NVLink or PCIe, and otherwise through the CPU's
+#   memory.
+# - *The trap:* Don't rely on `set_device(1)` in a thread pool: the current GPU belongs to the thread that set it, so the workers still
+#   compute on GPU 0.
 # - *Proof:* `proof-current`; the first context: `proof-context`.
 #
 # ## Milestone: four devices at work
-# The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU. This
+# The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU, which
 # is the core of data parallelism. In its last line a copy was forgotten.
 
 # %% tags=["proof-milestone", "raises-exception"]
@@ -289,25 +297,27 @@ places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
 print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: mytorch.cuda.set_device(2)))
 
 # %% [markdown]
-# Inside the program the visible GPUs are numbered from 0. With `2,0`, `cuda:0` is the machine's GPU 2, and `cuda:2` doesn't exist. The
+# Inside the program the visible GPUs are numbered from 0, so with `2,0`, `cuda:0` is the machine's GPU 2, and `cuda:2` doesn't exist. The
 # list ends before the first index that isn't on the machine.
 #
 # ### Myth · "`cuda.set_device` sets the default device"
-# It sets the *current GPU*. After `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
-# CPU. `torch.set_default_device` sets the default ([chapter 01](01_global_settings.ipynb)).
+# It sets the *current GPU*: after `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
+# CPU. To set the default, call `torch.set_default_device` ([chapter 01](01_global_settings.ipynb)).
 #
 # **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
 #
 # - *Thirty seconds:* The variable hides GPUs from the whole program and numbers the visible ones from 0. `set_device` only chooses the
 #   current one among those.
-# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU.
+# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU. On a
+#   machine with different GPUs I also set `CUDA_DEVICE_ORDER=PCI_BUS_ID`, because by default CUDA puts the fastest GPU first, so its
+#   indices may differ from those of `nvidia-smi`.
 # - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver may have read the variable already.
-# - *The trap:* setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`. The only visible GPU is called `cuda:0`.
+# - *The trap:* Don't set `CUDA_VISIBLE_DEVICES=2` and then use `cuda:2`, because the only visible GPU is now called `cuda:0`.
 # - *Proof:* `proof-visible`.
 #
 # ## Lazy initialization
-# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. The cell first asks your simulated GPUs, and then
-# minitorch, which has no GPU here and prints what a PyTorch without CUDA prints:
+# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. The cell tries this first with your simulated GPUs,
+# and then with minitorch, which has no GPU here and prints what a PyTorch without CUDA prints:
 
 # %% tags=["proof-lazy"]
 mytorch.cuda.simulate(3)
@@ -323,8 +333,8 @@ print("a script that runs anywhere:", mytorch.ones(2, device=device))
 
 # %% [markdown]
 # ## Asynchronous execution and streams
-# Calls to a GPU are asynchronous. A call puts a kernel into a queue, the **stream**, and returns, while the kernel runs later. Times
-# can only be measured on a real GPU, so here is a model in which a launch takes the CPU 5 µs:
+# Calls to a GPU are asynchronous: a call puts a kernel into a queue, the **stream**, and returns, while the kernel runs later. Since
+# times can only be measured on a real GPU, here is a model in which a launch takes the CPU 5 µs:
 
 
 # %% tags=["proof-stream"]
@@ -373,8 +383,8 @@ print("after an event, the next kernel starts at", two.launch(100)[0], "and the 
 # `tensor.record_stream(two)` keeps its memory from being reused too early. Copies that overlap with kernels need pinned memory and
 # `non_blocking=True` ([chapter 18](18_data.ipynb)).
 #
-# Without `torch.cuda.synchronize()` a timer measures the launches. Reading a value with `item()`, `tolist()` or `cpu()` waits as well.
-# Move the slider: when does the GPU have to wait for the CPU?
+# Without `torch.cuda.synchronize()` a timer measures only the launches, unless the program reads a value with `item()`, `tolist()` or
+# `cpu()`, which waits as well. Move the slider to see when the GPU has to wait for the CPU.
 
 
 # %% hidden=true
@@ -391,11 +401,11 @@ def timeline(kernel):
 pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 
 # %% [markdown]
-# If a kernel takes less than 5 µs, the GPU waits for the next launch. That is why many small operations are slow on a GPU.
+# If a kernel takes less than 5 µs, the GPU waits for the next launch, which is why many small operations are slow on a GPU.
 #
 # ### Errors that appear too late
-# Errors are asynchronous too. If a kernel finds an index out of range, it stops with a *device-side assert*, and Python reports it at a
-# later call. This model has three lines, of which the first one is wrong:
+# Errors are asynchronous, too. If a kernel finds an index out of range, it stops with a *device-side assert*, which Python reports at a
+# later call. The program in this model has three lines, of which the first one is wrong:
 
 
 # %% tags=["proof-late-error"]
@@ -427,32 +437,35 @@ for blocking in (False, True):
             break
 
 # %% [markdown]
-# The traceback points at an innocent line. With the environment variable `CUDA_LAUNCH_BLOCKING=1` each launch waits for its kernel, so
-# the traceback is correct, although the program is slow. After a device-side assert all further CUDA calls of the process fail, so
-# restart it. Often the quickest way is to run the same batch on the CPU, where the error is an `IndexError` with the right line.
+# The first traceback points at an innocent line. With the environment variable `CUDA_LAUNCH_BLOCKING=1` each launch waits for its kernel,
+# so the traceback is correct, although the program is slow. Often the quickest way to the line is to run the same batch on the CPU, where
+# the error is an `IndexError`. In any case you have to restart the process, because after a device-side assert all its further CUDA calls
+# fail.
 #
 # **Interview · A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?**
 #
-# - *Thirty seconds:* I measured the launch, because kernels run asynchronously. I have to call `torch.cuda.synchronize()` before I read
-#   the clock, and run a few warm-up iterations first.
+# - *Thirty seconds:* I measured the launch, because kernels run asynchronously. To measure the product, I run a few warm-up iterations
+#   and call `torch.cuda.synchronize()` each time before I read the clock.
 # - *Longer:* Better still, use `start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))`, record one before and one after
 #   the work, synchronize once, and read `start.elapsed_time(end)` in milliseconds. The warm-up excludes initialization, the choice of
 #   algorithms and the allocator's first blocks.
-# - *They ask next:* What synchronizes implicitly? Everything that needs a value on the CPU does: `item()`, `cpu()`, printing, an `if` on
+# - *They ask next:* What synchronizes implicitly? Everything does that needs a value on the CPU: `item()`, `cpu()`, printing, an `if` on
 #   a tensor, and `x[mask]`, whose shape depends on the values.
-# - *The trap:* `print(loss.item())` in each step makes the CPU wait in each step.
+# - *The trap:* Don't put `print(loss.item())` into every step, because then the CPU waits for the GPU in every step.
 # - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
 #
 # **Interview · "CUDA error: device-side assert triggered" points at a harmless line. What now?**
 #
 # - *Thirty seconds:* CUDA reports errors asynchronously, so the failing kernel was launched earlier. I rerun with
 #   `CUDA_LAUNCH_BLOCKING=1`, or on the CPU, to find the line. Usually it is an index out of range, such as a token id or a class label.
-# - *They ask next:* Why does every later call fail as well? The CUDA context of the process is broken, so the process has to restart.
-# - *The trap:* catching the exception and going on with the next batch.
+# - *They ask next:* Why does every later call fail as well? The CUDA context of the process can't be used any more, so the process has to
+#   restart.
+# - *The trap:* Don't catch the exception and go on with the next batch, because every later CUDA call would fail, too.
 # - *Proof:* `proof-late-error`, on a model.
 #
 # ## How much memory?
-# `memory_allocated` counts the bytes in use:
+# How much memory do tensors take, and when do they give it back? `memory_allocated` counts the bytes in use, and the cell prints it after
+# each of seven lines:
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
@@ -475,9 +488,9 @@ told = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=Tru
 pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
-# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()`
-# does. The size of each storage is rounded up to a multiple of 512 bytes. PyTorch's *caching allocator* keeps freed blocks for later
-# tensors and counts them in `memory_reserved`.
+# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()` does.
+# The numbers are multiples of 512 because the size of each storage is rounded up to one. On a real GPU, freed blocks don't go back to the
+# driver: PyTorch's *caching allocator* keeps them for later tensors and counts them in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
@@ -486,7 +499,9 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 # - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, and `memory_reserved` adds the blocks that the allocator
 #   keeps. `nvidia-smi` shows the reserved memory plus the CUDA context.
 # - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver, but it frees no tensor.
-# - *The trap:* keeping `x[0]` of each batch, which keeps every batch alive.
+# - *They ask next:* `memory_summary` shows 20 GB reserved and 8 allocated, yet an allocation fails. Why? The free memory is fragmented,
+#   so no single piece is large enough, which `expandable_segments` often fixes ([chapter 22b](22b_memory.ipynb)).
+# - *The trap:* Don't keep `x[0]` of each batch in a list: each one is a view, so it keeps its whole batch alive.
 # - *Proof:* `proof-memory`.
 #
 # ## The real one
@@ -512,12 +527,13 @@ print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# The cell below has the proofs.
+# The cell below proves the five answers.
 #
-# 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? It names `mat2`, the tensor on the other device.
+# 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? It calls `b` by the argument's name, `mat2`, since `b`
+#    isn't on the GPU.
 # 2. Does `torch.device("cuda:7")` raise on a laptop? No, but creating a tensor there does.
-# 3. Can `numpy()` read a GPU tensor? It can only with `force=True`, or after `cpu()`.
-# 4. Can you accumulate GPU losses in a CPU tensor `total`? No, `+=` raises.
+# 3. Can `numpy()` read a GPU tensor? Only with `force=True`, or after `cpu()`.
+# 4. Can you accumulate GPU losses in a CPU tensor `total`? No, because `+=` raises an error.
 # 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The last four
 #    do, because they need values. On the `meta` device, which has none, the same four raise.
 
@@ -534,14 +550,14 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A device is a name, with a type and perhaps an index. It is checked when you create a tensor there.
+# 1. A device is a name, with a type and perhaps an index, which is checked only when you create a tensor there.
 # 2. `cuda` is the current GPU, while the `device` of a GPU tensor has an index.
-# 3. Most calls want all tensors on one device, and the result is on that device.
+# 3. Most calls require all tensors to be on one device, and the result is on that device.
 # 4. The exceptions are 0-d CPU tensors as inputs of elementwise operations, CPU indices, and copies.
 # 5. `to` returns the tensor itself if device and dtype match, and otherwise a new tensor; `x` stays where it is.
 # 6. `.cuda()` goes to the current GPU, even from another GPU.
 # 7. `with torch.device` sets the default device, `with torch.cuda.device` the current GPU.
-# 8. `CUDA_VISIBLE_DEVICES` hides and renumbers GPUs. Set it before the program starts.
+# 8. `CUDA_VISIBLE_DEVICES` hides and renumbers GPUs, so set it before the program starts.
 # 9. Kernels run asynchronously: synchronize before you read the clock, and suspect earlier lines when an error appears.
 # 10. A view keeps its whole storage alive, and the caching allocator keeps freed memory.
 #
@@ -552,16 +568,17 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 #
 # ## If you have time
 # ### Myth · "`to(device)` copies"
-# It returns the same tensor if device and dtype match, and then a write into the result is a write into the original. The name `cpu:0`
-# doesn't match `cpu`, so that call does copy.
+# It returns the same tensor if device and dtype match, in which case a write into the result is a write into the original. The name
+# `cpu:0` doesn't match `cpu`, so that call does copy.
 #
 # ### Myth · "It is on a GPU already, so `to` copies nothing"
-# Another index is another device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then prints
-# the originals. Which writes reach them?
+# A different index is a different device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then
+# prints the originals. Which writes reach them?
 #
 # ### Myth · "An integer always means a CUDA device"
-# It is an index of the machine's accelerator, whatever the accelerator's type is. Without one, PyTorch 2.13 raises at `torch.device(1)`,
-# and minitorch raises when you create a tensor there. For a CPU tensor `get_device()` doesn't raise, as is often said, but returns −1.
+# It is an index of the machine's accelerator, whatever the accelerator's type is. Without an accelerator, PyTorch 2.13 raises an error at
+# `torch.device(1)`, while minitorch does so when you create a tensor there. For a CPU tensor `get_device()` doesn't raise, as is often
+# said, but returns −1.
 
 # %% tags=["proof-to-is-no-copy", "proof-numbers-move"]
 torch.cuda.simulate(0)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The computation graph
-# In this lesson you build the engine behind `loss.backward()`, first for single numbers. In the exercises you write the one for the tensors
-# of your own library, and a network that learns to separate two moons runs on it.
+# In this lesson you build the engine behind `loss.backward()`, first for single numbers. In the exercises you write the one for your own
+# library's tensors, on which a network learns to separate two moons.
 
 # %% [markdown] tags=["short"]
 # ## A weight that gets no gradient
@@ -24,8 +24,8 @@ print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 # gradient go?
 #
 # ## Automatic differentiation of scalars
-# To answer that, you need a model of what `backward` does. In the smallest one, each `Value` records what it was computed from. For every
-# input it keeps an **edge**: the input together with the **local derivative**, which says how fast the result changes with that input.
+# A small model of `backward` answers that. Each `Value` records what it was computed from by keeping an **edge** for every input: the input
+# together with the **local derivative**, which says how fast the result changes with that input.
 
 
 # %%
@@ -47,7 +47,7 @@ def along_every_path(value, grad):
 
 
 # %% [markdown]
-# That is the chain rule: multiply along each path, and add up the paths. Try it on $h = s \cdot s$ and $end = h + 2h$.
+# That is the chain rule, which multiplies along each path and adds up the paths. Try it on $h = s \cdot s$ and $end = h + 2h$:
 
 # %%
 from course import pictures
@@ -74,11 +74,11 @@ pictures.graph(
 # Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels at the arrows are the local derivatives,
 # and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a **diamond**.
 #
-# And the weight from the beginning? PyTorch stores a gradient where a path ends. Here the path continues through the multiplication and
+# And the weight from the beginning? PyTorch stores a gradient where a path ends, but this path continues through the multiplication and
 # ends at the tensor of ones, to which no variable refers.
 #
 # ## Break it: the number of paths
-# Stack up diamonds by computing `end = end + end` n times, and count how many calls that takes:
+# The next cell stacks up diamonds by computing `end = end + end` n times, and counts how many calls that takes:
 
 
 # %%
@@ -121,12 +121,13 @@ at_once(end)
 print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# The result is 24 instead of 18. First `h` receives 1 from the addition and propagates $1 \cdot 2s = 6$ to `s`. Then another 2 arrives from
-# the product, and `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain this bug doesn't show.
+# The result is 24 instead of 18. First `h` receives 1 from the addition and propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from
+# the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain, where every value is used once,
+# this bug doesn't show.
 #
 # **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological order**,
-# in which each value comes before those that it was made from. A day later, micrograd found such an order by recursion: it appends a value
-# to a list after all of its inputs, and then reads the list backwards.
+# in which each value comes before those that it was made from. A day later, micrograd found one by recursion: it appended each value to a
+# list after all of its inputs, and then read the list backwards.
 
 
 # %%
@@ -151,8 +152,8 @@ orders["in order"] = list(trace)
 print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# Move the sliders to follow the two orders. The arrows leave the value that propagates its gradient in this step, and the numbers are the
-# gradients after the step.
+# Move the sliders to follow the two orders. The arrows start at the value that propagates its gradient in this step, and the numbers are
+# the gradients after the step.
 
 
 # %%
@@ -169,7 +170,7 @@ pictures.assign(dict.fromkeys(["end", "h * two", "h", "s"], "gradient"))
 pictures.slider(draw, start={"order": "at once", "step": 4}, order=list(orders), step=[1, 2, 3, 4])
 
 # %% [markdown]
-# Compare with a difference quotient on an expression with several diamonds.
+# To be sure, compare with a difference quotient on an expression with several diamonds:
 
 
 # %% tags=["proof-topological-order"]
@@ -186,7 +187,7 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 
 # %% [markdown]
 # ### Counting edges: Kahn's algorithm
-# The recursion is as deep as the longest path, and Python's stack is too small for 5,000 operations. Instead, you can count how many edges
+# The recursion is as deep as the longest path, so Python's stack is too small for 5,000 operations. Instead, you can count how many edges
 # lead to a value, which is *ready* as soon as that many gradients have arrived.
 #
 # | step | propagates | `h * two` waits for | `h` waits for | `s` waits for |
@@ -203,8 +204,8 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #
 # - *Thirty seconds:* The gradient of a node is a sum over all of its uses. If the node propagates it before the sum is complete, some
 #   contributions count twice or get lost, so a node has to run after everything that uses its result.
-# - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when all of them have delivered. So each node
-#   runs once, however many paths lead to it.
+# - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along each of
+#   them, so each node runs once, however many paths lead to it.
 # - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs, while
 #   a forward pass gives those with respect to *one* (exercise 5).
 # - *The trap:* An engine that is tested on chains only may still be wrong, because there every order works.
@@ -230,19 +231,19 @@ for node in (loss.grad_fn, y.grad_fn):
 print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
 
 # %% [markdown] given="mytorch.autograd.node:edge_of mytorch.autograd.recording:record"
-# `grad_fn` is the node that made a tensor. The edges of a node say where its gradients go: each one names another node, and which of that
-# node's outputs is meant. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require grad, its
-# edge leads nowhere, so it is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges. When a
-# node runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions do the
-# recording (in-place writes follow in chapter 07):
+# `grad_fn` is the node that made a tensor. The edges of a node say where its gradients go, because each one names another node, and which
+# of that node's outputs is meant. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require
+# grad, its edge leads nowhere, so it is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges.
+# When a node runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions
+# do the recording (in-place writes follow in chapter 07):
 
 # %% [markdown] given="mytorch.autograd.derivatives:derivative.mul mytorch.autograd.derivatives:derivative.exp mytorch.autograd.derivatives:derivative.sin"
 # The graph is recorded while the operations run, so each iteration builds a new one.
 #
 # ### Saved tensors
-# The local derivative is now a formula, declared once for each operation, in which `g` stands for the gradient of the result. **A node saves
-# the tensors that its formulas mention**, and formulas for inputs that need no gradient don't count. In PyTorch these tensors are visible as
-# `_saved_self`, `_saved_other` and `_saved_result`. For each of the seven operations, guess what is saved, then run the cell.
+# The local derivative is now a formula, declared once for each operation, in which `g` stands for the gradient of the result. **A node
+# saves the tensors that its formulas mention**, where formulas for inputs that need no gradient don't count. In PyTorch these tensors are
+# visible as `_saved_self`, `_saved_other` and `_saved_result`. Guess what each of the seven operations saves before you run the cell.
 
 # %% tags=["proof-saved-tensors"]
 a, b = torch.tensor([1.0, 4.0], requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
@@ -267,7 +268,7 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 # **Interview · What does PyTorch store in the graph?**
 #
 # - *Thirty seconds:* Each recorded result has a `grad_fn`, which is a node with a backward formula. The node has edges to the nodes of its
-#   inputs, and it keeps the tensors that the formula needs.
+#   inputs, and it keeps only those tensors that the formula needs.
 # - *Longer:* An edge is a pair of a node and an output number, and for a leaf that node is its `AccumulateGrad`. Saved tensors carry their
 #   version, so a write in between is detected, and `backward` frees them as it goes.
 # - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway,
@@ -277,13 +278,14 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #
 # **Interview · Does `torch.compile` use this graph?**
 #
-# - *Thirty seconds:* It doesn't use the one with a node for each operation. AOTAutograd traces the backward pass ahead of time together
-#   with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
+# - *Thirty seconds:* It doesn't use the graph that has a node for each operation. Instead, AOTAutograd traces the backward pass ahead of
+#   time together with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
 # - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
-#   `expand`, `cos` and two `mul`. The single node is a `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as
-#   before.
-# - *They ask next:* What does that gain? The compiler sees both passes, so it can fuse the backward pass as well, and it may recompute a
-#   cheap value there instead of saving it.
+#   `expand`, `cos` and three `mul`. The first of the three computes `w * x` again instead of saving it. The single node is a
+#   `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
+# - *They ask next:* What does that gain? Since the compiler sees both passes, it can fuse the backward pass as well, and it can choose
+#   which values to save and which ones to recompute. And *compiled autograd*? It captures a `backward()` that a compiled function calls,
+#   including hooks and accumulation (`torch._dynamo.config.compiled_autograd`).
 # - *The trap:* "Compiled code needs no autograd" is false, because the engine still runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
@@ -301,23 +303,23 @@ print("the formula gives", to_bias.shape, to_bias.dtype, "and bias.grad is", bia
 pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.grad))
 
 # %% [markdown]
-# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. The list
-# `node.outputs` has the shape and dtype of each output. With it the engine reduces and casts a gradient when it arrives (`fit`, exercise
-# 3), so that the formulas don't have to.
+# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. Since the
+# list `node.outputs` has the shape and dtype of each output, the engine reduces and casts a gradient when it arrives (`fit`, exercise 3),
+# and the formulas don't have to.
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
-# - *Thirty seconds:* It has the bias's own shape, (10,), and it is the sum over the 64 rows. Broadcasting uses each element 64 times, and
-#   the gradients of a value that is used several times add up.
-# - *Longer:* In general, sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
-#   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
+# - *Thirty seconds:* It has the bias's own shape, (10,), and it is the sum over the 64 rows, because broadcasting uses each element 64
+#   times, and the gradients of a value that is used several times add up.
+# - *Longer:* In general, you sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1.
+#   The gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
 # - *They ask next:* And the backward of a sum? It is a broadcast, because each element gets the gradient of the sum.
 # - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct: (64, 1) minus (64,) is (64, 64), and nothing
 #   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
-# Train a network on your library alone, with the reference's code where you haven't solved an exercise yet.
+# Train a network on your library alone, with the reference's code where you haven't solved an exercise yet:
 
 # %%
 from sklearn.datasets import make_moons
@@ -344,10 +346,8 @@ print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the corr
 pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
 
 # %% [markdown] tags=["short"]
-# Each `loss.backward()` was a run of your engine over a new graph.
-#
 # ## Leaves
-# Predict which of these tensors are leaves and which require grad, then run the cell.
+# Predict which of these tensors are leaves and which require grad before you run the cell.
 
 # %% tags=["proof-leaves"]
 w = torch.ones(2, requires_grad=True)
@@ -362,13 +362,13 @@ for name, t in tensors.items():
     print(f"{name:16} leaf {t.is_leaf!s:5}  requires grad {t.requires_grad!s:5}  grad_fn {node}")
 
 # %% [markdown]
-# A result **requires grad** if one of its inputs does, recording is enabled, and the operation is differentiable. (`>` isn't, and `detach`
-# exists to cut the graph.) Such a result gets a `grad_fn`, and a **leaf** is a tensor without one. (Views made under `no_grad` behave
+# A result **requires grad** if one of its inputs does, recording is enabled, and the operation is differentiable, which `>` isn't; `detach`
+# exists to cut the graph. Such a result gets a `grad_fn`, and a **leaf** is a tensor without one. (Views made under `no_grad` behave
 # differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.)
 #
 # Two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result and a leaf.
 # *"Leaves are the tensors that require grad"* fails twice, because `data` is a leaf that doesn't require grad, while `product` requires
-# grad and isn't a leaf. So scale the weight first, and call `requires_grad_` afterwards:
+# grad and isn't a leaf. To get a gradient for the weight, scale it first, and call `requires_grad_` afterwards:
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -381,15 +381,15 @@ print(repr(check.error(weight.mul_, 2)))
 #
 # - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
 #   in the loss, and for other tensors only after `retain_grad()`.
-# - *Longer:* Parameters are leaves that require grad, whereas inputs are leaves that don't, and so is every result that wasn't recorded.
-# - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, and then its `.grad`
-#   would stay empty, which is why optimizers write under `no_grad`.
+# - *Longer:* Parameters are leaves that require grad, whereas inputs and unrecorded results are leaves that don't.
+# - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, whose `.grad` would
+#   stay empty, so optimizers write under `no_grad`.
 # - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# Nothing is recorded if no input requires grad. Freeze one of two layers and look at the nodes that a backward pass runs. Which of the two
-# saves more?
+# Nothing is recorded if no input requires grad. The next cell freezes one of two layers at a time and lists the nodes that a backward pass
+# runs. Which of the two saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -410,8 +410,9 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and
-#   no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their statistics.
+# - *Thirty seconds:* I would use `body.requires_grad_(False)`, because then, unless the data require grad, nothing below the head is
+#   recorded, and no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their
+#   statistics.
 # - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
 #   gradients, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own output.
 # - *They ask next:* Does it help to freeze late layers? Only a little, because gradients for the early layers still pass through them.
@@ -420,18 +421,18 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #
 # **Interview · In which order do gradients become available during `backward`?**
 #
-# - *Thirty seconds:* Roughly in the reverse order of the forward pass, so the last layers get their gradients first. A node runs when
-#   everything that it waits for has arrived, and among several ready nodes the engine takes the one that was recorded last.
+# - *Thirty seconds:* They become available roughly in the reverse order of the forward pass, so the last layers get theirs first. A node is
+#   ready when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
-#   DistributedDataParallel uses this: it sends the gradients of the last layers while the earlier ones are still being computed ([chapter
-#   23](23_multi_gpu.ipynb)).
+#   DistributedDataParallel makes use of this, because it sends the gradients of the last layers while the earlier ones are still being
+#   computed ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
-#   `AccumulateGrad`, so `.grad`, which then is the sum, is complete only after the earlier use has been processed.
-# - *The trap:* The order of the layers in the code doesn't decide, because only the recorded graph counts.
+#   `AccumulateGrad`, so `.grad` is the sum of both, which is complete only after the earlier use has been processed.
+# - *The trap:* Don't argue from the order of the layers in the code: only the recorded graph matters.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
 # ## Gradient accumulation in `.grad`
-# Run two backward passes and keep `.grad` in between. Then use one weight twice in the same pass.
+# The next cell runs two backward passes without clearing `.grad` in between, and then uses one weight twice in the same pass.
 
 # %% tags=["proof-grad-is-a-sum"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -448,8 +449,8 @@ for grad in (None, torch.zeros(2)):
     print("SGD with weight decay, grad", grad, "->", w.detach())
 
 # %% [markdown]
-# Later passes **add to `.grad` in place**, which is why a training loop clears it. `None` isn't the same as zero: an optimizer skips a
-# parameter without a gradient, while weight decay moves one whose gradient is zero.
+# Later passes **add to `.grad` in place**, which is why a training loop clears it. Clearing it to `None` isn't the same as setting it to
+# zero: an optimizer skips a parameter without a gradient, while weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
@@ -457,12 +458,13 @@ for grad in (None, torch.zeros(2)):
 #   several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call `zero_grad`.
 # - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
 #   new tensor instead.
-# - *They ask next:* Why does `zero_grad` set `.grad` to `None`? That frees memory, and the optimizer skips parameters that weren't used.
-# - *The trap:* Treating `first = w.grad` as a snapshot, although it is the tensor that the next pass adds to.
+# - *They ask next:* Why does `zero_grad` set `.grad` to `None`? That frees memory and lets the optimizer skip parameters that weren't used.
+# - *The trap:* Don't treat `first = w.grad` as a snapshot, because it is the tensor that the next pass adds to.
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
-# A loss keeps its whole history alive. You can watch one of the activations through a weak reference, which doesn't keep it alive itself.
+# A loss keeps its whole history alive. The next cell watches one of the activations through a weak reference, which doesn't keep it alive
+# itself.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -502,29 +504,22 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 #   state that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly. In a validation loop without `no_grad`, each stored loss holds
 #   its activations, and memory grows fast.
-# - *They ask next:* Does `del loss` free the graph? Yes, immediately, if nothing else refers to it.
+# - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
 # - *The trap:* `backward` doesn't free everything, because the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
-
-# %% [markdown]
-# ## Myths
-# ### Myth · "If one input requires grad, so does the result"
-# Although `w` requires grad, `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can require grad, so
-# booleans, indices and `w.long()` can't. A piecewise-constant function is still recorded, though: `w.floor()` has floating-point results, and
-# its gradient is 0.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # These cells show the answers, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-second-pass`, and for the last two
-# `proof-broadcast`. `retain_graph`, and `no_grad` against `inference_mode`, are questions of [chapter 07](07_backward_in_depth.ipynb) and
-# [07b](07b_vector_jacobian_products.ipynb).
+# `proof-broadcast`.
 #
 # - *Does reading `.grad` of a result raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
 # - *A float32 parameter `p`: is `p.double()` a leaf?* No, because the conversion is a recorded operation.
-# - *Does a second `backward` raise an error?* Only if a saved tensor is missing. `w.sum()` saves none, so it runs again, while `(w *
-#   2).sum()` raises in PyTorch.
+# - *Does a second `backward` raise an error?* Only if a saved tensor is needed. `w.sum()` saves none, so it runs again, while `(w *
+#   2).sum()` raises one in PyTorch.
 # - *Who sums the gradient of a broadcast input?* The engine does, when the gradient arrives.
-# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* It has float32, since the engine casts the gradient back.
+# - *A float32 weight is multiplied by float64 data. Which dtype does the weight's `.grad` have?* Float32, since the engine casts the
+#   gradient back.
 #
 # ## Ten lines to remember
 # 1. A recorded operation creates a node with formulas, edges, and the tensors that the formulas need.
@@ -546,8 +541,13 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 
 # %% [markdown]
 # ## If you have time
+# ### Myth · "If one input requires grad, so does the result"
+# Although `w` requires grad, `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can require grad, so
+# booleans, indices and `w.long()` can't. A piecewise-constant function is still recorded, though: `w.floor()` has floating-point results, and
+# its gradient is 0.
+#
 # ### Myth · "`Variable.grad` is itself a Variable"
-# That was so until version 0.4 merged `Variable` and `Tensor` into one class. Today `.grad` is a tensor:
+# That was so until version 0.4 merged `Variable` and `Tensor` into one class, and today `.grad` is a tensor:
 
 # %% tags=["proof-history-of-a-gradient"]
 for create_graph in (False, True):
@@ -560,24 +560,25 @@ for create_graph in (False, True):
 #
 # - *Thirty seconds:* It is a tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
 #   then it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* Code that still wraps it in `Variable`. *Proof:* `proof-history-of-a-gradient`.
+# - *The trap:* Don't wrap it in `Variable`, as old code does. *Proof:* `proof-history-of-a-gradient`.
 
 # %% [markdown] given="mytorch.autograd.engine:arrive"
 # ### The real one: how a gradient arrives
 # PyTorch's engine is written in C++ and minitorch's in Python, with the same order and the same messages. Compare what happens when a
-# gradient arrives. This is yours:
+# gradient arrives, first in yours:
 
 # %%
 import inspect
 
-print(inspect.getsource(engine._receive))
+source = inspect.getsource(engine._receive)
+print(source[source.index("    output =") : source.index("    total =")])
 
 # %% [markdown]
-# `pending` corresponds to `buffers`, and `sum_to_size` is half of `fit`; `_array` and `_dtype` are a tensor's NumPy array and dtype. Two
-# things are new, as in PyTorch. If the shape can't be made to fit, `_check_expandable` names the node that computed the gradient (`giver`)
-# and the input it is for (`index`), so you find the faulty formula. And the long condition tests whether anything else refers to the sum;
-# if not, the next gradient is added in place. (`.real` and `_bits` concern complex numbers, `gpus` devices, `layers` the modes that see
-# each call, and `NAMES_COUNT` reference counts, which Python 3.14 changed.)
+# `pending` corresponds to `buffers`, `_fitted` to `fit`, and `_array`, `_dtype` and `_device` are a tensor's NumPy array, dtype and device.
+# Two things are new, as in PyTorch. If the shape can't be made to fit, `_fitted` names the node that computed the gradient (`giver`) and
+# the input it is for (`index`), so you find the faulty formula. And a second gradient is added to the first *in place* if no other code can
+# see the sum. This happens in the rest of the function, which isn't shown, and it is why the engine counts in how many places the pass
+# keeps a gradient.
 #
 # When several nodes are ready, both engines run the one that was recorded last, and `AccumulateGrad` before all others (see
 # [freezing](proof-freezing)).

@@ -458,6 +458,40 @@ def train_on_stream(weights, chunks, rate):
     return losses
 
 
+# %% answer="backward_repair_stream" wrong="the state as a float32 number"
+def train_on_stream(weights, chunks, rate):
+    state, losses = torch.zeros((), dtype=weights.dtype), []
+    for chunk in chunks:
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weights -= rate * weights.grad
+        losses.append(loss.item())
+        state = torch.tensor(state.item())
+    return losses
+
+
+# %% answer="backward_repair_stream" right="the state as a number of the same dtype"
+def train_on_stream(weights, chunks, rate):
+    state, losses = torch.zeros((), dtype=weights.dtype), []
+    for chunk in chunks:
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weights -= rate * weights.grad
+        losses.append(loss.item())
+        state = torch.tensor(state.item(), dtype=state.dtype)
+    return losses
+
+
 # %% answer="backward_repair_stream" right="copy_"
 def train_on_stream(weights, chunks, rate):
     state, losses = torch.zeros((), dtype=weights.dtype), []

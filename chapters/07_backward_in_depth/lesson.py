@@ -2,11 +2,11 @@
 # # Backward in depth
 # Your engine from chapter 06 is correct as long as nobody changes a value between the forward and the backward pass. In this chapter it
 # learns to detect such a change, to stop recording on request, and to record an in-place write as part of the computation. By the end you
-# can say which in-place operations are safe, and why.
+# will be able to say which in-place operations are safe, and why.
 #
 # ## Four in-place writes that add one
-# `h` is `exp(x)`, and each line below adds 1 in place, either to all of `h` or only to its first element. Adding a constant doesn't change
-# a derivative, so the gradient of `x` should be $e^x$ each time, which is `[1, 2.7183]`. Is it?
+# `h` is `exp(x)`, and each line below adds 1 in place, either to all of `h` or only to its first element. Since adding a constant doesn't
+# change a derivative, the gradient of `x` should be $e^x$ each time, which is `[1, 2.7183]`. Is it?
 
 # %% hidden=true
 from course import check, lesson, pictures
@@ -35,7 +35,8 @@ for name, write in writes.items():
 #
 # ## The version counter
 # The derivative of `exp` is its own result, so the node saves `h`. It saves the tensor itself, because a copy would cost memory, and next
-# to it the tensor's **version**, a counter of the in-place writes so far. The whole idea fits into a dozen lines.
+# to it the tensor's **version**, which counts the in-place writes so far. The whole idea fits into a few lines, in which `Saved` plays the
+# part of PyTorch's `SavedVariable`:
 
 
 # %%
@@ -64,7 +65,7 @@ row.add_(1)
 print(check.error(saved.get))
 
 # %% [markdown]
-# To break the model, make a second `Row` on the same list. It behaves like a view, but it has a counter of its own:
+# To break the model, make a second `Row` on the same list, which behaves like a view but has a counter of its own:
 
 # %%
 row = Row([1.0, 2.7])
@@ -73,7 +74,7 @@ view.add_(1)
 print(saved.get(), "at version", row.version)
 
 # %% [markdown]
-# The values changed without an error. Tensors that share memory therefore have to share the counter as well, so let's see which ones do:
+# The values changed without an error, so tensors that share memory have to share the counter as well. The next cell shows which ones do:
 
 # %% tags=["proof-shared-counter"]
 t = torch.zeros(3)
@@ -84,9 +85,9 @@ t.numpy()[0] = 7
 print({name: tensor._version for name, tensor in tensors.items()}, t.tolist())
 
 # %% [markdown]
-# Views and `detach()` share the counter with their source. `.data` shares only the memory and has a counter of its own, and a write through
-# NumPy doesn't move any counter. In `mytorch` the counter belongs to the storage, and `write` from chapter 03 increments it. The slider
-# chooses how many of the four writes from above happen before `backward`.
+# Views and `detach()` share the counter with their source. `.data`, on the other hand, shares only the memory and has a counter of its own,
+# and a write through NumPy doesn't increment any counter. In `mytorch` the counter belongs to the storage, and `write` from chapter 03
+# increments it. The slider chooses how many of the four writes from above happen before `backward`.
 
 
 # %%
@@ -123,7 +124,7 @@ for name, operation in operations.items():
     print(f"{name:9}", {into: verdict(operation, into) for into in ("input", "result")})
 
 # %% [markdown]
-# All of these errors come late, in the backward pass. Other writes are refused at once, while recording is on:
+# All of these errors come late, in the backward pass, whereas other writes are refused at once while recording is on:
 
 # %% tags=["proof-refused-at-once"]
 leaf = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -145,30 +146,30 @@ print("result[0].add_(1) works:", result.tolist())
 #
 # **Interview · When is an in-place operation an error?**
 #
-# - *Thirty seconds:* When it overwrites a value that a backward formula still needs. A node saves each tensor together with its version,
-#   and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf that
-#   requires grad or into one of the parts that `unbind` returns.
+# - *Thirty seconds:* It is an error when it overwrites a value that a backward formula still needs. A node saves each tensor together with
+#   its version, and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf
+#   that requires grad or into one of the parts that `unbind` returns.
 # - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the other factor
-#   needs. Refused at once are also a view that was made under `no_grad` and an expanded tensor.
-# - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded. It doesn't remove the error in
-#   the backward pass, because the write still moves the counter.
-# - *The trap:* Using `.data` to silence the error. That silences the check, and the gradient is incorrect.
+#   needs. Writes into an expanded tensor or into a view that was made under `no_grad` are also refused at once.
+# - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded, but not the error in the
+#   backward pass, because the write still increments the counter.
+# - *The trap:* Don't use `.data` to silence the error, because you only silence the check, and the gradient is incorrect.
 # - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
 # **Interview · "A leaf Variable that requires grad is being used in an in-place operation." What happened?**
 #
-# - *Thirty seconds:* Someone wrote into a parameter while autograd was recording. The write would turn the leaf into a result, so its
-#   `.grad` would stay empty. Such writes belong under `torch.no_grad()`, which is also what optimizers use.
+# - *Thirty seconds:* Someone wrote into a parameter while autograd was recording. The write would turn the leaf into a result, whose
+#   `.grad` would stay empty, so such writes belong under `torch.no_grad()`, which is also what optimizers use.
 # - *Longer:* Writing through a view of the leaf is refused, too. A write under `no_grad` isn't recorded but still counts, so update the
 #   weight after `backward`, or a node that saved the old weight raises an error.
-# - *They ask next:* Why not `w.data.sub_(...)`? It doesn't move the counter. If a node still needs the old weight, you get an incorrect
-#   gradient and no error, as in the fourth line at the top.
-# - *The trap:* Setting initial weights by hand without `no_grad`. The functions of `torch.nn.init` run under `no_grad` themselves
-#   ([chapter 10](10_activations_and_initialization.ipynb)).
+# - *They ask next:* Why not `w.data.sub_(...)`? It doesn't increment the counter, so if a node still needs the old weight, you get an
+#   incorrect gradient and no error, as in the fourth line at the top.
+# - *The trap:* Don't set initial weights by hand without `no_grad`. You can also call the functions of `torch.nn.init`, which run under
+#   `no_grad` themselves ([chapter 10](10_activations_and_initialization.ipynb)).
 # - *Proof:* `proof-refused-at-once`, `proof-four-writes`.
 #
 # ## Turning recording off
-# Guess the first two columns before you run the cell. One row surprises most people, and the text below says which.
+# Guess the first two columns before you run the cell. One of the rows surprises most people, and the text below says why.
 
 # %% tags=["proof-modes"]
 w, tensors = torch.tensor([1.0, 2.0], requires_grad=True), {}
@@ -194,14 +195,16 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
     print(str(check.error(use)).partition(".")[0])
 
 # %% [markdown]
-# The surprise is the view. It reports `requires_grad=True`, which it inherits from its base, although nothing was recorded. It has no
-# `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.) A new leaf
-# keeps the flag that you give it, because `no_grad` only stops the recording of *results*. `eval()` doesn't change the recording at all.
-# Inference tensors have no version counter, so no node can save them, not even after the block.
+# The surprise is the view. Although nothing was recorded, it reports `requires_grad=True`, which it inherits from its base, but it has no
+# `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.)
+#
+# The other rows hold no surprise once you know the rules. A new leaf keeps the flag that you give it, because `no_grad` only stops the
+# recording of *results*, and `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save
+# them, not even after the block.
 #
 # ### The mode belongs to the thread
 # If the mode were one switch for the whole program, a thread that serves predictions would stop the recording in another thread that
-# trains. The cell tries that out, and also what a decorator and an exception do:
+# trains. The cell tests whether that happens, and also what a decorator and an exception do:
 
 # %% tags=["proof-thread"]
 import threading
@@ -227,28 +230,29 @@ for where, flag in recorded.items():
     print(f"{where:26} {'recorded' if flag else 'not recorded'}")
 
 # %% [markdown] tags=["short"]
-# Each thread has a mode of its own, and a new thread starts with recording on. A block restores the previous mode, even after an
-# exception, and a decorator does the same around each call. All asyncio tasks of a thread share its mode, so an `await` inside the block
-# stops the recording [in other tasks too](proof-await-and-yield).
+# Each thread has a mode of its own, and a new thread starts with recording on. A block restores the previous mode, even after an exception,
+# and a decorator does the same around each call. All asyncio tasks of a thread share its mode, so an `await` inside the block stops the
+# recording [in other tasks too](proof-await-and-yield). On a GPU the backward pass itself runs in a thread of the engine, unless you call
+# `torch.autograd.set_multithreading_enabled(False)`.
 #
-# In `mytorch`, `record` from chapter 06 reads the flag `Mode.enabled`, which each thread has for itself. A `GradMode` object sets the flag
-# and restores it afterwards, and you write its three methods in exercise 2.
+# In `mytorch`, `record` from chapter 06 reads the flag `Mode.enabled`, which each thread has for itself. A `GradMode` object, whose three
+# methods you write in exercise 2, sets the flag and restores it afterwards.
 #
 # **Interview · `no_grad`, `inference_mode`, `detach` or `eval`?**
 #
 # - *Thirty seconds:* `no_grad` is for code that shouldn't be recorded, such as an optimizer step, and `inference_mode` is a stricter form
-#   for pure prediction. `detach` cuts a single tensor out of the graph. `eval` changes what layers such as dropout compute, and it doesn't
-#   stop the recording.
-# - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`. Inside `inference_mode` it doesn't, and
-#   you need `inference_mode(False)`.
+#   for pure prediction. `detach` cuts a single tensor out of the graph, while `eval` changes what layers such as dropout compute and
+#   doesn't stop the recording.
+# - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`, but inside `inference_mode` you need
+#   `inference_mode(False)` for that.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag. Is the mode safe with
 #   asyncio? Not across an `await`, because all tasks of a thread share it.
-# - *The trap:* Calling only `model.eval()` in a validation loop, which still records the graph. A worker thread that you start inside
-#   `no_grad` also records.
+# - *The trap:* Don't call only `model.eval()` in a validation loop, because the graph is still recorded. A worker thread that you start
+#   inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
 #
 # ## `detach` shares memory
-# `detach` returns a new tensor on the same storage, without a history. `clone` copies the values and is recorded.
+# `detach` returns a new tensor on the same storage, without a history, while `clone` copies the values and is recorded.
 
 # %% tags=["proof-detach"]
 a = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -261,8 +265,8 @@ cut[0] = 100
 print(y, a.grad)
 
 # %% [markdown]
-# Autograd treats `cut` as a constant, so the gradient of `a` comes through `y` alone and is $3 \cdot [100, 6]$. The write happened before
-# the product saved its factors, and therefore it isn't an error.
+# Autograd treats `cut` as a constant, so the gradient of `a` comes through `y` alone and is $3 \cdot [100, 6]$. The write isn't an error,
+# because it happened before the product saved its factors.
 #
 # **Interview · What does `detach` do, and how is it different from `.data` and `clone`?**
 #
@@ -270,12 +274,12 @@ print(y, a.grad)
 #   autograd detects a write through it, whereas a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
 # - *Longer:* For a copy outside the graph, write `x.detach().clone()`.
 # - *They ask next:* Does `detach` free the graph? No, because the original tensor still holds it.
-# - *The trap:* `x.detach().numpy()` shares the memory too, and a write through NumPy doesn't move the counter.
+# - *The trap:* `x.detach().numpy()` shares the memory too, and a write through NumPy doesn't increment the counter.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
 # ### Straight-through estimators and GANs
-# With `detach` you can replace the gradient of an operation, and you can keep one network's loss away from another network. In the second
-# half of the cell, a generator makes an image and a discriminator judges it.
+# With `detach` you can replace the gradient of an operation, as in the first half of the cell, and you can keep one network's loss away
+# from another network, as in the second half, where a generator makes an image and a discriminator judges it.
 
 
 # %% tags=["proof-where-to-cut"]
@@ -290,23 +294,23 @@ for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminato
     print(f"{name:28} the generator gets {'nothing' if generator.weight.grad is None else 'a gradient'}")
 
 # %% [markdown]
-# Rounding is flat between its jumps, so its gradient is 0. The second line computes the same values, but it has the gradient that `x`
-# itself would have.
+# Rounding is flat between its jumps, so its gradient is 0. The second line computes the same values, but with the gradient that `x` itself
+# would have. The discriminator's step leaves the generator alone because its input was detached.
 #
 # **Interview · Where do you need `detach`? Name three places.**
 #
-# - *Thirty seconds:* Wherever a value should count as a constant. Three examples are a loss that I log or carry to the next step, the
-#   target that a teacher network computes, and the generator's images while a GAN's discriminator learns.
+# - *Thirty seconds:* I need it wherever a value should count as a constant. Three examples are a loss that I log or carry to the next step,
+#   the target that a teacher network computes, and the generator's images while a GAN's discriminator learns.
 # - *Longer:* A fourth is replacing the gradient of an operation. `x + (f(x) - x).detach()` has the value of `f(x)` and the gradient of `x`,
 #   and it is called a straight-through estimator. Networks with rounded weights are trained with it ([chapter 22b](22b_memory.ipynb)).
-# - *They ask next:* `detach` or `no_grad` for the teacher? Both cut it off. `no_grad` around its forward pass saves memory as well, because
-#   nothing is recorded.
-# - *The trap:* Detaching the images in the generator's own step. Then the generator gets no gradient and learns nothing.
+# - *They ask next:* `detach` or `no_grad` for the teacher? Both stop the gradient, but `no_grad` around its forward pass saves memory as
+#   well, because nothing is recorded.
+# - *The trap:* Don't detach the images in the generator's own step, because then the generator gets no gradient and learns nothing.
 # - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
 #
 # ### A history that grows with every step
-# A loop that carries a state from one step to the next also carries the graph of that state. Here a running average of the loss is kept in
-# two ways:
+# A loop that carries a state from one step to the next also carries the graph of that state. The cell below keeps a running average of the
+# loss in two ways:
 
 
 # %% tags=["proof-growing-graph"]
@@ -333,21 +337,23 @@ pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive
 
 # %% [markdown]
 # The first average keeps the graph of every step, including the tensors that its nodes saved, so memory grows until it runs out. If you
-# call `backward` on each loss, the saved tensors are freed, but the nodes still accumulate. The second average has no history.
+# call `backward` on each loss, the saved tensors are freed, but the nodes still accumulate. The second average, which has no history, keeps
+# nothing alive.
 #
 # **Interview · Training takes more memory with every step. What do you look for?**
 #
 # - *Thirty seconds:* I look for something that outlives the step and still has a `grad_fn`, such as a list of losses, a running average
 #   or a hidden state. For logging I store `loss.item()` or `loss.detach()`, and I detach the hidden state between chunks.
-# - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks. That is truncated backpropagation through
-#   time ([chapter 15](15_recurrent_networks.ipynb)).
-# - *The trap:* Passing `retain_graph=True` to silence "backward through the graph a second time", which keeps even more memory alive.
+# - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks, which is called truncated backpropagation
+#   through time ([chapter 15](15_recurrent_networks.ipynb)).
+# - *The trap:* Don't pass `retain_graph=True` to silence "backward through the graph a second time", because it keeps even more memory
+#   alive.
 # - *Proof:* `proof-growing-graph`.
 #
 # ## Hooks on saved tensors
-# You can choose what a node stores. Inside `torch.autograd.graph.saved_tensors_hooks(pack, unpack)`, a node stores `pack(tensor)` and calls
-# `unpack` on it in the backward pass. Here are the first write of this lesson under two pairs of hooks, and under a context manager that
-# makes writes harmless:
+# You can choose what a node stores: inside `torch.autograd.graph.saved_tensors_hooks(pack, unpack)`, it stores `pack(tensor)` and calls
+# `unpack` on it in the backward pass. The next cell repeats the first write of this lesson under two pairs of hooks, and under a context
+# manager that makes writes harmless:
 
 # %% tags=["proof-saved-tensors-hooks"]
 graph = torch.autograd.graph
@@ -365,24 +371,25 @@ for name, context in contexts.items():
     print(f"{name:18}", x.grad)
 
 # %% [markdown]
-# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap:
-# PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect. `allow_mutation_on_saved_tensors`
-# clones a saved tensor just before it is written to, whereas minitorch clones every saved tensor at once.
+# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap,
+# because PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect.
+# `allow_mutation_on_saved_tensors` clones a saved tensor just before it is written to, whereas minitorch clones every saved tensor at once.
 #
 # **Interview · How do you change what autograd saves for the backward pass?**
 #
-# - *Thirty seconds:* With `torch.autograd.graph.saved_tensors_hooks`. The pack hook replaces each saved tensor by anything I like, for
+# - *Thirty seconds:* I use `torch.autograd.graph.saved_tensors_hooks`. The pack hook replaces each saved tensor by anything I like, for
 #   example a compressed copy or a file name, and the unpack hook restores the tensor in the backward pass.
 # - *Longer:* `save_on_cpu` is such a pair and moves saved tensors to the CPU. Non-reentrant activation checkpointing is another: it packs
 #   placeholders, and unpacking the first one recomputes the forward pass ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are the hooks called for parameters as well? Yes, for every tensor that a node saves, so skip what you don't want to
 #   copy.
-# - *The trap:* A pack hook that returns the tensor itself, because the version check is gone.
+# - *The trap:* Don't let a pack hook return the tensor itself, because then the version check is gone.
 # - *Proof:* `proof-saved-tensors-hooks`.
 #
 # ## In-place writes in the graph
-# Not every write is an accident. `out[1:3] = y * y` is a computation and needs a derivative, but the write goes through a view, while the
-# loss will use `out`. The cell gives each node that belongs to a line of the program the text of that line.
+# Not every write is an accident: `out[1:3] = y * y` is a computation and needs a derivative, but the write goes through a view, while the
+# loss will use `out`. The picture shows the graph that results, in which each node that belongs to a line of the program bears the text of
+# that line.
 
 # %% tags=["proof-rebase"]
 x, y = mytorch.tensor([1.0, 2.0, 3.0], requires_grad=True), mytorch.tensor([4.0, 5.0], requires_grad=True)
@@ -400,13 +407,13 @@ pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions],
 
 # %% [markdown] given="mytorch.autograd.inplace:current_history"
 # Each write gave the base `out` a new node, `CopySlices`. In the backward pass, the gradient of the written slice goes to the source of the
-# write, and the gradient of all other elements goes on to the old history of `out`. PyTorch calls this **rebasing** the history. Other views
-# of `out`, such as `late`, rebuild their `grad_fn` on their next use if the base has changed, and this function does that. You write the
-# recorded write and the backward of `CopySlices` in exercise 3.
+# write, and the gradient of all other elements goes on to the old history of `out`. PyTorch calls this **rebasing** the history. Other
+# views of `out`, such as `late`, rebuild their `grad_fn` on their next use if the base has changed, which is the task of the function
+# below. You write the recorded write and the backward of `CopySlices` in exercise 3.
 
 # %% [markdown]
-# The backward pass meets the last write first. This cell calls the two nodes by hand and draws what arrives at each of them, with the
-# written slice framed, and what the first write passes on:
+# The backward pass meets the last write first. To follow it, this cell calls the two nodes by hand and draws what arrives at each of them,
+# with the written slice framed, and what the first write passes on:
 
 # %% tags=["proof-copy-slices"]
 last = out.grad_fn
@@ -424,9 +431,10 @@ pictures.grids(last_write, "↓", first_write, "↓", to_old, "↓", to_source)
 
 # %% [markdown]
 # So `x` gets nothing where `y * y` replaced its values. That isn't true of every write: `late.mul_(10)` overwrites an element too, but the
-# new value was computed from the old one, so the old one gets 10 times the gradient. Compilers go a step further and remove the writes.
-# `torch.compile` **functionalizes** a program, which means that each write becomes an operation with a new result, such as
-# `slice_scatter`. The last lines show that the gradients stay the same:
+# new value was computed from the old one, so the old one gets 10 times the gradient.
+#
+# Compilers go a step further and remove the writes. `torch.compile` **functionalizes** a program, which means that each write becomes an
+# operation with a new result, such as `slice_scatter`. The last lines of the cell show that the gradients stay the same:
 
 # %% tags=["proof-functionalization"]
 x, y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([4.0, 5.0], requires_grad=True)
@@ -443,10 +451,11 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass that node sends the gradient of
 #   the written slice to `f(y)`, and the gradient of all other elements to the old history of `out`.
 # - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is used next.
-# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result. What does
-#   `torch.compile` do with such writes? It functionalizes them: the captured graph computes with `slice_scatter`, and only a write into an
-#   input of the graph is copied back at its end.
-# - *The trap:* Expecting a gradient for the overwritten values. They get none, unless the new values were computed from them, as by `mul_`.
+# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result. And what
+#   does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with `slice_scatter`, and only a write
+#   into an input of the graph is copied back at its end.
+# - *The trap:* Don't expect a gradient for the overwritten values, because they get none unless the new values were computed from them, as
+#   by `mul_`.
 # - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.
 #
 # ## The real one
@@ -466,10 +475,10 @@ print(inspect.getsource(views.refresh_view))
 # its history.
 #
 # ## Ten lines to remember
-# 1. A node saves tensors with their version. A write increments the version, and the backward pass compares.
+# 1. A node saves tensors with their version. A write increments the version, and the backward pass compares the two.
 # 2. Views and `detach()` share memory and version counter, while `.data` shares only the memory.
 # 3. Which writes are safe depends on the formulas: `exp` needs its result, a product its factors, a sum nothing.
-# 4. `no_grad` and `inference_mode` stop the recording, and `eval` doesn't. No node can save an inference tensor.
+# 4. `no_grad` and `inference_mode` stop the recording, but `eval` doesn't, and no node can save an inference tensor.
 # 5. The mode belongs to the thread, so don't `await` or `yield` inside the block.
 # 6. `detach` cuts and shares memory, `clone` copies and stays in the graph, `detach().clone()` cuts and copies.
 # 7. A tensor that outlives a training step should have no history.
@@ -478,11 +487,11 @@ print(inspect.getsource(views.refresh_view))
 # 10. `saved_tensors_hooks` decides what nodes store, and what it stores has no version check.
 #
 # ## Rapid fire
-# - *Does `no_grad` make `add_` safe?* No, the version still changes.
+# - *Does `no_grad` make `add_` safe?* No, because the version still changes.
 # - *Is the result of `detach` a leaf?* Yes, because it has no `grad_fn`.
-# - *Does `eval()` stop the recording?* No.
-# - *Does a write through NumPy increment the version?* No, autograd can't detect it.
-# - *Does a result lose its history when you enter a `no_grad` block?* No, only new results have none.
+# - *Does `eval()` stop the recording?* No, it only changes what layers such as dropout compute.
+# - *Does a write through NumPy increment the version?* No, so autograd can't detect it.
+# - *Does a result lose its history when you enter a `no_grad` block?* No, only the results computed inside have none.
 
 # %% tags=["proof-rapid-fire"]
 before = w * w
@@ -500,7 +509,7 @@ for name, tensor in {"before": before, "inside": inside, "detached": before.deta
 #
 # ## If you have time
 # ### `no_grad` around `await` and `yield`
-# A block restores the mode when it is left. What happens when a function pauses inside its block, as generators and coroutines do?
+# A block restores the mode when it is left, so what happens when a function pauses inside its block, as generators and coroutines do?
 
 # %% tags=["proof-await-and-yield"]
 import asyncio
@@ -550,7 +559,8 @@ for where, flag in recorded.items():
 # %% [markdown]
 # A `yield` inside the block leaks the mode to the caller until the generator goes on, whereas the decorator switches the mode back at each
 # `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body,
-# because the call only creates the coroutine, and the mode is restored before the body runs. So keep `await` and `yield` out of the block.
+# because the call only creates the coroutine, and the mode is restored before the body runs. It is safest, therefore, to keep `await` and
+# `yield` out of the block.
 #
 # ### Myth · "In-place saves memory, so prefer it"
 # The cell runs four in-place operations and checks what the node saved: the tensor's own memory, or a copy?
@@ -564,12 +574,12 @@ for name in ("exp_", "relu_", "sin_", "log_"):
     print(f"{name:5} saves {where}")
 
 # %% [markdown]
-# `exp_` and `relu_` need only their result, so one piece of memory is enough. `sin_` and `log_` need their input, so PyTorch copies it first
-# and nothing is gained. If *another* node needs the old value, the backward pass raises the error from the top.
+# `exp_` and `relu_` need only their result, so one piece of memory is enough, while `sin_` and `log_` need their input, so PyTorch copies
+# it first and nothing is gained. If *another* node needs the old value, the backward pass raises the error from the top.
 #
 # ### What `Variable` was
-# Before version 0.4, a tensor held only values, and a `Variable` around it held `data`, `grad` and `grad_fn`. Then the two classes were
-# merged. You will still meet `Variable` in old code.
+# Before version 0.4, a tensor held only values, and a `Variable` around it held `data`, `grad` and `grad_fn`. The two classes have been
+# merged since then, but you will still meet `Variable` in old code.
 
 # %% tags=["proof-variable"]
 hidden = w * 3
@@ -580,13 +590,13 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
 # %% [markdown]
 # ### Myth · `autograd.Variable` belongs in new code
-# It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches. In the
-# middle of a network it cuts off everything before it, without an error.
+# It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches, so in
+# the middle of a network no gradient reaches anything before it, and there is no error.
 #
 # **Interview · What was `Variable`?**
 #
 # - *Thirty seconds:* It was the wrapper that held `grad` and `grad_fn` before tensors did. `Variable(t)` still works today, but it returns
 #   a detached tensor.
 # - *They ask next:* Does wrapping copy? No, the result shares the memory.
-# - *The trap:* Wrapping a hidden value "to be safe", which loses its history.
+# - *The trap:* Don't wrap a hidden value "to be safe", because it loses its history.
 # - *Proof:* `proof-variable`.

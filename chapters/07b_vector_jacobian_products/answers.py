@@ -497,7 +497,7 @@ def hvp(func, inputs, v):
 
 
 # %% answer="backward_repair_slope_penalty" right="norm along dim 1"
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True, retain_graph=True)
@@ -506,7 +506,7 @@ def penalised_loss(weights, x, target, weight):
 
 
 # %% answer="backward_repair_slope_penalty" wrong="mean of the outputs"
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.mean(), x, create_graph=True)
@@ -515,7 +515,7 @@ def penalised_loss(weights, x, target, weight):
 
 
 # %% answer="backward_repair_slope_penalty" wrong="one norm for all rows"
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
@@ -916,3 +916,511 @@ def best_steps(function, slope, points):
         "one-sided, float64": best(torch.float64, False),
         "central, float32": best(torch.float32, True),
     }
+
+
+# %% answer="backward_gradcheck" wrong="a one-sided difference" spoils="numerical_jacobian"
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        start = function(*inputs).reshape(-1)
+        for element in range(x.numel()):
+            moved = x.clone().reshape(-1)
+            moved[element] += eps
+            after = function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1)
+            rows.append((after - start) / eps)
+    return stack(rows)
+
+
+# %% answer="backward_gradcheck" wrong="all elements move together" spoils="numerical_jacobian"
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = [function(*inputs[:place], x + step, *inputs[place + 1 :]).reshape(-1) for step in (eps, -eps)]
+            rows.append((sides[0] - sides[1]) / (2 * eps))
+    return stack(rows)
+
+
+# %% answer="backward_gradcheck" wrong="divided by one step" spoils="numerical_jacobian"
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = []
+            for step in (eps, -eps):
+                moved = x.clone().reshape(-1)
+                moved[element] += step
+                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
+            rows.append((sides[0] - sides[1]) / eps)
+    return stack(rows)
+
+
+# %% answer="backward_gradcheck" wrong="a column for each element of the input" spoils="numerical_jacobian"
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = []
+            for step in (eps, -eps):
+                moved = x.clone().reshape(-1)
+                moved[element] += step
+                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
+            rows.append((sides[0] - sides[1]) / (2 * eps))
+    return stack(rows, 1)
+
+
+# %% answer="backward_gradcheck" wrong="moves the input itself" spoils="numerical_jacobian"
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        flat = x.reshape(-1)
+        for element in range(x.numel()):
+            flat[element] += eps
+            above = function(*inputs[:place], flat.reshape(x.shape), *inputs[place + 1 :]).reshape(-1)
+            flat[element] -= 2 * eps
+            below = function(*inputs[:place], flat.reshape(x.shape), *inputs[place + 1 :]).reshape(-1)
+            flat[element] += 3 * eps
+            rows.append((above - below) / (2 * eps))
+    return stack(rows)
+
+
+# %% answer="backward_gradcheck" wrong="a call for each element of the result" spoils="analytical_jacobian"
+def analytical_jacobian(function, inputs, place):
+    x, columns = inputs[place], []
+    for element in range(function(*inputs).numel()):
+        result = function(*inputs)
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        found = None
+        if result.requires_grad:
+            (found,) = grad(result, x, chosen.reshape(result.shape), allow_unused=True)
+        columns.append(zeros_like(x).reshape(-1) if found is None else found.reshape(-1))
+    return stack(columns, 1)
+
+
+# %% answer="backward_gradcheck" wrong="through .grad" spoils="analytical_jacobian"
+def analytical_jacobian(function, inputs, place):
+    x, result, columns = inputs[place], function(*inputs), []
+    for element in range(result.numel()):
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        x.grad = None
+        result.backward(chosen.reshape(result.shape), retain_graph=True)
+        columns.append((zeros_like(x) if x.grad is None else x.grad).reshape(-1))
+    return stack(columns, 1)
+
+
+# %% answer="backward_gradcheck" wrong="every input is used" spoils="analytical_jacobian"
+def analytical_jacobian(function, inputs, place):
+    x, result, columns = inputs[place], function(*inputs), []
+    for element in range(result.numel()):
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        (found,) = grad(result, x, chosen.reshape(result.shape), retain_graph=True)
+        columns.append(found.reshape(-1))
+    return stack(columns, 1)
+
+
+# %% answer="backward_gradcheck" wrong="connected to a graph" spoils="analytical_jacobian"
+def analytical_jacobian(function, inputs, place):
+    x, result, columns = inputs[place], function(*inputs), []
+    for element in range(result.numel()):
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        found = None
+        if result.requires_grad:
+            (found,) = grad(result, x, chosen.reshape(result.shape), create_graph=True, allow_unused=True)
+        columns.append((zeros_like(x) if found is None else found).reshape(-1))
+    return stack(columns, 1)
+
+
+# %% answer="backward_gradcheck" wrong="the matrices exchanged in the message" spoils="compare"
+def compare(function, inputs, number, place, eps, atol, rtol):
+    def one_result(*changed):
+        return as_tensors(function(*changed))[number]
+
+    measured, computed = numerical_jacobian(one_result, inputs, place, eps), analytical_jacobian(one_result, inputs, place)
+    if not np.allclose(on_host(measured), on_host(computed), rtol, atol):
+        raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {place},\nnumerical:{measured}\nanalytical:{computed}\n")
+
+
+# %% answer="backward_gradcheck" wrong="False in place of an error" spoils="gradcheck"
+def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
+    inputs = as_list(inputs)
+    places = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    if not places:
+        return False
+    for place in places:
+        if inputs[place].dtype is not float64:
+            kind = "double precision floating point or complex"
+            warnings.warn(f"Input #{place} requires gradient and is not a {kind}. This check will likely fail if all the inputs are not of {kind}. ", stacklevel=2)
+    for number in range(len(as_tensors(function(*inputs)))):
+        for place in places:
+            compare(function, inputs, number, place, eps, atol, rtol)
+    return True
+
+
+# %% answer="backward_gradcheck" right="basis vectors from an identity, stacked at the end"
+def numerical_jacobian(function, inputs, place, eps):
+    x = inputs[place]
+
+    @no_grad()
+    def at(element, step):
+        shift = zeros((x.numel(),), dtype=x.dtype)
+        shift[element] = step
+        changed = list(inputs)
+        changed[place] = x.detach() + shift.reshape(x.shape)
+        return function(*changed).reshape(-1)
+
+    with no_grad():
+        return stack([(at(element, eps) - at(element, -eps)) / (eps + eps) for element in range(x.numel())])
+
+
+def analytical_jacobian(function, inputs, place):
+    x, result = inputs[place], function(*inputs)
+    jacobian = zeros((x.numel(), result.numel()), dtype=x.dtype)
+    if not result.requires_grad:
+        return jacobian
+    for element, each in enumerate(result.reshape(-1)):
+        (found,) = grad(each, x, retain_graph=True, allow_unused=True)
+        if found is not None:
+            jacobian[:, element] = found.reshape(-1)
+    return jacobian
+
+
+# %% answer="backward_straight_through" wrong="the rounded value decides"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        rounded = (x / step).round() * step
+        ctx.inside = rounded.abs() <= limit
+        return rounded.clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.inside, None, None
+
+
+# %% answer="backward_straight_through" wrong="0 at the limit itself"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.inside = x.abs() < limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.inside, None, None
+
+
+# %% answer="backward_straight_through" wrong="the gradient passes everywhere"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None, None
+
+
+# %% answer="backward_straight_through" wrong="truncates"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.inside = x.abs() <= limit
+        return ((x / step).floor() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.inside, None, None
+
+
+# %% answer="backward_straight_through" wrong="a limit of 1 whatever is given"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.inside = x.abs() <= 1
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.inside, None, None
+
+
+# %% answer="backward_straight_through" right="a mask kept in the context"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.outside = (x > limit) | (x < -limit)
+        return torch.clamp(torch.round(x / step) * step, min=-limit, max=limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.masked_fill(ctx.outside, 0.0), None, None
+
+
+# %% answer="backward_straight_through" right="a saved copy"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.x, ctx.limit = x.clone(), limit
+        return (x / step).round().mul(step).clamp(max=limit).clamp(min=-limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.where(ctx.x.abs() > ctx.limit, torch.zeros_like(grad), grad), None, None
+
+
+# %% answer="backward_hessian_vector" wrong="the second pass by backward, which reaches all that func uses"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (slope * v).sum().backward()
+    return value.detach(), x.grad
+
+
+# %% answer="backward_hessian_vector" wrong="detaches what func returned, in place"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), x)
+    return value.detach_(), product
+
+
+# %% answer="backward_hessian_vector" wrong="the value has a history"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), x, retain_graph=True)
+    return value, product
+
+
+# %% answer="backward_hessian_vector" wrong="the product has a history"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), x, create_graph=True)
+    return value.detach(), product
+
+
+# %% answer="backward_hessian_vector" wrong="the gradient times v"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x)
+    return value.detach(), slope * v
+
+
+# %% answer="backward_hessian_vector" wrong="the square of the slope"
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * slope).sum(), x)
+    return value.detach(), product
+
+
+# %% answer="backward_hessian_vector" right="v as the gradient that arrives"
+def hvp(func, inputs, v):
+    x = inputs.detach().clone().requires_grad_(True)
+    with torch.enable_grad():
+        value = func(x)
+        slope = torch.autograd.grad(value, [x], create_graph=True)[0]
+    product = torch.autograd.grad(slope, [x], grad_outputs=[v])[0]
+    return value.detach(), product.detach()
+
+
+# %% answer="backward_hessian_vector" right="a product of vectors"
+def hvp(func, inputs, v):
+    point = torch.tensor(inputs.tolist(), dtype=inputs.dtype, requires_grad=True)
+    result = func(point)
+    (first,) = torch.autograd.grad(result, point, create_graph=True)
+    return result.detach(), torch.autograd.grad(first @ v, point)[0]
+
+
+# %% answer="backward_repair_slope_penalty" wrong="the caller's x requires a gradient afterwards"
+def penalized_loss(weights, x, target, weight):
+    x = x.requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" wrong="the square of the length"
+def penalized_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.pow(2).sum(1) - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" wrong="the penalty is a constant"
+def penalized_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.detach().pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" wrong="the slope requires a gradient, without a history"
+def penalized_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
+    slope.requires_grad_()
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" wrong="a pass that adds to the weights' gradients"
+def penalized_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    output.sum().backward(create_graph=True)
+    penalty = ((x.grad.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" wrong="the slope of the loss"
+def penalized_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    loss = ((output - target) ** 2).mean()
+    (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return loss + weight * penalty
+
+
+# %% answer="backward_repair_slope_penalty" right="ones as the gradient that arrives, mse_loss"
+def penalized_loss(weights, x, target, weight):
+    rows = x.detach().clone().requires_grad_()
+    output = network(weights, rows)
+    slope = torch.autograd.grad(output, rows, torch.ones_like(output), create_graph=True)[0]
+    lengths = (slope * slope).sum(dim=1) ** 0.5
+    return torch.nn.functional.mse_loss(output, target) + weight * (lengths - 1).square().mean()
+
+
+# %% answer="backward_repair_slope_penalty" right="two runs of the network"
+def penalized_loss(weights, x, target, weight):
+    rows = x.detach().requires_grad_()
+    (slope,) = torch.autograd.grad(network(weights, rows).sum(), rows, create_graph=True)
+    error = network(weights, x.detach()) - target
+    return error.pow(2).mean() + weight * (slope.norm(dim=1) - 1).pow(2).mean()
+
+
+# %% answer="backward_hooks" wrong="an empty dict is made anew" spoils="register_hook hooks_of checked"
+def hooks_of(x):
+    if x.grad_fn is None:
+        if x.hooks is None:
+            x.hooks = {}
+        return x.hooks
+    found = x.grad_fn.result_hooks.get(x.output_nr) or {}
+    x.grad_fn.result_hooks[x.output_nr] = found
+    return found
+
+
+# %% answer="backward_hooks" wrong="a result keeps its hooks itself" spoils="register_hook hooks_of checked"
+def hooks_of(x):
+    if x.hooks is None:
+        x.hooks = {}
+    return x.hooks
+
+
+# %% answer="backward_hooks" wrong="any change of the shape that broadcasts" spoils="register_hook hooks_of checked"
+def checked(changed, grad, hook):
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
+    if changed.ndim > grad.ndim:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    return changed
+
+
+# %% answer="backward_hooks" wrong="the value and not its type" spoils="register_hook hooks_of checked"
+def checked(changed, grad, hook):
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{changed}'")
+    if changed.shape != grad.shape:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    return changed
+
+
+# %% answer="backward_hooks" wrong="gradients of inputs and outputs exchanged" spoils="register_post_accumulate_grad_hook after_run"
+def after_run(node, results, grads):
+    for hook in list(node.__dict__.get("hooks", {}).values()):
+        changed = hook(tuple(grads), tuple(results))
+        if changed is not None:
+            results[:] = changed
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
+
+
+# %% answer="backward_hooks" wrong="the engine's list isn't written to" spoils="register_post_accumulate_grad_hook after_run"
+def after_run(node, results, grads):
+    for hook in list(node.__dict__.get("hooks", {}).values()):
+        changed = hook(tuple(results), tuple(grads))
+        if changed is not None:
+            results = list(changed)
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
+
+
+# %% answer="backward_hooks" wrong="hooks of the gradient, not of the leaf" spoils="register_post_accumulate_grad_hook after_run"
+def after_run(node, results, grads):
+    for hook in list(node.__dict__.get("hooks", {}).values()):
+        changed = hook(tuple(results), tuple(grads))
+        if changed is not None:
+            results[:] = changed
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf.grad)
+
+
+# %% answer="backward_hooks" wrong="hooks on results, too" spoils="register_post_accumulate_grad_hook after_run"
+def register_post_accumulate_grad_hook(x, hook):
+    if not x.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if x.post_hooks is None:
+        x.post_hooks = {}
+    return RemovableHandle(x.post_hooks, hook)
+
+
+# %% answer="backward_hooks" right="setdefault on vars, comparisons of tuples"
+def hooks_of(x):
+    node = x.grad_fn
+    if node is not None:
+        if x.output_nr not in node.result_hooks:
+            node.result_hooks[x.output_nr] = {}
+        return node.result_hooks[x.output_nr]
+    x.hooks = {} if x.hooks is None else x.hooks
+    return x.hooks
+
+
+def checked(changed, grad, hook):
+    if isinstance(changed, Tensor):
+        if tuple(changed.shape) == tuple(grad.shape):
+            return changed
+        raise RuntimeError("hook '" + hook.__name__ + "' has changed the size of value")
+    raise TypeError("expected Variable, but hook returned '" + changed.__class__.__name__ + "'")
+
+
+def after_run(node, results, grads):
+    for hook in tuple(vars(node).get("hooks", {}).values()):
+        new = hook((*results,), (*grads,))
+        if new is None:
+            continue
+        for place, each in enumerate(new):
+            results[place] = each
+    leaf = node.leaf if isinstance(node, AccumulateGrad) else None
+    if leaf is not None and leaf.post_hooks:
+        for hook in [*leaf.post_hooks.values()]:
+            hook(leaf)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Vector–Jacobian products
-# Seven exercises, 17 points. In exercises 2 and 7 you write parts of `mytorch`, and what passes goes into
-# `my/mytorch`. Your functions run inside a file of `mytorch`, so everything that the task or the docstring mentions
-# is available there; import anything else yourself.
+# In exercises 2 and 7 you write parts of `mytorch`, and what passes goes into `my/mytorch`. Your functions run
+# inside a file of `mytorch`, so everything that the task or the docstring mentions is available there; import
+# anything else yourself.
 
 # %% setup=true
 from __future__ import annotations
@@ -95,10 +95,10 @@ prediction = [11.0, 412.0]
 
 # %% docstrings="backward_gradcheck"
 def numerical_jacobian():
-    """The Jacobian of a function's result with respect to the input at `place`, measured by central differences.
+    """Measure the Jacobian of a function's result with respect to the input at `place`, by central differences.
 
-    Each element of that input in turn is moved by `eps` to both sides while the others stay: (f(x + eps) - f(x -
-    eps)) / 2 eps. Nothing is recorded, and the inputs themselves are not changed.
+    Each element of that input in turn is changed by ±eps while the others stay: (f(x + eps) - f(x - eps)) / 2 eps.
+    Nothing is recorded, and the inputs themselves are not changed.
 
     Args:
         function: takes the inputs and returns one tensor.
@@ -110,10 +110,10 @@ def numerical_jacobian():
 
 
 def analytical_jacobian():
-    """The same matrix from the backward formulas: one call, then a backward pass for each element of the result.
+    """Compute the same matrix from the backward formulas: one backward pass per element of the result.
 
-    A pass starts with 1 at its element and 0 at all others, and it gives a column. All passes use the same graph.
-    An input that the result doesn't depend on has zeros.
+    A pass starts with 1 at its element and 0 at all others, and its gradient is one column of the matrix. All passes
+    use the same graph. If the result doesn't depend on the input, the matrix is zero.
 
     Returns:
         A matrix of the input's dtype, shaped like that of `numerical_jacobian`.
@@ -121,23 +121,22 @@ def analytical_jacobian():
 
 
 def compare():
-    """Compare the two Jacobians of one result, `as_tensors(function(*inputs))[number]`, and the input at `place`.
+    """Compare the two Jacobians of the result `as_tensors(function(*inputs))[number]` for the input at `place`.
 
-    Two numbers agree if |computed - measured| ≤ atol + rtol · |measured|.
+    Two elements agree if |computed - measured| ≤ atol + rtol · |measured|.
 
     Raises:
-        GradcheckError: "Jacobian mismatch for output 1 with respect to input 0,", then on lines of their own
-            "numerical:" and "analytical:", each followed by its matrix.
+        GradcheckError: the Jacobians differ. "Jacobian mismatch for output 1 with respect to input 0,", then on
+            lines of their own "numerical:" and "analytical:", each followed by its matrix.
     """
 
 
 def gradcheck():
-    """Check that formulas agree with measured derivatives, for each result and each input that requires a
-    gradient.
+    """Check the backward formulas against measured derivatives, for each result and each input that requires grad.
 
-    Returns True. For each of these inputs that isn't float64 it warns: "Input #1 requires gradient and is not a
-    double precision floating point or complex. This check will likely fail if all the inputs are not of double
-    precision floating point or complex. "
+    Returns True if all agree. Each of these inputs that isn't float64 causes a warning: "Input #1 requires gradient
+    and is not a double precision floating point or complex. This check will likely fail if all the inputs are not of
+    double precision floating point or complex. "
 
     Raises:
         ValueError: "gradcheck expects at least one input tensor to require gradient, but none of them have
@@ -532,8 +531,9 @@ class Rounded(torch.autograd.Function):
 generator = check.rng()
 step, limit = 0.25, 1.0
 inside = [*generator.uniform(-0.95, 0.95, size=3).tolist(), float(generator.uniform(0.88, 0.99))]
-x = torch.tensor([*inside, limit, 1.7, -2.3], requires_grad=True)
-weight = torch.tensor(generator.normal(size=7).astype(np.float32))
+near = float(generator.uniform(1.02, 1.1))  # outside, and rounded to the limit
+x = torch.tensor([*inside, limit, near, 1.7, -2.3], requires_grad=True)
+weight = torch.tensor(generator.normal(size=8).astype(np.float32))
 rounded = Rounded.apply(x, step, limit)
 (gradient,) = torch.autograd.grad((rounded * weight).sum(), x, retain_graph=True)
 (square,) = torch.autograd.grad((Rounded.apply(x, 0.5, 2.0) ** 2).sum(), x)
@@ -541,7 +541,7 @@ h = x * 1
 later = Rounded.apply(h, step, limit).sum()
 h.add_(5)
 refused = check.error(later.backward)
-other, given = torch.zeros(7, requires_grad=True), torch.tensor(generator.normal(size=7).astype(np.float32))
+other, given = torch.zeros(8, requires_grad=True), torch.tensor(generator.normal(size=8).astype(np.float32))
 shared = given.clone()
 (Rounded.apply(x.detach().requires_grad_(), step, limit) + other).backward(shared)
 unnoticed = refused is None and x.grad.tolist() != (x.detach().abs() <= limit).float().tolist()
@@ -705,10 +705,10 @@ class Rounded(torch.autograd.Function):
 
 # %% [markdown] exercise="backward_hessian_vector" kind="build" points=2 replaces="minitorch.autograd.functional:hvp"
 # ### Exercise 4 · A Hessian-vector product
-# A network with a million weights has a Hessian of a trillion numbers. Its product with one vector `v` has only a
+# A network with a million weights has a Hessian of a trillion elements. Its product with one vector `v` has only a
 # million, and two backward passes compute it exactly, the second through the first. Write `hvp(func, inputs, v)`,
-# where `func` takes the tensor `inputs` and returns one number. The result is the pair of that number and the product
-# of the Hessian at `inputs` with `v`, which has the shape of `inputs`. Neither of them is connected to a graph,
+# where `func` takes the tensor `inputs` and returns a scalar tensor. The result is the pair of that scalar and the
+# product of the Hessian at `inputs` with `v`, which has the shape of `inputs`. Neither of them is connected to a graph,
 # `inputs` stays as it is, and no `.grad` changes.
 #
 # Your version replaces `torch.autograd.functional.hvp` in minitorch, and the check takes Newton steps with it. The
@@ -717,7 +717,7 @@ class Rounded(torch.autograd.Function):
 
 # %% solution="backward_hessian_vector"
 def hvp(func, inputs, v):
-    """The value of `func` at the tensor `inputs`, and the product of its Hessian there with `v`."""
+    """Return the value of `func` at the tensor `inputs`, and the product of its Hessian there with `v`."""
     ### BEGIN SOLUTION
     x = inputs.detach().requires_grad_()
     value = func(x)
@@ -777,7 +777,10 @@ def newton_step(x):
 
 others = dict.fromkeys(("vhp", "hessian", "jacobian", "jvp", "vjp"), not_yours)
 with mock.patch.multiple(torch.autograd.functional, **others), check.install(hvp, "minitorch.autograd.functional:hvp"):
-    value, product = torch.autograd.functional.hvp(valley, start, v)
+    kept, scale = [], torch.ones(1, dtype=torch.float64, requires_grad=True)
+    value, product = torch.autograd.functional.hvp(
+        lambda x: kept.append(valley(x) * scale.squeeze()) or kept[-1], start, v
+    )
     counted, recorded = len(passes), passes[:1]
     values = [valley(start).item()]
     place = start
@@ -795,7 +798,8 @@ check.show(
         "backward passes": counted,
         "the first pass records its operations": recorded,
         "connected to a graph": [value.requires_grad, product.requires_grad],
-        "x.grad": start.grad,
+        "what func itself returned has a history": [each.requires_grad for each in kept],
+        "x.grad, and that of a tensor which func uses": [start.grad, scale.grad],
         "an x that doesn't require grad requires it afterwards": plain.requires_grad,
         "values after 0 to 3 Newton steps": values,
     },
@@ -965,12 +969,12 @@ def exponential(c):
 
 
 scales = [*generator.permutation([1.0, 10.0, 100.0]), 10.0 ** generator.integers(0, 3)]
-functions = [exponential(float(c)) for c in scales]
+functions = [exponential(float(c)) for c in (*scales, 0.001, 300_000.0)]
 functions.append((lambda x: x**5, lambda x: 5 * x**4, torch.linspace(0.01, 10, 1001, dtype=torch.float64)))
 measured = {f"function {number}": steps_of(*each) for number, each in enumerate(functions, 1)}
 check.show(
     measured | {"the derivative is taken in": sorted(types)},
-    text="The k of the best step in each setting, for five functions.",
+    text="The k of the best step in each setting, for seven functions.",
     secret=True,
 )
 
@@ -1088,8 +1092,8 @@ def best_steps(function, slope, points):
 # ### Exercise 6 · A penalty without effect
 # A network should fit its targets and have a gradient of length 1 everywhere: for each row of `x`, the gradient of
 # the output with respect to that row should have the norm 1. (The critics of Wasserstein GANs are trained in much the
-# same way.) `penalised_loss` computes the mean squared error plus `weight` times the mean of
-# $(\lVert\text{slope}\rVert - 1)^2$. The number that it returns is right, but training with a weight of 0 and with a
+# same way.) `penalized_loss` computes the mean squared error plus `weight` times the mean of
+# $(\lVert\text{slope}\rVert - 1)^2$. The value that it returns is correct, but training with a weight of 0 and with a
 # weight of 100 ends at exactly the same network:
 #
 # ```text
@@ -1123,7 +1127,7 @@ for weight in (0.0, 100.0):
 
 
 # %% solution="backward_repair_slope_penalty"
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     """The mean squared error plus `weight` times how far the slope's length is from 1, squared, on average."""
     ### BEGIN SOLUTION
     x = x.detach().requires_grad_()
@@ -1145,11 +1149,12 @@ def penalised_loss(weights, x, target, weight):
 generator = check.rng()
 weights = two_layers(generator)
 rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
-loss = penalised_loss(weights, rows, wanted, 10.0)
+loss = penalized_loss(weights, rows, wanted, 10.0)
 loss.backward()
 check.show(
     {
         "x": rows,
+        "x requires a gradient afterwards": rows.requires_grad,
         "loss": loss,
         "gradient of the first layer": weights[0].grad,
         "gradient of its bias": weights[1].grad,
@@ -1173,7 +1178,7 @@ check.show(
 # A slope without a history
 # The loss is right, but its gradients are those of the error alone, because nothing leads from the penalty back to
 # the weights. What is the `grad_fn` of `slope`?
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
@@ -1185,7 +1190,7 @@ def penalised_loss(weights, x, target, weight):
 # Requires grad, without a history
 # The loss is right, but its gradients are those of the error alone, because nothing leads from the penalty back to
 # the weights. A `slope` that is made to require grad is a leaf, so the gradient stops there.
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
@@ -1198,7 +1203,7 @@ def penalised_loss(weights, x, target, weight):
 # The slope of the mean
 # Because the mean divides by the number of rows, every gradient is six times too small, so the penalty pulls towards
 # gradients that are six times too large.
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     (slope,) = torch.autograd.grad(output.mean(), x, create_graph=True)
@@ -1210,7 +1215,7 @@ def penalised_loss(weights, x, target, weight):
 # Takes the slope with backward
 # `backward` fills the `.grad` of the weights, too, so the gradients of the output's sum are added to those of the
 # loss.
-def penalised_loss(weights, x, target, weight):
+def penalized_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
     output.sum().backward(create_graph=True)
@@ -1221,17 +1226,17 @@ def penalised_loss(weights, x, target, weight):
 # %% [markdown] exercise="backward_hooks" kind="core" points="2 1" part="mytorch.autograd.hooks:register_hook mytorch.autograd.hooks:hooks_of mytorch.autograd.hooks:checked | mytorch.autograd.hooks:register_post_accumulate_grad_hook mytorch.autograd.hooks:after_run"
 # ### Exercise 7 · Hooks
 # The lesson showed `on_arrival`, which calls hooks. Write the functions that store the hooks, that check what a hook
-# returned, and that call the two kinds of hooks which run afterwards. `RemovableHandle(hooks, hook)` enters a hook
-# into a dict and serves as its key, and its `remove()` deletes the entry.
+# returned, and that call the two kinds of hooks which run afterwards. `RemovableHandle(hooks, hook)` adds the hook to
+# a dict, under itself as the key, and its `remove()` deletes the entry.
 #
 # A leaf stores its hooks in `x.hooks`, which is None at first. A result may get another node when it is written to,
-# and the hooks stay with the old node: `x.grad_fn.result_hooks` is a dict with a dict of hooks for each `x.output_nr`
-# that has some.
+# while its earlier hooks stay with the old node. Therefore `x.grad_fn.result_hooks` is a dict that maps an output
+# number (`x.output_nr`) to its dict of hooks.
 
 
 # %% docstrings="backward_hooks"
 def register_hook():
-    """Call `hook(grad)` when the gradient of a tensor is complete. Returns a `RemovableHandle` among `hooks_of(x)`.
+    """Call `hook(grad)` when the gradient of a tensor is complete. Returns a `RemovableHandle` on `hooks_of(x)`.
 
     Raises:
         RuntimeError: "cannot register a hook on a tensor that doesn't require gradient".
@@ -1239,26 +1244,27 @@ def register_hook():
 
 
 def hooks_of():
-    """The dict of a tensor's hooks: a leaf stores it itself, and for a result its node does.
+    """Return the dict of a tensor's hooks, which a leaf stores itself, while for a result its node stores it.
 
     The dict is created when it is first needed, and every later call returns the same one.
     """
 
 
 def checked():
-    """What a hook returned in place of a gradient.
+    """Return what a hook returned in place of a gradient, after checking it.
 
     Raises:
-        TypeError: no tensor: "expected Variable, but hook returned 'float'".
-        RuntimeError: another shape than the gradient's: "hook 'double' has changed the size of value", with the
-            hook's `__name__`.
+        TypeError: the hook returned something other than a tensor. "expected Variable, but hook returned 'float'".
+        RuntimeError: the tensor's shape differs from the gradient's. "hook 'double' has changed the size of value",
+            with the hook's `__name__`.
     """
 
 
 def register_post_accumulate_grad_hook():
     """Call `hook(leaf)` each time a backward pass has updated the leaf's `.grad`. Returns a `RemovableHandle`.
 
-    The hook is called even if the pass brought no gradient to the leaf. The leaf keeps these hooks in `x.post_hooks`, which is None at first.
+    The hook is called even if no gradient reached the leaf. The leaf stores these hooks in `x.post_hooks`, which is
+    None at first.
 
     Raises:
         RuntimeError: "cannot register a hook on a tensor that doesn't require gradient", or for a result "post
@@ -1269,11 +1275,11 @@ def register_post_accumulate_grad_hook():
 def after_run():
     """Call the hooks of a node after it has run, and those of a leaf whose `.grad` has just been updated.
 
-    A node stores its hooks in `node.__dict__["hooks"]`, a dict, if it has any. Each is called with two tuples,
-    the gradients of the node's inputs (`results`) and those of its outputs (`grads`). Unless a hook returns None,
-    its result replaces the entries of `results`, the list with which the engine goes on, and the next hook
-    receives these entries. The node of a leaf is an `AccumulateGrad`, and its `leaf.post_hooks` are called with
-    the leaf. A hook may remove itself.
+    If a node has hooks, they are in the dict `node.__dict__["hooks"]`. Each hook is called with two tuples: the
+    gradients of the node's inputs (`results`) and those of its outputs (`grads`). Unless a hook returns None, its
+    return value replaces the entries of the list `results`, which the engine uses afterwards and the next hook
+    receives. The node of a leaf is an `AccumulateGrad`, and its `leaf.post_hooks` are called with the leaf. A hook
+    may remove itself.
     """
 
 
@@ -1285,7 +1291,7 @@ told = []
 
 
 def tell(name, change=None):
-    """A hook that notes what it is given."""
+    """Return a hook that records its arguments."""
 
     def hook(*given):
         plain = [each is None or hasattr(each, "tolist") for each in given]
@@ -1299,7 +1305,7 @@ def tell(name, change=None):
 
 
 def passed(program):
-    """What the hooks were given in a program, what it returned, or the error."""
+    """Return the arguments that the hooks received, and the program's result or error."""
     told.clear()
     results = []
     problem = check.error(lambda: results.append(program(start.clone().requires_grad_())))
@@ -1406,7 +1412,11 @@ check.show(
         "afterwards on a result": passed(
             lambda x: (x * 2).register_post_accumulate_grad_hook(tell("never")) and "no error"
         ),
-        "the same dict": passed(lambda x: [mytorch.autograd.hooks.hooks_of(x) is mytorch.autograd.hooks.hooks_of(x)]),
+        "the same dict": passed(
+            lambda x: [
+                mytorch.autograd.hooks.hooks_of(each) is mytorch.autograd.hooks.hooks_of(each) for each in (x, x * 2)
+            ]
+        ),
     },
     text="What each hook was given, in order, and the gradient in the end.",
 )

@@ -1,7 +1,8 @@
 # %% [markdown] tags=["short"]
 # # Vector–Jacobian products
-# A network can train on a backward formula that is incorrect. In this chapter you learn what a backward pass computes, write formulas of
-# your own, test every formula of `mytorch` against finite differences, and run code in the middle of the backward pass.
+# A network can train on a backward formula that is incorrect, so you need better evidence than a falling loss. In this chapter you learn
+# what a backward pass computes, write formulas of your own, test every formula of `mytorch` against finite differences, and run code in the
+# middle of the backward pass.
 #
 # ## An incorrect formula still learns
 # The derivative of $y = \tanh x$ is $1 - y^2$, but someone writes $1 - |y|$. `autograd.Function` puts a forward and a backward into the
@@ -55,11 +56,11 @@ for seed in (2, 1, 0):
 pictures.curves(curves, xlabel="step (seed 0)", ylabel="mean squared error", log="y")
 
 # %% [markdown] tags=["short"]
-# All six losses fall by more than nine tenths, and it depends on the seed which formula ends lower. A falling loss therefore doesn't prove
+# All six losses fall by more than nine tenths, and which formula ends lower depends on the seed. A falling loss therefore doesn't prove
 # that a gradient is correct.
 #
 # ## `backward`, argument by argument
-# A loss is a scalar. What does `backward` do if the result has two elements?
+# A loss is a scalar, but what does `backward` do if the result has two elements?
 
 # %% tags=["proof-vector-jacobian"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -79,13 +80,13 @@ def product(v, x=x, y=y, jacobian=jacobian):
 pictures.slider(product, start={"v": (1.0, 10.0)}, v=[(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 10.0), (0.0, 0.0)])
 
 # %% [markdown]
-# The **gradient argument** `v` says how much each element of `y` counts. `y.backward(v)` computes the derivative of $\sum_i v_i y_i$, which
-# is the **vector–Jacobian product** (VJP) $v^\top J$ with $J_{ij} = \partial y_i / \partial x_j$, and it never builds $J$. Each node of the
-# graph computes such a product: it receives $v$ for its result and returns $v^\top J$ for its input. That is what `grad` is in the
-# `backward` above.
+# The **gradient argument** `v` weights the elements of `y`. `y.backward(v)` computes the derivative of $\sum_i v_i y_i$, which is the
+# **vector–Jacobian product** (VJP) $v^\top J$ with $J_{ij} = \partial y_i / \partial x_j$, and it never builds $J$. Each node of the graph
+# computes such a product: it receives $v$ for its result, which is what `grad` is in the `backward` above, and returns $v^\top J$ for its
+# input.
 #
-# For $J$ itself, ask for one row at a time, as `rows` does. Each row needs the saved tensors again, so `retain_graph=True` keeps them.
-# `create_graph=True` goes further and records the backward pass, so that the gradient can be differentiated. That works because the
+# For $J$ itself, ask for one row at a time, as `rows` does. Since each row needs the saved tensors again, `retain_graph=True` keeps them.
+# `create_graph=True` goes further and records the backward pass, so that the gradient can be differentiated, which works because the
 # backward formulas are made of recorded operations.
 
 # %% tags=["proof-create-graph"]
@@ -97,16 +98,15 @@ print(*derivatives, sep="\n")
 print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=True)[0])
 
 # %% [markdown]
-# These are $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties need such second derivatives.
+# These are $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties, among others, need such second derivatives.
 #
 # **Interview · Why does `backward` need an argument when the result isn't a scalar?**
 #
-# - *Thirty seconds:* Reverse mode computes a vector–Jacobian product, and the argument is the vector. It says how much each element of the
-#   result counts. For a scalar it is 1, so PyTorch fills it in.
-# - *Longer:* `y.backward(v)` computes the derivative of $\sum_i v_i y_i$.
-# - *They ask next:* What if you want the whole Jacobian? That takes one pass for each output, as in `rows`. `torch.func.jacrev` and
-#   `torch.autograd.functional.jacobian` do it for you.
-# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative". It gives the derivative of the sum.
+# - *Thirty seconds:* Reverse mode computes a vector–Jacobian product, and the argument is the vector, which weights the elements of the
+#   result. For a scalar the weight is 1, so PyTorch fills it in.
+# - *They ask next:* What if you want the whole Jacobian? That takes one pass for each output, as in `rows`, which `torch.func.jacrev` and
+#   `torch.autograd.functional.jacobian` do for you.
+# - *The trap:* Don't pass `torch.ones_like(y)` to get "the derivative", because what you get is the derivative of the sum.
 # - *Proof:* `proof-vector-jacobian`.
 #
 # **Interview · `retain_graph` or `create_graph`?**
@@ -114,15 +114,19 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 # - *Thirty seconds:* `retain_graph` keeps the saved tensors, so that the same graph can run backward again. `create_graph` records the
 #   backward pass itself, so that I can differentiate the gradient, and by default it retains the graph as well.
 # - *Longer:* Gradient penalties, Hessian–vector products and meta-learning need `create_graph`.
-# - *They ask next:* Why does `backward(create_graph=True)` warn? The leaf and its `.grad` form a reference cycle, which can leak memory.
-#   `autograd.grad` doesn't create this cycle.
-# - *The trap:* Passing `retain_graph=True` to silence "backward a second time". Often a hidden state should have been detached.
+# - *They ask next:* Why does `backward(create_graph=True)` warn? The leaf and its `.grad` form a reference cycle, which can leak memory,
+#   whereas `autograd.grad` doesn't create this cycle.
+# - *They ask next:* Can every operation be differentiated twice? No, flash attention raises "derivative … is not implemented", but
+#   attention with the `MATH` backend of `sdpa_kernel` can.
+# - *The trap:* Don't pass `retain_graph=True` just to silence "backward a second time", because often a hidden state should have been
+#   detached.
 # - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
 #
 # ### Reverse mode and forward mode
-# One backward pass gives one row of the Jacobian. A loss has a single row, however many parameters there are, and for that reason networks
-# are trained in **reverse mode**. **Forward mode** gives one column a pass, the **Jacobian–vector product** (JVP) $J u$. You can also get it
-# from two passes in reverse mode: $v^\top J$ is linear in $v$, so differentiating it with respect to $v$ brings $J$ back.
+# One backward pass gives one row of the Jacobian. The Jacobian of a loss has a single row, however many parameters there are, which is why
+# networks are trained in **reverse mode**. **Forward mode** gives one column a pass, or in general a combination of columns, the
+# **Jacobian–vector product** (JVP) $J u$. You can also get it from two passes in reverse mode: $v^\top J$ is linear in $v$, so
+# differentiating it with respect to $v$ brings $J$ back.
 
 
 # %% tags=["proof-two-passes"]
@@ -141,19 +145,21 @@ print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each,
 # %% [markdown]
 # **Interview · Reverse mode or forward mode?**
 #
-# - *Thirty seconds:* Reverse mode costs one pass per output, and forward mode costs one pass per input. A loss has one output and millions
-#   of inputs, so training uses reverse mode.
+# - *Thirty seconds:* For a whole Jacobian, reverse mode costs one pass per output, and forward mode costs one pass per input. A loss has
+#   one output and millions of inputs, so training uses reverse mode.
 # - *Longer:* Forward mode computes the derivative along with the function, so it doesn't have to save tensors. In PyTorch it is
-#   `torch.func.jvp`, and `jacfwd` and `jacrev` build whole Jacobians.
-# - *They ask next:* And a Hessian? Use forward over reverse, which gives one column for each input, and each column costs a small multiple
-#   of a gradient.
-# - *The trap:* Building $J$ in order to multiply it by a vector. Both products exist without it.
+#   `torch.func.jvp`, or `linearize` for many vectors at one point. `jacfwd` and `jacrev` build whole Jacobians.
+# - *They ask next:* How would you compute a Hessian? I'd use forward over reverse, which takes one pass for each column, that is for each
+#   input, and each pass costs a small multiple of a gradient.
+# - *They ask next:* And a Gauss–Newton product, $J^\top J u$? It is a JVP followed by a VJP, so it needs no second derivatives.
+# - *The trap:* Don't build $J$ in order to multiply it by a vector, because both products can be computed without forming it.
 # - *Proof:* `proof-two-passes`, `proof-vector-jacobian`.
 #
 # ### Per-sample gradients
 # Differentially private training and influence functions need the gradient of each sample's loss. A backward pass of the summed loss gives
-# only the sum, and a loop over the samples is slow. `is_grads_batched=True` takes a batch of vectors $v$, here the rows of the identity. For
-# a linear layer there is a shortcut: each gradient is the outer product of the gradient at the output and the input.
+# only the sum of them, and a loop over the samples is slow. With `is_grads_batched=True`, `autograd.grad` takes a batch of vectors $v$
+# instead, here the rows of the identity. For a linear layer there is a shortcut, because each gradient is the outer product of the gradient
+# at the output and the input.
 
 # %% tags=["proof-per-sample"]
 samples, weight = torch.arange(6.0).reshape(3, 2), torch.tensor([[1.0, 1.0]], requires_grad=True)
@@ -166,8 +172,8 @@ outer = at_output * samples  # the layer has one output, so this is the outer pr
 pictures.grids(("at the output", at_output), "×", ("inputs", samples), "=", ("a gradient for each sample", outer))
 
 # %% [markdown]
-# Such a batch runs in one vectorized pass, which `vmap` makes of the single one. The usual way in PyTorch is to write the loss of *one*
-# sample as a function and to transform it:
+# Behind this is `vmap`, which turns the backward pass of one vector into a single vectorized pass for the whole batch. The usual way in
+# PyTorch is to write the loss of *one* sample as a function and to transform it:
 
 
 # %%
@@ -185,15 +191,15 @@ print("vmap of grad:", per_sample.squeeze(1).tolist())
 #   makes it a function that returns the gradient, and `vmap` adds the batch dimension, so everything runs in one vectorized pass.
 # - *Longer:* For an `nn.Module`, `torch.func.functional_call` passes the parameters as an argument. For linear layers, the outer product of
 #   the output's gradient and the input gives the same, and libraries for differential privacy use hooks to do that.
-# - *They ask next:* What does it cost? The memory of one gradient for each sample. If only their norms are needed, the outer product doesn't
-#   have to be formed.
+# - *They ask next:* What does it cost? It costs the memory of one gradient for each sample, unless only their norms are needed, for which
+#   the outer product doesn't have to be formed.
 # - *The trap:* Batch norm mixes the samples of a batch, so a sample's gradient depends on the rest of the batch.
 # - *Proof:* `proof-per-sample`; batch norm: [chapter 12](12_norm_dropout_and_modes.ipynb).
 #
 # ## A formula of your own
-# In an `autograd.Function`, `forward` runs without recording. `backward` receives $v$ and returns one VJP for each argument of `forward`.
-# `ctx` belongs to the node, and `save_for_backward` saves a tensor *with* its version, as nodes do. What happens if you store it as an
-# attribute instead?
+# In an `autograd.Function`, `forward` runs without recording, while `backward` receives $v$ and returns one VJP for each argument of
+# `forward`. `ctx` belongs to the node, and `save_for_backward` saves a tensor *with* its version, as nodes do. What happens if you store
+# the tensor as an attribute instead?
 
 
 # %% tags=["proof-save-for-backward"]
@@ -214,66 +220,48 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 # **Interview · When do you write an `autograd.Function`, and what goes wrong?**
 #
 # - *Thirty seconds:* I write one when autograd can't see the operation, such as a C++ kernel or a NumPy call, when the operation should
-#   have another derivative, or when a formula is cheaper or more stable than the recorded steps. The most frequent mistake is to store
+#   have a different derivative, or when a formula is cheaper or more stable than the recorded steps. The most frequent mistake is to store
 #   tensors on `ctx` instead of calling `save_for_backward`.
 # - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none.
-# - *They ask next:* How do you test it? With `gradcheck`, and with `gradgradcheck` if it should be differentiated twice, in float64.
-# - *The trap:* Storing a tensor as an attribute of `ctx`. Above, the formula would silently compute with `[10, 20]`.
+# - *They ask next:* How do you test it? I run `gradcheck` in float64, and also `gradgradcheck` if it should be differentiated twice.
+# - *The trap:* Don't store a tensor as an attribute of `ctx`: above, the formula would silently compute with `[10, 20]`.
 # - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
 # ### Custom operations: `torch.library.custom_op`
-# Only autograd deals with a `Function`. `torch.library.custom_op` declares an operation for the whole dispatcher
-# ([chapter 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register.
-# `minitorch` has no `torch.library`, so this is code for PyTorch 2.13, with what it prints:
-#
-# ```python
-# @torch.library.custom_op("demo::cube", mutates_args=())
-# def cube(x: Tensor) -> Tensor:
-#     return torch.from_numpy(x.detach().numpy() ** 3)
-#
-# x = torch.tensor([2.0], requires_grad=True)
-# cube(x).sum().backward()
-# # RuntimeError: Trying to backward through demo.cube.default but no autograd
-# # formula was registered. Please use register_autograd to add one.
-#
-# # both functions as in a Function: grad * 3 * x**2
-# cube.register_autograd(backward, setup_context=setup_context)
-# cube(x).sum().backward()
-# print(x.grad)  # tensor([12.])
-# ```
-#
-# The same formula as a `Function`, so that you can run it:
+# Only autograd deals with a `Function`, whereas `torch.library.custom_op` declares an operation for the whole dispatcher ([chapter
+# 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register:
 
 
 # %% tags=["proof-cube"]
-class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return torch.from_numpy(x.detach().numpy() ** 3)
+@torch.library.custom_op("demo::cube", mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x.detach().numpy() ** 3)
 
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
 
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return grad * 3 * x**2
+def setup_context(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def cube_backward(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad * 3 * x**2
 
 
 x = torch.tensor([2.0], requires_grad=True)
-Cube.apply(x).sum().backward()
-print("x.grad:", x.grad, "  node:", Cube.apply(x).grad_fn.name())
+print("before:", str(check.error(cube(x).sum().backward)).partition(" Please")[0])
+cube.register_autograd(cube_backward, setup_context=setup_context)
+cube(x).sum().backward()
+print("x.grad:", x.grad, "  node:", cube(x).grad_fn.name())
 
 # %% [markdown] tags=["short"]
 # **Interview · `torch.library.custom_op` or `autograd.Function`?**
 #
-# - *Thirty seconds:* I use `custom_op` for a kernel that PyTorch can't see into, such as C++, Triton or NumPy code. It gets a schema, and
-#   `torch.compile` and export treat it as one opaque call. I use `Function` for a forward and a backward that are made of PyTorch's own
-#   operations.
+# - *Thirty seconds:* I use `custom_op` for a kernel that PyTorch can't see into, such as C++, Triton or NumPy code, because it gets a
+#   schema, and `torch.compile` and export treat it as one opaque call. I use `Function` for a forward and a backward that are made of
+#   PyTorch's own operations.
 # - *Longer:* Beside the kernel you register the backward formula with `register_autograd`, and with `register_fake` a function that returns
-#   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. Kernels in C++ and Triton are registered in the
-#   same way, and `triton_op` lets the compiler look inside.
+#   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. `triton_op` lets the
+#   compiler look inside a Triton kernel.
 # - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises an error.
 # - *The trap:* An operation that writes to an argument must name it in `mutates_args`. If it doesn't, the call still goes through, and only
 #   `opcheck` complains.
@@ -281,7 +269,7 @@ print("x.grad:", x.grad, "  node:", Cube.apply(x).grad_fn.name())
 #
 # ## Finite differences and `gradcheck`
 # To test a backward formula, move one element of the input a little to both sides, and divide the difference of the results by the
-# distance. This quotient is called a **central difference**:
+# distance, which gives a **central difference**:
 
 
 # %%
@@ -306,8 +294,8 @@ for name, activation in variants.items():
     print(f"{name:19}", [f"{each:.4f}" for each in by_backward(activation, inputs)])
 
 # %% [markdown]
-# The test finds the incorrect formula at once, without any training. It has two limits. float32 is too coarse for a step of $10^{-6}$, and
-# at a kink the two sides disagree:
+# The test finds the incorrect formula at once, without any training. It has two limits, however: float32 is too coarse for a step of
+# $10^{-6}$, and at a kink the two sides disagree:
 
 # %%
 spacing = torch.tensor(0.46).nextafter(torch.tensor(1.0)) - 0.46  # tanh(0.5) is 0.46
@@ -316,7 +304,7 @@ kink = torch.zeros(1, dtype=torch.float64)
 print("relu at 0: difference", central_differences(torch.relu, kink)[0], " backward", by_backward(torch.relu, kink)[0])
 
 # %% [markdown]
-# In float64 the spacing is 500 million times finer, which makes it the dtype for **gradcheck**. `gradcheck` does the same for functions with
+# In float64 the spacing is 500 million times finer, which makes it the dtype for **gradcheck**, which does the same for functions with
 # several inputs and outputs, and compares element by element:
 
 # %% tags=["proof-gradcheck"]
@@ -331,21 +319,22 @@ for name, case in cases.items():
     print(f"{name:18}", "passes" if error is None else "fails: " + str(error).partition(",")[0])
 
 # %% [markdown]
-# `abs` at 0 passes although it has a kink there, because both sides cancel and PyTorch's formula gives 0 as well. So `gradcheck` can also
+# `abs` at 0 passes although it has a kink there, because both sides cancel and PyTorch's formula gives 0 as well, so `gradcheck` can also
 # miss a kink. In exercise 2 you give `mytorch` a `gradcheck`, and in exercise 5 you measure the best step.
 #
 # **Interview · How do you know that a gradient is right?**
 #
 # - *Thirty seconds:* I run `gradcheck`, which compares the backward pass with central differences, element by element, in float64. The
 #   function must be deterministic and smooth around the inputs that I choose.
-# - *Longer:* For a backward that should be differentiated again, I also run `gradgradcheck`.
-# - *They ask next:* Why not just train? A falling loss doesn't prove it, because both formulas at the top learn.
-# - *The trap:* Testing ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
+# - *They ask next:* How do you check a layer with a million outputs? `gradcheck(..., fast_mode=True)` compares only random projections
+#   $u^\top J v$, which takes one backward pass and one difference.
+# - *They ask next:* Why not just train? A falling loss doesn't prove that the gradient is correct, since both formulas at the top learn.
+# - *The trap:* Don't test ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
 # - *Proof:* `proof-gradcheck`, `proof-milestone`, `proof-wrong-learns`.
 #
 # ### Milestone: every formula of `mytorch`
-# The cell calls each operation of `mytorch` that has a derivative with small float64 matrices. `gradcheck` tests its gradient, and
-# `gradgradcheck` tests the gradient of the gradient.
+# The cell calls each operation of `mytorch` that has a derivative with small float64 matrices, where `gradcheck` tests its gradient, and
+# `gradgradcheck` the gradient of the gradient.
 
 # %% tags=["proof-milestone"]
 from mytorch.autograd import examples, gradcheck, gradgradcheck
@@ -373,7 +362,8 @@ h.retain_grad()
 print("the first hook saw", seen, " h.grad", h.grad.tolist(), " x.grad", x.grad.tolist())
 
 # %% [markdown]
-# `h` is used three times, yet the hook ran once, with the sum $2h + 1$. `retain_grad` stores what the hooks made of that sum.
+# `h` is used three times, yet each hook ran once, the first one with the sum $2h + 1$. `retain_grad` stores the sum as the hooks changed
+# it.
 #
 # A leaf has a second kind of hook, which runs after the backward pass has accumulated into its `.grad`. An optimizer can take its step right
 # there and free the gradient before the next one is computed:
@@ -398,12 +388,11 @@ print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:",
 #
 # **Interview · When does a tensor's hook run, and what can it change?**
 #
-# - *Thirty seconds:* It runs in the backward pass, as soon as the gradient of that tensor is complete. It sees the sum over all uses of the
-#   tensor, and it may return another gradient, which then goes on through the graph.
+# - *Thirty seconds:* It runs in the backward pass, as soon as the gradient of that tensor is complete. It receives the sum over all uses of
+#   the tensor, and it may return a different gradient, which then goes on through the graph.
 # - *Longer:* Several hooks run in the order of registration, and each gets what the one before returned.
 #   `register_post_accumulate_grad_hook` runs later, after a leaf's `.grad` was updated, and an optimizer can take its step there.
-# - *They ask next:* And a hook on a module? It gets the inputs and outputs of a layer ([chapter 09](09_modules_and_parameters.ipynb)).
-# - *The trap:* Changing the gradient in place. Other tensors may share its memory, so return a new one.
+# - *The trap:* Don't change the gradient in place, because other tensors may share its memory. Return a new one instead.
 # - *Proof:* `proof-hooks`, `proof-step-in-backward`.
 #
 # ## Where does the NaN come from?
@@ -435,7 +424,7 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
 #   backward pass, and I run one step under `torch.autograd.detect_anomaly()`. It raises an error at the first node whose backward returns
 #   NaN, and shows where that node was recorded.
 # - *Longer:* It detects only NaN. The gradient of `x.sqrt().sum()` at 0 is infinite, and no error is raised.
-# - *They ask next:* What are the usual suspects? A square root, a logarithm or a division at 0, and `0 * inf`.
+# - *They ask next:* What are the usual suspects? I look for a square root, a logarithm or a division at 0, and for `0 * inf`.
 # - *The trap:* `torch.where(x > 0, x.sqrt(), 0)` doesn't help: the branch that isn't taken gets a gradient of 0, and 0 times infinity is
 #   NaN. Make the input safe before the square root.
 # - *Proof:* `proof-anomaly`.
@@ -450,11 +439,12 @@ import inspect
 
 print(inspect.getsource(torch.autograd.Function.apply))
 
+# %% [markdown]
+# This is minitorch's version, and PyTorch's does the same. Both had to add `setup_context`, a newer style in which `forward` gets no `ctx`;
+# keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that `forward` wrote to. `_backward_cls` makes the
+# node, and `grad_mode.asked` is `Mode.enabled`.
+
 # %% [markdown] tags=["short"]
-# This is minitorch's version, and PyTorch's does the same. PyTorch had to add `setup_context`, a newer style in which `forward` gets no
-# `ctx`; keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that `forward` wrote to. `_backward_cls` makes
-# the node, and `grad_mode.asked` is `Mode.enabled`.
-#
 # ## Ten lines to remember
 # 1. `backward(v)` computes the vector–Jacobian product $v^\top J$. For a scalar, $v = 1$.
 # 2. `retain_graph` keeps saved tensors, and `create_graph` records the backward pass.
@@ -468,9 +458,9 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # 10. Check the forward pass for NaN first; anomaly mode finds a NaN that is born in the backward pass.
 #
 # ## Rapid fire
-# - *Must a hook return something?* No, `None` keeps the gradient.
+# - *Must a hook return something?* No, because `None` keeps the gradient.
 # - *After one `backward()`, does `.grad` require grad?* No, but with `create_graph=True` it may.
-# - *Does `create_graph` retain the graph?* Yes, by default.
+# - *Does `create_graph` retain the graph?* Yes, unless you pass `retain_graph=False`.
 # - *How many backward passes does a Jacobian with 5 outputs take?* Five, one for each row; `vmap` can batch them.
 # - *May `backward` of a `Function` return `None`?* Yes, and then no gradient goes to that argument, without an error.
 
@@ -489,23 +479,32 @@ print("x.grad:", x.grad.tolist(), "  requires grad:", x.grad.requires_grad)
 #
 # ## If you have time
 # ### `once_differentiable` and `mark_dirty`
-# A `backward` that leaves PyTorch, for example for NumPy, isn't recorded. Then a second derivative lacks a term, and nothing says so.
-# `once_differentiable` makes `backward` raise an error instead. The function below is $x^3 \cdot x$ at $x = 2$, whose second derivative is 48. The last
-# class writes into its input, which it must declare with `mark_dirty`, so that the input gets the new history.
+# A `backward` that leaves PyTorch, for example for NumPy, isn't recorded, so a second derivative lacks a term without any error.
+# `once_differentiable` makes `backward` raise one instead. The function below is $x^3 \cdot x$ at $x = 2$, whose second derivative is 48.
+# The last class writes into its input, which it must declare with `mark_dirty`, so that the input gets the new history.
 
 
 # %% tags=["proof-once-differentiable"]
-def cube_backward(ctx, grad):
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return torch.from_numpy(x.detach().numpy() ** 3)
+
+    setup_context = staticmethod(setup_context)
+    backward = staticmethod(cube_backward)
+
+
+def through_numpy(ctx, grad):
     (x,) = ctx.saved_tensors
     return grad * torch.from_numpy(3 * x.detach().numpy() ** 2)
 
 
 class NumpyCube(Cube):
-    backward = staticmethod(cube_backward)
+    backward = staticmethod(through_numpy)
 
 
 class OnceCube(Cube):
-    backward = staticmethod(torch.autograd.function.once_differentiable(cube_backward))
+    backward = staticmethod(torch.autograd.function.once_differentiable(through_numpy))
 
 
 class Double(torch.autograd.Function):
@@ -533,7 +532,7 @@ print("same tensor:", Double.apply(h) is h, " its node:", h.grad_fn.name())
 # returns 12.
 #
 # ### Myth · `.grad` is itself a `Variable`
-# That was true when there were two classes. Today `.grad` is `None` or a tensor, usually without a history.
+# That was true when there were two classes, but today `.grad` is `None` or a tensor, usually without a history.
 
 # %% tags=["proof-grad-of-grad"]
 for function, create_graph in ((torch.square, False), (torch.square, True), (torch.neg, True)):

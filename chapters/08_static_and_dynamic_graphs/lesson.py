@@ -6,14 +6,15 @@
 
 # %% [markdown] tags=["short"]
 # ## Tracing and data-dependent control flow
-# `course.tensorflow1` has a `trace` that calls a function once and keeps a graph of the operations that ran. PyTorch's oldest
-# tracer, `torch.jit.trace`, worked the same way; PyTorch 2.13 deprecates it in favour of `torch.compile` and `torch.export`.
+# `graph.trace`, which you will write in this chapter, calls a function once and keeps a graph of the operations that ran.
+# PyTorch's oldest tracer, `torch.jit.trace`, worked in the same way.
 
 # %% tags=["proof-lost-if"]
-import warnings
-
 import minitorch as torch
-from course import tensorflow1 as tf
+from course import check, lesson, pictures
+
+mytorch = lesson.mytorch(8)
+graph = mytorch.graph
 
 
 def brake(speed):
@@ -22,27 +23,26 @@ def brake(speed):
     return speed
 
 
-with warnings.catch_warnings(record=True) as said:
-    traced = tf.trace(brake, torch.tensor([130.0]))
-for speed in (torch.tensor([130.0]), torch.tensor([50.0])):
-    print(speed.item(), "function:", brake(speed).item(), "  trace:", traced(speed).item())
-print(said[0].category.__name__)
+traced = graph.trace(brake, mytorch.tensor([130.0]))
+for speed in (130.0, 50.0):
+    x = mytorch.tensor([speed])
+    print(speed, "function:", brake(x).item(), "  trace:", graph.run(traced, x).item())
 
 # %% [markdown]
-# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and the graph that it kept has no
-# `if` in it. There was a warning, but a warning is easily missed in a log. Move the slider: another example gives another
-# function.
+# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and among the steps that `run` replays
+# there is no `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13
+# deprecates it in favour of `torch.compile` and `torch.export`. Move the slider: another example gives another function.
+
 
 # %% hidden=true
-from course import pictures
-
-
 def compare(example):
-    with warnings.catch_warnings(action="ignore"):
-        kept = tf.trace(brake, torch.tensor([example]))
-    speeds = torch.arange(0.0, 201.0)
-    lines = {name: [f(v.reshape(1)).item() for v in speeds] for name, f in (("function", brake), ("trace", kept))}
-    return pictures.curves(lines, speeds.tolist(), xlabel="speed (km/h)", ylabel="afterwards (km/h)")
+    kept = graph.trace(brake, mytorch.tensor([example]))
+    speeds = [float(speed) for speed in range(201)]
+    lines = {
+        "function": [brake(mytorch.tensor([speed])).item() for speed in speeds],
+        "trace": [graph.run(kept, mytorch.tensor([speed])).item() for speed in speeds],
+    }
+    return pictures.curves(lines, speeds, xlabel="speed (km/h)", ylabel="afterwards (km/h)")
 
 
 pictures.slider(compare, start={"example": 130.0}, example=[50.0, 130.0])
@@ -91,16 +91,13 @@ print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
 # Now let Python make a decision while the graph is being built:
 
 # %% tags=["proof-toy-if"]
-from course import check
-
 y = x * 0.5 if x > 100.0 else x
 print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
-print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition(" is not")[0])
 
 # %% [markdown]
 # `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
-# *built*, and the comparison never becomes part of the graph. TensorFlow 1 refuses to convert a node to a bool, and PyTorch's
-# old tracer warns, while this toy does neither.
+# *built*, and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a
+# node to a bool, while this toy does neither.
 #
 # **Interview · Dynamic or static graph: what is the difference, and who uses static graphs today?**
 #
@@ -115,21 +112,23 @@ print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition("
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
 #
 # ## TensorFlow 1: nodes and edges
-# `course.tensorflow1` is a small TensorFlow 1, where every program first described a graph. A **placeholder** stands for an
-# input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. This graph describes a line, and its
-# squared distance from `y`:
+# The names that people still use for the parts of a graph come from TensorFlow 1, where every program first described a graph.
+# `course.tensorflow1` is a small copy of it. A **placeholder** stands for an input, a **variable** holds a parameter, and a
+# **session** runs the nodes that you fetch. This graph describes a line, and its squared distance from `y`:
 
 # %% tags=["proof-nodes-and-edges"]
+from course import tensorflow1 as tf
+
 tf.reset_default_graph()
-x, y = (tf.placeholder(torch.float32, name=name) for name in "xy")
+in_x, in_y = (tf.placeholder(torch.float32, name=name) for name in "xy")
 weight, bias = (tf.Variable([0.0], name=name) for name in ("weight", "bias"))
-line = tf.add(x * weight, bias, name="line")
-cost = tf.reduce_mean(tf.square(line - y), name="cost")
+line = tf.add(in_x * weight, bias, name="line")
+cost = tf.reduce_mean(tf.square(line - in_y), name="cost")
 session = tf.Session()
 print("not initialized:", check.error(session.run, weight))
 session.run(tf.global_variables_initializer())
 print(tf.listing(tf.get_default_graph()))
-print("line =", session.run(line, {x: 3.0}).item(), "after running", session.executed)
+print("line =", session.run(line, {in_x: 3.0}).item(), "after running", session.executed)
 tf.draw(tf.get_default_graph())
 
 # %% [markdown]
@@ -146,38 +145,6 @@ tf.draw(tf.get_default_graph())
 # - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
 # - *Proof:* `proof-nodes-and-edges`.
 #
-# ### Gradients as nodes
-# The next cell fits the line twice, once with autograd and once in the graph.
-
-# %% tags=["proof-line"]
-data = torch.linspace(-1, 1, 20)
-target = 3 * data + 1
-w, b = (torch.zeros(1, requires_grad=True) for _ in range(2))
-optimizer, before = torch.optim.SGD([w, b], lr=0.3), len(tf.get_default_graph().get_operations())
-step = tf.train.GradientDescentOptimizer(0.3).minimize(cost)
-print("nodes:", before, " with minimize:", len(tf.get_default_graph().get_operations()))
-for count in range(1, 16):
-    loss = (data * w + b - target).square().mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    static, _ = session.run([cost, step], {x: data, y: target})
-    if count in (1, 5, 15):
-        print(f"step {count:2}: eager {loss.item():.3f}, static {static.item():.3f}")
-
-# %% [markdown]
-# The losses agree. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that
-# overwrites it. No `zero_grad` is needed, because a gradient is an edge, and nothing accumulates between two runs.
-#
-# **Interview · How do the two compute gradients?**
-#
-# - *Thirty seconds:* In eager mode the forward pass records nodes, and `backward` walks them and fills `.grad`. In a static graph
-#   `tf.gradients` walks the graph once, while it is being built, and adds nodes that compute the derivatives.
-# - *Longer:* A static runtime can therefore optimize forward and backward pass together. `torch.compile` does that as well,
-#   because AOTAutograd traces the backward pass ahead of time: `proof-joint-graph`.
-# - *The trap:* calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
-# - *Proof:* `proof-line`.
-#
 # ## Build: a tracer for mytorch
 
 # %% [markdown] given="mytorch.graph:Step mytorch.graph:trace"
@@ -186,10 +153,6 @@ for count in range(1, 16):
 # later, as `step.op(*args)`.
 
 # %% tags=["proof-trace"]
-from course import lesson
-
-mytorch = lesson.mytorch(8)
-graph = mytorch.graph
 weights = mytorch.tensor([1.0, 2.0])
 
 
@@ -331,12 +294,12 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #
 # - *Thirty seconds:* A guard is a check on something that the graph takes for granted: dtype, shape, strides, device, grad mode,
 #   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
-# - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or the program
-#   loops or branches on it. A number that you pass as an argument becomes dynamic too, while a module's attribute is guarded by
+# - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or something
+#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you pass as an argument becomes dynamic too, while a module's attribute is guarded by
 #   value.
 # - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
-#   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths
-#   2, 3 and 4.
+#   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths 2, 3
+#   and 4. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into an error.
 # - *The trap:* "It compiles once." After eight versions of one function, inputs that fit none of them run eagerly.
 # - *Proof:* `proof-guards`, `proof-recompiles`.
 
@@ -362,12 +325,16 @@ driven, looped = graph.Compiled(brake_or_add), graph.Compiled(three_times)
 for speed in map(mytorch.tensor, ([130.0], [50.0], [120.0], [60.0])):
     one, three = driven(speed).item(), looped(speed).item()
     print(f"{speed.item()} -> {one}, graphs: {len(driven.graphs)}   loop: {three}, graphs: {len(looped.graphs)}")
-print([[step.op.name for step in piece.steps] for piece in driven.graphs])
+for (_, _, *values), (piece, read) in driven.pieces.items():
+    print(
+        "values read:", values, "  piece:", [step.op.name for step in piece.steps], "  then reads:", read or "nothing"
+    )
 print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0].reason)
 
 # %% [markdown]
-# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. PyTorch also counts
-# 2, 3, 3, 3, and its `explain` gives the reason in the last line: a *generic jump* on a tensor.
+# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. The lines below them
+# print the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3,
+# 3, 3, and its `explain` gives the reason in the last line: a *generic jump* on a tensor.
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
 # graph at all** for a function whose `for` loop contains the break: it runs that function eagerly, and only compiles the functions
@@ -375,14 +342,17 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 #
 # | in the function | graphs by default | `fullgraph=True` |
 # |---|---|---|
-# | `if x.sum() > 100`, or `print`, or `tolist()` of floats | 2 | raises an error |
+# | `if x.sum() > 100`, or `print`, or `tolist()` of floats, in the middle | 2 | raises an error |
 # | `y * x.sum().item()` | 2 | one graph |
 # | `x[x > 0] * 2`, whose shape depends on the values | 2 | one graph |
 # | the `if` inside a `for` loop | 0 | raises an error |
+# | `while x.sum() > 100`, where the loop's condition is the break | 2 | raises an error |
 # | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
 #
 # With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
-# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
+# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it. Such
+# a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
+# "Could not guard on data-dependent expression", unless you promise the answer with `torch._check(n > 3)`.
 # At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only. It doesn't break at a
 # mask, because its interpreter needs no shapes in advance.
 #
@@ -390,32 +360,37 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 #
 # - *Thirty seconds:* A graph breaks where Python needs a tensor's value, as in an `if` or `item()`, where an output's shape depends
 #   on data, as with a mask, and at code that can't be traced, such as `print`. The two sides become separate graphs with Python
-#   in between, and if the break is inside a loop, the whole function runs eagerly.
+#   in between, and if the break is in a loop's body, the whole function runs eagerly.
 # - *Longer:* Nothing is fused across a break. Values that the second graph needs are written to memory and read again, and on a
 #   GPU the CPU has to wait for the value.
 # - *They ask next:* How do you find breaks? `TORCH_LOGS="graph_breaks"` prints each one with its line. `fullgraph=True` raises at most
-#   of them, although `item()` and masks are captured instead.
+#   of them, although `item()` and masks are captured instead. Code that you don't want traced gets a break of its own with
+#   `torch.compiler.disable`.
 # - *The trap:* "A break gives wrong results." They are correct, only slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
 
 # %% [markdown]
 # ### `cond` and `where`: the decision in the graph
-# Can the graph itself decide? TensorFlow's `cond` takes both branches as functions.
+# Can the graph itself decide? In the static graph from the beginning, a decision is one more kind of node, which holds both
+# branches:
+
 
 # %% tags=["proof-control-flow"]
-tf.reset_default_graph()
-speed = tf.placeholder(torch.float32, name="speed")
-expensive = tf.exp(speed * -0.01, name="expensive")
-braked = tf.cond(tf.greater(speed, 100.0), lambda: speed * expensive, lambda: speed + 1.0)
-session = tf.Session()
-for value in (130.0, 50.0):
-    print(value, "->", round(session.run(braked, {speed: value}).item(), 2), session.executed[2:])
+def decide(node, feed):
+    if node.kind != "cond":
+        return evaluate(node, feed)
+    test, yes, no = node.inputs
+    return decide(yes if evaluate(test, feed) else no, feed)
+
+
+speed = Node("input")
+braked = Node("cond", speed > 100.0, speed * 0.5, speed + 1.0)
+print([decide(braked, {speed: number}) for number in (130.0, 50.0)])
 print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length)).steps) for length in (2, 10, 40)})
 
 # %% [markdown]
-# Both branches are in the graph, and each run executes one of them. `expensive` was created *outside* the branches, so it runs
-# either way, as it would in PyTorch. A Python loop is unrolled, so its trace grows with the length, while TensorFlow's
-# `while_loop` takes a test and a body, and stays a loop in the graph.
+# Both branches are in the graph, and each run evaluates one of them. A Python loop is unrolled, so its trace grows with the
+# length, while an operator such as `while_loop` takes a test and a body, and stays a loop in the graph.
 #
 # PyTorch's version is `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))`. Compiled, it serves both 130 and 50
 # with one graph:
@@ -469,12 +444,6 @@ def fused(traced):
     return mytorch.dispatch.operation(kernel)
 
 
-def note(op, args, result, seconds):
-    written = result.nbytes / 1e6
-    kernels.append((op.name, mytorch.utils.instruments.moved(op, args, result) / 1e6 - written, written))
-    return 0
-
-
 # %% tags=["proof-fusion"]
 def cubic(x):
     return x + 0.044715 * x * x * x
@@ -486,24 +455,11 @@ def gate(x, inner):
 
 x, gelu = mytorch.linspace(-3, 3, 1_000_000), lambda x: gate(x, cubic(x))
 first, second = fused(graph.trace(cubic, x)), fused(graph.trace(gate, x, cubic(x)))
-ways, traffic = {"nine kernels": gelu, "two": lambda x: second(x, first(x)), "one": fused(graph.trace(gelu, x))}, {}
+ways = {"nine kernels": gelu, "two": lambda x: second(x, first(x)), "one": fused(graph.trace(gelu, x))}
 for name, function in ways.items():
-    traffic[name] = kernels = []
-    with mytorch.utils.count_bytes() as moved, mytorch.utils.instruments.instrument(note):
+    with mytorch.utils.count_bytes() as moved:
         result = function(x)
     print(f"{name:12} {moved.total() / 1e6:3.0f} MB   GELU(3) = {result[-1].item():.4f}")
-
-# %% hidden=true
-ax, colours = pictures.axes(6.8, 2.6), [pictures.COLOURS["data"], pictures.COLOURS["result"]]
-for row, kernels in enumerate(traffic.values()):
-    sizes = [size for _, *both in kernels for size in both]
-    starts = [sum(sizes[:place]) for place in range(len(sizes))]
-    bars = ax.barh([row] * len(sizes), sizes, 0.6, left=starts, color=colours * len(kernels))
-    ax.bar_label(bars, [f"{size:.0f}" for size in sizes], label_type="center", color="white", weight="bold")
-ax.set(yticks=range(3), yticklabels=traffic, ylim=(2.5, -0.5), xlabel="memory traffic (MB)")
-ax.legend(bars[:2], ["read", "written"], loc="lower right")
-told = (f"{way}: " + ", ".join(f"{op} {a:.0f} + {b:.0f}" for op, a, b in each) for way, each in traffic.items())
-pictures.publish(ax, alt=f"MB that each kernel reads + writes. {'; '.join(told)}.")
 
 # %% [markdown]
 # Nine kernels write each intermediate result to memory and read it again. Fused, 4 MB go in and 4 MB come out, an eleventh of the
@@ -514,7 +470,7 @@ pictures.publish(ax, alt=f"MB that each kernel reads + writes. {'; '.join(told)}
 # **Interview · What does fusion save, and what else can a compiler do with a graph?**
 #
 # - *Thirty seconds:* Fusion saves memory traffic and kernel launches. Elementwise operations are limited by memory bandwidth, so a
-#   fused chain of them takes about as long as a single one.
+#   fused chain of cheap ones takes about as long as a single one.
 # - *Longer:* A compiler also folds constants, shares repeated work, drops dead code and plans memory.
 # - *They ask next:* Why not fuse everything? A large matrix multiplication already does enough arithmetic per byte, and by default
 #   `torch.compile` calls the same library kernel for it as eager execution.
@@ -528,7 +484,7 @@ pictures.publish(ax, alt=f"MB that each kernel reads + writes. {'; '.join(told)}
 # | stage | takes | gives |
 # |---|---|---|
 # | **Dynamo** | Python's bytecode | graphs of PyTorch calls, guards, and bytecode that calls the graphs |
-# | **AOTAutograd** | a graph of PyTorch calls | forward and backward graphs of ATen operators, without in-place writes |
+# | **AOTAutograd** | a graph of PyTorch calls | forward and backward graphs of ATen operators, without in-place writes except the copies back into inputs that were written |
 # | **Inductor** | graphs of ATen operators | fused kernels: Triton on a GPU, C++ on a CPU |
 #
 # Your tracer can do the work of the second stage, because the backward pass consists of operations too:
@@ -557,8 +513,9 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # instead of one graph with 36. (The input of the first block
 # requires no gradient, so it has a graph of its own.) This is *regional
 # compilation*. `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which
-# helps small batches. A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call may
-# overwrite the results of the last one.
+# helps small batches. A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call overwrites
+# the results of the last one. Reading such a result raises "accessing tensor output of CUDAGraphs that has been overwritten by a
+# subsequent run"; clone what you want to keep.
 #
 # **Interview · What happens when you call a function compiled by `torch.compile`?**
 #
@@ -566,7 +523,7 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   turns it into forward and backward graphs, and Inductor generates fused Triton or C++ kernels. Later calls only check the guards
 #   and run the kernels.
 # - *Longer:* Code that Dynamo can't trace becomes a graph break. AOTAutograd also functionalizes, which means that it replaces
-#   in-place writes by copies, so that Inductor can reorder and fuse.
+#   in-place writes by operations with new results, so that Inductor can reorder and fuse.
 # - *They ask next:* How does `torch.export` differ? It must capture the whole program in one graph ahead of time, so it raises where
 #   `compile` would break, and the graph runs without the Python that made it ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* "`torch.compile(model)` compiles." It returns a wrapper, and the first call compiles.
@@ -578,16 +535,18 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   graph breaks with `TORCH_LOGS`. If there are none, the model may already be limited by large matrix multiplications, for which
 #   the compiled code calls the same kernels.
 # - *Longer:* With small batches the launches dominate, and `mode="reduce-overhead"` helps. With varying lengths I pad or mark dynamic
-#   dimensions. A break in a loop leaves the whole function eager.
+#   dimensions. A break in a loop's body leaves the whole function eager.
 # - *They ask next:* And if compiling itself takes too long? Compile the repeated block, and keep the compiler's cache between runs.
-# - *The trap:* timing without synchronizing ([chapter 05](05_devices.ipynb)).
+#   Does DDP change the graphs? Yes, Dynamo splits them at DDP's gradient buckets, so that communication overlaps with the backward
+#   pass.
+# - *The trap:* Timing without synchronizing ([chapter 05](05_devices.ipynb)).
 # - *Proof:* `proof-recompiles`, `proof-breaks`, `proof-fusion`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *How many graphs does one `if` on a tensor's value make?* Two at first, and a third for the other branch; inside a `for` loop
 #   PyTorch makes none for that function.
-# - *Does a third size recompile?* No, unless it is 0 or 1, or the program branches or loops on it.
+# - *Does a third size recompile?* No, unless it is 0 or 1, or your program or an operator compares it.
 # - *Does `fullgraph=True` raise at `item()`?* Not in PyTorch 2.13, which captures it.
 # - *Can a graph run without Python?* Yes, for example on a server or a phone.
 # - *Which stage generates Triton code?* Inductor.
@@ -599,19 +558,53 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # 3. A trace keeps the example's path through each `if` and loop.
 # 4. A graph can be folded, shared and pruned before it runs.
 # 5. Guards check what a graph took for granted, and a guard that fails means another compilation.
-# 6. The first size is fixed, the second makes it dynamic, and the third usually compiles nothing.
-# 7. A graph breaks where Python reads a value; a break in a loop leaves the function eager.
+# 6. The first size is compiled as a constant, a second one makes the dimension dynamic, and a third usually needs no
+#    compilation.
+# 7. A graph breaks where Python reads a value; a break in a loop's body leaves the function eager.
 # 8. `cond` keeps both branches in the graph, while `where` computes both, gradients included.
 # 9. Fusion saves memory traffic and launches, not arithmetic.
 # 10. Dynamo captures, AOTAutograd adds the backward pass, and Inductor generates kernels.
 #
 # ## You try
-# In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace answers, write the recorder, the
+# In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
 # replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs the next section. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# Exercise 6 needs *TensorFlow 1: names and sharing* below. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
+# ### Gradients as nodes
+# The next cell fits the line of *TensorFlow 1: nodes and edges* twice, once with autograd and once in the graph.
+
+# %% tags=["proof-line"]
+data = torch.linspace(-1, 1, 20)
+target = 3 * data + 1
+w, b = (torch.zeros(1, requires_grad=True) for _ in range(2))
+optimizer, before = torch.optim.SGD([w, b], lr=0.3), len(tf.get_default_graph().get_operations())
+step = tf.train.GradientDescentOptimizer(0.3).minimize(cost)
+print("nodes:", before, " with minimize:", len(tf.get_default_graph().get_operations()))
+for count in range(1, 16):
+    loss = (data * w + b - target).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    static, _ = session.run([cost, step], {in_x: data, in_y: target})
+    if count in (1, 5, 15):
+        print(f"step {count:2}: eager {loss.item():.3f}, static {static.item():.3f}")
+
+# %% [markdown]
+# The losses agree. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that
+# overwrites it. No `zero_grad` is needed, because a gradient is an edge, and nothing accumulates between two runs.
+#
+# **Interview · How do the two compute gradients?**
+#
+# - *Thirty seconds:* In eager mode the forward pass records nodes, and `backward` walks them and fills `.grad`. In a static graph
+#   `tf.gradients` walks the graph once, while it is being built, and adds nodes that compute the derivatives.
+# - *Longer:* A static runtime can therefore optimize forward and backward pass together. `torch.compile` does that as well,
+#   because AOTAutograd traces the backward pass ahead of time: `proof-joint-graph`.
+# - *The trap:* Calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
+# - *Proof:* `proof-line`.
+
+# %% [markdown]
 # ### TensorFlow 1: names and sharing
 # TensorFlow 1 has one global graph, so names have to be unique, and two layers share a variable by its name:
 #
@@ -642,7 +635,7 @@ print("all variables:", *(each.name for each in tf.global_variables()))
 # - *Thirty seconds:* `tf.Variable` always creates a variable and renames it if necessary. `tf.get_variable` looks it up by its full
 #   name and shares it under `reuse`. Name scopes prefix operations and `Variable`, while variable scopes prefix `get_variable` too.
 # - *They ask next:* And in PyTorch? Two layers share a parameter if they hold the same object (chapter 09), so no names are needed.
-# - *The trap:* building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
+# - *The trap:* Building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
 # - *Proof:* `proof-scopes`.
 #
 # #### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
@@ -667,5 +660,5 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # - *Longer:* The Python code of the body runs only while tracing, so a `print` appears once for each trace, while `tf.print` is an
 #   operation.
 # - *They ask next:* And JAX? `jit` traces by shape and dtype as well, and `lax.cond` decides on values.
-# - *The trap:* passing a step counter as a Python number, which retraces in every step. Pass a tensor instead.
+# - *The trap:* Passing a step counter as a Python number, which retraces in every step. Pass a tensor instead.
 # - *Proof:* `proof-trace-per-shape`.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · A compiler
-# Seven exercises, 19 points. Four of them complete `mytorch.compile`: the buffers of a kernel, the code generator, the
-# guards, and the division of a joint graph into a forward and a backward pass. These run inside `mytorch/compiler.py`,
-# where everything that the docstrings mention is available; import anything else inside the function.
+# Four of the exercises complete `mytorch.compile`: the buffers of a kernel, the code generator, the guards, and the
+# division of a joint graph into a forward and a backward pass. These run inside `mytorch/compiler.py`, where
+# everything that the docstrings mention is available; import anything else inside the function.
 
 # %% setup=true
 from __future__ import annotations

@@ -79,15 +79,15 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 #
 # **Interview · When does fusing operations not make a program faster?**
 #
-# - *Thirty seconds:* "Fusion saves memory traffic and kernel launches. It doesn't help where neither is the bottleneck: a large
-#   matrix multiplication does hundreds of operations per byte, so it is limited by arithmetic. A short chain of small operations
-#   saves less than the guards of the compiled function cost."
+# - *Thirty seconds:* Fusion saves memory traffic and kernel launches. It doesn't help where neither is the bottleneck: a large matrix
+#   multiplication does hundreds of operations per byte, so it is limited by arithmetic. A short chain of small operations saves less than
+#   the guards of the compiled function cost.
 # - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
 #   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
-# - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones after it, the *epilogue*:
-#   bias, activation, and conversion to 16 bits, because the result is still in registers.
-# - *The trap:* measuring a chain that is too short, or on arrays that stay in the cache, and concluding for large models.
+# - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, which are called
+#   the *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
+# - *The trap:* Measuring a chain that is too short, or on arrays that stay in the cache, and concluding for large models.
 # - *Proof:* `proof-traffic`.
 #
 # ## The smallest code generator
@@ -219,9 +219,9 @@ pictures.graph(
 #
 # **Interview · What does Inductor generate for a chain of elementwise operations?**
 #
-# - *Thirty seconds:* "One loop for the whole chain: a Triton kernel on a GPU, vectorized C++ with OpenMP on a CPU. Each element is
-#   loaded once, goes through all operations in registers, and is stored once. Around it Inductor generates Python that allocates
-#   the buffers and calls the kernels."
+# - *Thirty seconds:* One loop for the whole chain: a Triton kernel on a GPU, vectorized C++ with OpenMP on a CPU. Each element is loaded
+#   once, goes through all operations in registers, and is stored once. Around it Inductor generates Python that allocates the buffers and
+#   calls the kernels.
 # - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and
 #   after it. It reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless
 #   `mode="max-autotune"` finds a faster Triton template.
@@ -282,15 +282,15 @@ print(counts, set(stepped.reasons))
 # %% [markdown]
 # **Interview · How do dynamic shapes work in `torch.compile`, and why are 0 and 1 special?**
 #
-# - *Thirty seconds:* "The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
+# - *Thirty seconds:* The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
 #   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are always specialized, because a dimension of 1
-#   broadcasts and has other strides, so the same code would mean something else."
+#   broadcasts and has different strides, so the same code would mean something else.
 # - *Longer:* With `dynamic=True` two equal sizes share a symbol at first, so a call in which they differ compiles again. A decision
 #   such as `len(x) > 10` becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol; `dynamic=True` does so for all
 #   sizes, and `dynamic=False` never does.
 # - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value. A
 #   string or a flag is specialized for each value.
-# - *The trap:* a last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of training.
+# - *The trap:* A last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of training.
 # - *Proof:* `proof-guards`, `proof-zero-one`, `proof-limit`.
 #
 # ### Graph breaks
@@ -316,16 +316,16 @@ print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:",
 # counts the breaks and names their lines, and `fullgraph=True` raises an error at most of them, as you saw in chapter 08. With a
 # gradient your library runs such a function eagerly, because its two passes need a single graph.
 #
-# **Interview · A compiled model gives another result than the eager one. How do you find the stage?**
+# **Interview · A compiled model gives a different result from the eager one. How do you find the stage?**
 #
-# - *Thirty seconds:* "I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
-#   `"inductor"` adds the generated code. The first one that differs names the guilty stage."
+# - *Thirty seconds:* I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
+#   `"inductor"` adds the generated code. The first one that differs names the guilty stage.
 # - *Longer:* First I decide which difference counts. Inductor's kernels may round differently: GELU on 100,000 elements differed
 #   from eager mode by 2.4e-7. I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
 #   Inductor's config makes them eager's.
 # - *They ask next:* And then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
 #   the graph to a small script that still fails.
-# - *The trap:* blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
+# - *The trap:* Blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
 # - *Proof:* `proof-backends`.
 
 # %% [markdown] tags=["short"]
@@ -402,9 +402,9 @@ pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 #
 # **Interview · What does AOTAutograd produce, and what is saved for the backward pass?**
 #
-# - *Thirty seconds:* "It traces the forward and the backward pass into one joint graph of ATen operators, before anything runs. A
-#   partitioner divides the graph in two and decides which values the forward graph saves and which ones the backward graph
-#   computes again. Inductor then compiles both."
+# - *Thirty seconds:* It traces the forward and the backward pass into one joint graph of ATen operators, before anything runs. A
+#   partitioner divides the graph in two and decides which values the forward graph saves and which ones the backward graph computes
+#   again. Inductor then compiles both.
 # - *Longer:* The default partitioner finds a minimum cut, in which an edge costs the bytes of its tensor and expensive operators
 #   can't be recomputed. It is activation checkpointing for elementwise operations, chosen by the compiler. The result's `grad_fn`
 #   is `CompiledFunctionBackward`.
@@ -442,13 +442,13 @@ print([step.op.name for step in graph.trace(lambda x: x * 2 + 1, ones(2)).steps]
 #
 # **Interview · What happens to in-place operations in a compiled function?**
 #
-# - *Thirty seconds:* "AOTAutograd functionalizes them: each write becomes an operation with a new result, and later reads use that.
-#   If an input was written to, the new value becomes an extra output, which is copied into the input at the end. The generated code
-#   may write in place again where that is safe."
+# - *Thirty seconds:* AOTAutograd functionalizes them: each write becomes an operation with a new result, and later reads use that. If an
+#   input was written to, the new value becomes an extra output, which is copied into the input at the end. The generated code may write
+#   in place again where that is safe.
 # - *Longer:* Views are the hard part. A write through a view becomes a scatter into its base, from which the other views are taken
 #   again. Inputs that may share memory are guarded, since the order of writes matters between them.
 # - *They ask next:* Do in-place operations save memory in compiled code? Hardly, because the compiler plans buffers itself.
-# - *The trap:* writing to an input in each call. The copy at the end remains, and such inputs can keep CUDA graphs from being used.
+# - *The trap:* Writing to an input in each call. The copy at the end remains, and such inputs can keep CUDA graphs from being used.
 # - *Proof:* `proof-writes`.
 #
 # ## A milestone: an optimizer in one kernel
@@ -510,13 +510,13 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 #
 # **Interview · Compiling takes ten minutes. What do you do?**
 #
-# - *Thirty seconds:* "I compile the repeated block instead of the model, so that one graph serves all layers. Then I look for
-#   recompilations with `TORCH_LOGS="recompiles"`, and keep the compiler's caches on a disk that survives the job."
+# - *Thirty seconds:* I compile the repeated block instead of the model, so that one graph serves all layers. Then I look for
+#   recompilations with `TORCH_LOGS="recompiles"`, and keep the compiler's caches on a disk that survives the job.
 # - *Longer:* `mode="max-autotune"` benchmarks many variants of each matrix multiplication, so I use it for long runs only. Varying
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
 # - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
-# - *The trap:* blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
+# - *The trap:* Blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
 #   own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
 #
@@ -536,14 +536,14 @@ for elements in (4_096, 1_000_000, 100_000_000):
 #
 # **Interview · What does `mode="reduce-overhead"` do, and what can go wrong?**
 #
-# - *Thirty seconds:* "It records the generated kernels in a CUDA graph and replays them with one launch, so the CPU's cost per
-#   kernel disappears. That helps when kernels are short, as in decoding with a small batch. A replay uses fixed addresses: inputs are
-#   copied into static buffers, and the next replay overwrites the last one's outputs."
+# - *Thirty seconds:* It records the generated kernels in a CUDA graph and replays them with one launch, so the CPU's cost per kernel
+#   disappears. That helps when kernels are short, as in decoding with a small batch. A replay uses fixed addresses: inputs are copied
+#   into static buffers, and the next replay overwrites the last one's outputs.
 # - *Longer:* Nothing in a recording may depend on the CPU: no `item()`, no change of shape. Each new shape is recorded again, and
 #   the recordings hold their memory, in a pool that they share.
 # - *They ask next:* How do you keep an output? Clone it before the next call; `torch.compiler.cudagraph_mark_step_begin()` tells
 #   PyTorch where an iteration begins.
-# - *The trap:* collecting outputs in a list over several calls without cloning them.
+# - *The trap:* Collecting outputs in a list over several calls without cloning them.
 # - *Proof:* `proof-launches`.
 
 # %% [markdown] tags=["short"]
@@ -576,15 +576,15 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #
 # **Interview · `torch.compile` or `torch.export`: which do you use when?**
 #
-# - *Thirty seconds:* "`torch.compile` is a just-in-time compiler. It stays in the Python process, breaks the graph where it
-#   must, and compiles again when a guard fails. `torch.export` makes one whole graph ahead of time, for a runtime without Python,
-#   and raises an error where it can't."
+# - *Thirty seconds:* `torch.compile` is a just-in-time compiler. It stays in the Python process, breaks the graph where it must, and
+#   compiles again when a guard fails. `torch.export` makes one whole graph ahead of time, for a runtime without Python, and raises an
+#   error where it can't.
 # - *Longer:* Both capture with Dynamo's machinery and functionalize. An exported program checks its input constraints instead of
-#   recompiling: another length raises an error, unless you declared the dimension as dynamic. AOTInductor compiles an exported
+#   recompiling: a different length raises an error, unless you declared the dimension as dynamic. AOTInductor compiles an exported
 #   program into a shared library.
 # - *They ask next:* What does a data-dependent `if` do in each? `compile` breaks the graph; `export` raises an error, and you rewrite it
 #   with `torch.cond` ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* exporting in order to make training faster. An export is for deployment.
+# - *The trap:* Exporting in order to make training faster. An export is for deployment.
 # - *Proof:* `proof-breaks`, `proof-backends`.
 #
 # ## Common myths

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Modules and parameters
-# Eight exercises, 20 points. Five of them add to your library: once they are solved, a model built on your `Module`
-# finds, names, saves and loads its tensors. What you write for mytorch runs inside its files, so everything that a
-# task or a docstring mentions is available there. Import anything else in the cell.
+# Five of the exercises add to your library: once they are solved, a model built on your `Module` finds, names, saves
+# and loads its tensors. Your code for mytorch runs inside its files, so every name that a task or a docstring
+# mentions is available there. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -107,9 +107,9 @@ prediction = "f"
 
 # %% [markdown] exercise="modules_setattr" kind="core" points=3 part="mytorch.nn.module:Module.__setattr__"
 # ### Exercise 2 · Registration
-# Write what happens on `self.name = value`. The tables are dicts in `self.__dict__`, and each name is in one of them
-# only, or in `__dict__` itself. `object.__setattr__(self, name, value)` makes an ordinary attribute, or calls the
-# setter if the name is a property's. `Parameter`, `Module` and `Tensor` are available. The message of a refusal is
+# Write what happens on `self.name = value`. The tables are dicts in `self.__dict__`, and each name is in only one of
+# them, or in `__dict__` itself. `object.__setattr__(self, name, value)` creates an ordinary attribute, or calls the
+# setter if the name is a property's. `Parameter`, `Module` and `Tensor` are available. The error message is
 # `refused(name, value, "_parameters")`, or with the name of another table.
 #
 # | the name is in | a `Parameter` | a `Module` | a tensor | `None` | anything else |
@@ -126,18 +126,17 @@ prediction = "f"
 
 # %% docstrings="modules_setattr"
 def __setattr__():
-    """Enter a value in the table it belongs to, or in `__dict__` like any attribute.
+    """Store a value in the table that it belongs to, or in `__dict__` as an ordinary attribute.
 
-    A `Parameter` goes into `self._parameters`, a `Module` into `self._modules`, and the name leaves
-    the other tables and `__dict__`. For any other value, a name that is in a table stays there: in
-    `self._buffers` the value may be a tensor or None, in the other two only None. A module can't take
-    the name of a parameter; the reverse is allowed.
+    A `Parameter` goes into `self._parameters` and a `Module` into `self._modules`, and the name is removed from
+    the other tables and from `__dict__`. For any other value, a name that is in a table stays there: in
+    `self._buffers` the value may be a tensor or None, and in the other two tables only None. A module can't replace
+    a parameter of the same name, although a parameter may replace a module.
 
     Raises:
-        AttributeError: "cannot assign parameters before Module.__init__() call" (or "module"): no
-            tables yet.
-        TypeError: the name is in a table that this value can't be in; the message is
-            `refused(name, value, table)`.
+        AttributeError: the tables don't exist yet. "cannot assign parameters before Module.__init__() call" (or
+            "module").
+        TypeError: the name is in a table that can't hold this value. The message is `refused(name, value, table)`.
     """
 
 
@@ -548,9 +547,9 @@ def __setattr__(self, name, value):
 # %% [markdown] exercise="modules_names" kind="core" points="1 2" part="mytorch.nn.module:Module.named_modules mytorch.nn.module:Module.named_members"
 # ### Exercise 3 · Names
 # Write two generators, on which `parameters()`, `buffers()`, `children()`, `state_dict()`, `train()` and `to()` are
-# built. `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path
-# consists of names with dots between them. `named_members` takes that walk and asks each module for its own entries,
-# where `members(module)` is a dict.
+# built. `named_modules` traverses the tree: this module first, then each submodule with all its descendants. A path
+# consists of names with dots between them. `named_members` makes the same traversal and yields the entries of each
+# module, where `members(module)` is a dict.
 #
 # Shared modules and members occur once, under their first name, unless `remove_duplicate` is False. Entries that are
 # `None` are skipped.
@@ -558,15 +557,15 @@ def __setattr__(self, name, value):
 
 # %% docstrings="modules_names"
 def named_modules():
-    """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module).
+    """Yield this module, named `prefix`, and all its descendants as pairs ("layers.0", module), parents first.
 
-    A module that can be reached in two ways occurs once, under its first name, unless `remove_duplicate` is
+    A module that can be reached in two ways is yielded once, under its first name, unless `remove_duplicate` is
     False. `memo` contains the modules that have been yielded. If `remove_duplicate`, each module is added to it.
     """
 
 
 def named_members():
-    """The entries of `members(module)` for this module and, if `recurse`, for all below it, by full names.
+    """Yield the entries of `members(module)` for this module and, if `recurse`, its descendants, by full names.
 
     An entry that is None is skipped. A member that occurs twice is yielded once, under its first name, unless
     `remove_duplicate` is False.
@@ -792,38 +791,41 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 
 # %% [markdown] exercise="modules_state_dict" kind="core" points="1 2" part="mytorch.nn.module:Module.saved_members mytorch.nn.module:Module.state_dict | mytorch.nn.module:Module.load_state_dict mytorch.nn.module:load"
 # ### Exercise 4 · State dicts, both ways
-# `state_dict` is a single call of `named_members`: your `saved_members` selects what to take of each module, and a
-# shared tensor is needed under both names. Here `prefix` is put before each name as it is, so `"net."` includes its
+# `state_dict` is a single call of `named_members`: your `saved_members` selects the entries of each module, and a
+# shared tensor is needed under both names. Here `prefix` is put before each name unchanged, so `"net."` includes its
 # own dot.
 #
 # `load_state_dict` goes the other way. Your function `load(name, target, source)` copies one tensor into the model's
-# own, or returns what is wrong. Load everything that fits before you raise an error. Unexpected names come in the
-# order of the dict, everything else in that of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave
+# own, or returns an error message. Load everything that fits before you raise an error. List unexpected names in the
+# order of the dict, and everything else in the order of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave
 # the given dict unchanged.
 
 
 # %% docstrings="modules_state_dict"
 def saved_members():
-    """This module's own parameters and persistent buffers, in one dict; `self._not_saved` has the names of the others."""
+    """Return this module's own parameters and persistent buffers in one dict.
+
+    `self._not_saved` contains the names of the buffers that aren't persistent.
+    """
 
 
 def state_dict():
-    """All parameters and persistent buffers by their full names. They share the module's memory.
+    """Return all parameters and persistent buffers by their full names. They share the module's memory.
 
-    `saved_members` selects what to take of each module. A tensor that has two names is in the dict twice. Tensors
-    are detached, unless `keep_vars`.
+    `saved_members` selects the entries of each module. A tensor that has two names is in the dict twice. Tensors
+    are detached, unless `keep_vars` is true.
     """
 
 
 def load_state_dict():
     """Copy the tensors of a state dict into the parameters and buffers of the same names.
 
-    Returns the names that the dict lacks, and its extra names. Everything that fits is loaded, even if an error
-    is raised: `load(name, target, source)` loads one tensor and returns "", or returns what is wrong.
+    Returns the names that are missing from the dict, and its unexpected names. Everything that fits is loaded, even
+    if an error is raised: `load(name, target, source)` loads one tensor and returns "", or returns an error message.
 
     Raises:
-        RuntimeError: "Error(s) in loading state_dict for Linear:" and, each on a line of its own that begins with
-            a tab, what is wrong. If `strict`, 'Missing key(s) in state_dict: "bias". ' comes first, then
+        RuntimeError: "Error(s) in loading state_dict for Linear:", followed by the messages, each on a line of its
+            own that begins with a tab. If `strict`, 'Missing key(s) in state_dict: "bias". ' comes first, then
             'Unexpected key(s) in state_dict: "scale", "shift". '; the messages of `load` follow.
     """
 
@@ -831,8 +833,8 @@ def load_state_dict():
 def load():
     """Copy the tensor `source` of a state dict into the module's own, `target`, without recording it; returns "".
 
-    A parameter that has no shape yet, an `UninitializedParameter`, gets that of the source: `materialize(shape)`. What
-    can't be loaded is left as it is, and the function returns what is wrong:
+    A parameter that has no shape yet, an `UninitializedParameter`, first gets the source's shape by
+    `materialize(shape)`. If `source` can't be loaded, `target` stays as it is and the function returns a message:
 
     - 'While copying the parameter named "bias", expected torch.Tensor or Tensor-like object from checkpoint but
       received <class 'int'>'
@@ -854,6 +856,8 @@ source = OrderedDict((name, each.detach().clone()) for name, each in saved.state
 kept = model.state_dict(keep_vars=True)
 lazy, fixed = mytorch.nn.LazyLinear(2), mytorch.nn.Linear(3, 2)
 lazy_error = check.error(lazy.load_state_dict, fixed.state_dict())
+said = []
+load_error = check.error(lambda: said.append(mytorch.nn.module.load("bias", mytorch.zeros(2), mytorch.ones(2))))
 
 
 def loaded(change, strict):
@@ -878,6 +882,10 @@ changes = {
     "two too many": lambda given: given.update(more=mytorch.ones(1), extra=mytorch.ones(1)),
     "one missing, one too many": lambda given: given.update(extra=given.pop("first.bias")),
     "another shape": lambda given: given.update({"first.weight": mytorch.ones(2, 4)}),
+    "another shape of as many elements": lambda given: given.update({"first.weight": mytorch.ones(3, 2)}),
+    "a parameter of float64": lambda given: given.update(
+        {"first.weight": mytorch.nn.Parameter(source["first.weight"].double())}
+    ),
     "everything wrong": lambda given: (
         given.pop("first.bias"),
         given.update({"extra": mytorch.ones(1), "first.weight": mytorch.ones(3), "inner.1.weight": 3}),
@@ -898,6 +906,7 @@ check.show(
         "a lazy layer, from a Linear": lazy_error
         or [mytorch.equal(lazy.weight, fixed.weight), lazy.bias.requires_grad],
         "what a Linear saves": list(model.first.saved_members()),
+        "what load returns": said if load_error is None else repr(load_error),
     }
     | {
         f"{name}, {'' if strict else 'not '}strict": loaded(change, strict)
@@ -1208,42 +1217,45 @@ def load_state_dict(self, state_dict, strict=True):
 # and recurrent layers use, too. `uniform_(tensor, low, high)` overwrites a tensor with random numbers, and autograd
 # doesn't record it.
 #
-# Then go one step further: `bilinear` computes $x_1^\top W_k\, x_2 + b_k$ for each output $k$. Write no loop: the
-# check counts the nodes of the graph, and more outputs or rows must not need more nodes. `matmul` broadcasts
-# everything before the last two dimensions, so give the inputs dimensions with which a single call multiplies by
-# every $W_k$.
+# Then go one step further: `bilinear` computes $x_1^\top W_k\, x_2 + b_k$ for each output $k$. Write no loop, because
+# the check counts the nodes of the graph, and more outputs or rows must not need more nodes. `matmul` broadcasts
+# everything before the last two dimensions, so give the inputs dimensions with which a single call multiplies by every
+# $W_k$.
 
 
 # %% docstrings="modules_linear"
 def linear():
-    """x Wᵀ + b on the last dimension: (..., in) to (..., out). `weight` is (out, in), `bias` is (out,) or None."""
+    """Compute x Wᵀ + b on the last dimension: (..., in) to (..., out).
+
+    `weight` has shape (out, in), and `bias` has shape (out,) or is None.
+    """
 
 
 def __init__():
     """Register `weight` (out_features, in_features), then `bias` (out_features,), as parameters.
 
-    Both sizes become attributes. Without a bias, the name `bias` is registered all the same, as an empty entry.
-    `where` (a dtype, a device) is passed on to `empty`. At the end `reset_parameters` draws the initial values.
+    Both sizes become attributes. Without a bias, the name `bias` is still registered, as None. `where` (a dtype, a
+    device) is passed on to `empty`. At the end `reset_parameters` draws the initial values.
     """
 
 
 def forward():
-    """The layer's map of its input, computed by `linear`."""
+    """Apply the layer to the last dimension of the input, by a call of `linear`."""
 
 
 def draw():
-    """Overwrite each of the parameters, in their order, with numbers uniform in ±1 / √inputs.
+    """Overwrite the parameters, in the given order, with values drawn uniformly from ±1 / √inputs.
 
-    Where there are no inputs, the bound is 0.
+    If there are no inputs, the bound is 0.
     """
 
 
 def reset_parameters():
-    """Draw weight and bias again. They stay the same objects."""
+    """Draw weight and bias again. Both stay the same objects."""
 
 
 def bilinear():
-    """x₁ᵀ Wₖ x₂ + bₖ for each output k, on the last dimensions: (..., in1) and (..., in2) to (..., out).
+    """Compute x₁ᵀ Wₖ x₂ + bₖ for each output k, on the last dimensions: (..., in1) and (..., in2) to (..., out).
 
     `weight` has shape (out, in1, in2): a matrix for each output. `bias` has shape (out,).
     """
@@ -1316,6 +1328,15 @@ def redrawn():
     return str(problem), same, [each.detach() for each in now], [each.requires_grad and each.is_leaf for each in now]
 
 
+class Even(mytorch.nn.Linear):
+    """A layer that begins with ones."""
+
+    def reset_parameters(self):
+        with mytorch.no_grad():
+            for parameter in self.parameters():
+                parameter.fill_(1.0)
+
+
 def drawn(shapes, inputs):
     """What `draw` leaves in tensors of ones."""
     mytorch.manual_seed(check.seed())
@@ -1324,10 +1345,13 @@ def drawn(shapes, inputs):
     return f"{type(problem).__name__}: {problem}" if problem else tensors
 
 
+even = []
+uneven = check.error(lambda: even.extend(Even(left, outputs).parameters()))
 layer, bare = made(left, outputs), made(left, outputs, bias=False)
 called = [
     product(name, each, inputs((2, left), dtype=mytorch.float32)) for name, each in (("call", layer), ("bare", bare))
 ]
+reached = [each.grad for one in (layer, bare) if not isinstance(one, Exception) for each in one.parameters()]
 check.show(
     {"sizes": (left, right, outputs)}
     | about("a layer", layer)
@@ -1336,15 +1360,20 @@ check.show(
     | about("of float64", made(left, outputs, dtype=mytorch.float64))
     | called[0]
     | called[1]
+    | {"gradients of both layers' parameters": reached}
     | linear_of("a row", ())
     | linear_of("a batch", (5,))
     | linear_of("a batch of rows", (2, 3))
+    | linear_of("a batch of one row", (1,))
+    | linear_of("an empty batch", (0,))
     | linear_of("linear without a bias", (2,), 2)
     | {"drawn anew": redrawn()}
+    | {"a subclass that begins with ones": [each.detach() for each in even] if uneven is None else repr(uneven)}
     | {"draw": drawn(((3, 2), (2,)), left), "draw for one input": drawn(((4,),), 1), "draw for none": drawn(((2,),), 0)}
     | bilinear_of("one pair", (), outputs)
     | bilinear_of("a batch of pairs", (5,), outputs)
     | bilinear_of("a batch of one pair", (1,), outputs)
+    | bilinear_of("an empty batch of pairs", (0,), outputs)
     | bilinear_of("rows of pairs", (2, 3), outputs)
     | bilinear_of("one output", (2,), 1)
     | bilinear_of("bilinear without a bias", (2,), outputs, 3)
@@ -1664,9 +1693,9 @@ def linear(input, weight, bias=None):
 
 # %% [markdown] exercise="modules_repair_centre" kind="repair" points=2
 # ### Exercise 6 · The layer that forgets
-# `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was
-# saved and loaded gives different results, and after `model.half()` the next layer refuses the output of `Centre`.
-# Training must not change, the running mean remains `self.mean`, and an optimizer must not update it. As with
+# `Centre` subtracts a running mean of its inputs. It works in training, but two colleagues complain: a model that was
+# saved and loaded gives different results, and after `model.half()` the next layer refuses the output of `Centre`. Fix
+# it without changing the training: the running mean remains `self.mean`, and an optimizer must not update it. As with
 # PyTorch's own layers, a state dict that was taken before a batch shows the mean after it.
 
 
@@ -1733,10 +1762,11 @@ check.show(
 )
 
 # %% [markdown] hint="modules_repair_centre"
-# Which of the values in `__init__` are in the state dict? Print it.
+# Which of the values in `__init__` are in the state dict? Print it to see.
 
 # %% [markdown] hint="modules_repair_centre"
-# The mean has to be saved and moved with the module, but not trained. A module has a table for tensors of this sort.
+# The mean has to be saved and moved with the module, but not trained, and a module has a table for tensors of this
+# sort.
 
 # %% [markdown] hint="modules_repair_centre"
 # Use `self.register_buffer("mean", torch.zeros(features))`. The line in `forward` can stay, because `+=` writes into
@@ -1903,14 +1933,14 @@ class Centre(nn.Module):
 
 # %% [markdown] exercise="modules_measure_survivors" kind="measure" points=2
 # ### Exercise 7 · What survives?
-# You created an optimizer, kept a reference to `model.weight`, or kept `model.weight.data`. Then something happens to
-# the model. Which of your references are still valid? Write the experiment. `change(model)` does something to a new
+# You created an optimizer, kept a reference to `model.weight`, or kept `model.weight.data`, and then something happens
+# to the model. Which of your references are still valid? Write the experiment. `change(model)` does something to a new
 # `nn.Linear(3, 2)` and returns the model to go on with. Answer two questions about its weight:
 #
 # 1. Is `weight` still the same *object* as before?
 # 2. Does it still use the same *memory* as before?
 #
-# Hold on to the old memory while you compare, because an address that is no longer in use is soon given out again.
+# Hold on to the old memory while you compare, because an address that is no longer in use is soon reused.
 
 
 # %% solution="modules_measure_survivors"
@@ -1993,7 +2023,7 @@ check.show(
 # after `double()` it is the same object with other memory. Read it before the change, or keep `weight.data`.
 
 # %% [markdown] hint="modules_measure_survivors"
-# Keep `memory = model.weight.data` while you compare, because memory that nobody holds is given out again, perhaps at
+# Keep `memory = model.weight.data` while you compare, because memory that nobody holds is reused, perhaps at
 # the same address. The answer is `[model.weight is weight, model.weight.data_ptr() == memory.data_ptr()]`.
 
 
@@ -2073,7 +2103,7 @@ def survivors(change) -> list[bool]:
 # %% [markdown] exercise="modules_call" kind="core" points="1 1 1" part="mytorch.nn.module:Module.__call__ | mytorch.nn.module:Module.apply mytorch.nn.module:Module.get_submodule | mytorch.nn.module:Module.zero_grad"
 # ### Exercise 8 · Why `model(x)` and not `model.forward(x)`
 # A call runs `forward` between hooks. Write it, and three methods that go through the tree, where `self.children()`
-# yields the modules directly below and `self.parameters()` all parameters. The hooks are in three dicts, in the order
+# yields the direct children and `self.parameters()` all parameters. The hooks are in three dicts, in the order
 # in which they were registered: `self._forward_pre_hooks`, `self._forward_hooks` and `self._backward_hooks`.
 
 
@@ -2081,34 +2111,37 @@ def survivors(change) -> list[bool]:
 def __call__():
     """Run `forward` between the hooks.
 
-    First each forward pre-hook is called as `hook(self, args)`. Unless it returns None, its result replaces the
-    arguments; if that isn't a tuple, it is the only argument. After `forward(*args, **kwargs)` each forward hook
-    is called as `hook(self, args, result)`; unless it returns None, what it returns replaces the result. A hook
-    may remove itself.
+    First each forward pre-hook is called as `hook(self, args)`. Unless it returns None, its return value replaces
+    the arguments; a value that isn't a tuple becomes the only argument. After `forward(*args, **kwargs)` each
+    forward hook is called as `hook(self, args, result)`. Unless it returns None, its return value replaces the
+    result. A hook may remove itself.
 
-    If there are backward hooks, `call = Call(self)` watches the gradients: the arguments of `forward` and its
-    hooks are `call.enter(args)`, and the return value is `call.leave(result)`.
+    If there are backward hooks, `call = Call(self)` watches the gradients: `forward` and the forward hooks receive
+    `call.enter(args)`, and the return value is `call.leave(result)`.
     """
 
 
 def apply():
-    """Call `fn` with every module below this one, and with this one last. Returns this module."""
+    """Call `fn` with every descendant of this module, and with the module itself last. Returns this module.
+
+    Children come in order, each after all of its own descendants.
+    """
 
 
 def get_submodule():
-    """The module of a full name such as "layers.0"; this one for an empty name.
+    """Return the module with a full name such as "layers.0"; for an empty name, this module.
 
     Raises:
-        AttributeError: "Linear has no attribute `weights`", with the class of the module that lacks it; or
-            "`weight` is not an nn.Module", if there is something else of that name.
+        AttributeError: "Linear has no attribute `weights`", with the class of the module that lacks it, or
+            "`weight` is not an nn.Module" if the attribute is something else.
     """
 
 
 def zero_grad():
-    """Drop the gradients of all parameters, or fill them with zeros if `set_to_none` is false.
+    """Set the gradients of all parameters to None, or fill them with zeros if `set_to_none` is false.
 
-    Zeros are written into the memory of the gradient. A gradient that has a history loses it, because `detach()`
-    comes first. None stays None.
+    The zeros are written into the gradient's memory, after `detach()` has removed a history that it may have. None
+    stays None.
     """
 
 
@@ -2153,6 +2186,17 @@ def removes_itself(module):
     module.register_forward_pre_hook(note("after it"))
 
 
+def forward_removes_itself(module):
+    handles = []
+
+    def once(module, args, result):
+        told.append("once")
+        handles[0].remove()
+
+    handles.append(module.register_forward_hook(once))
+    module.register_forward_hook(note("after it"))
+
+
 def both(module):
     module.register_forward_pre_hook(note("first", lambda args: args[0] * 10))
     module.register_forward_pre_hook(note("second", lambda args: (*args, 1.0)))
@@ -2166,8 +2210,10 @@ def gradients(wrapped):
     if wrapped:
         module.register_full_backward_hook(note("backward", lambda arrived, left: tuple(g * 2 for g in arrived)))
         module.register_forward_hook(note("forward"))
-    module(x).sum().backward()
-    return x.grad, [each[:2] for each in told]
+    result = module(x)
+    last = type(result.grad_fn).__name__
+    result.sum().backward()
+    return x.grad, [each[:2] for each in told], last
 
 
 def entered():
@@ -2177,6 +2223,7 @@ def entered():
     module.register_forward_pre_hook(lambda module, args: args[0] * 10)
     module.register_full_backward_hook(lambda module, arrived, left: told.append([list(arrived), list(left)]))
     module.register_forward_hook(lambda module, args, result: told.append([args[0], type(args[0].grad_fn).__name__]))
+    module.register_forward_hook(lambda module, args, result: result * 3)
     module(x).sum().backward()
     return x.grad, list(told)
 
@@ -2186,20 +2233,25 @@ model.none = None
 model.register_module("left_out", None)
 order = []
 returned = model.apply(lambda module: order.append(repr(module).split("(")[0]))
-names = ("", "0", "1.1", "1.1.weight", "1.2", "weights", "0.weights")
+names = ("", "0", "1.1", "1.1.weight", "1.2", "weights", "0.weights", "none", "left_out")
 found = [check.error(model.get_submodule, name) or repr(model.get_submodule(name)) for name in names]
-weight, bias = model[0].weight, model[0].bias
-weight.grad = numbers[:, :3] * 1.0
+weight, bias, last = model[0].weight, model[0].bias, model[1][1].weight
+last.grad = numbers[:, :2] * 1.0
+weight.grad = numbers[:, :3] * float("inf")  # which 0 times it doesn't make 0
 weight.grad = weight.grad * mytorch.ones(1, requires_grad=True)
 memory = weight.grad.data_ptr()
 model.zero_grad(set_to_none=False)
-zeros = weight.grad, weight.grad.requires_grad, weight.grad.data_ptr() == memory, bias.grad
+zeros = weight.grad, weight.grad.requires_grad, weight.grad.data_ptr() == memory, bias.grad, last.grad.clone()
 model.zero_grad()
 check.show(
     {
         "no hooks": called(lambda module: None, numbers, 1.0, power=2),
         "four hooks": called(both, numbers),
         "one that removes itself": called(removes_itself, numbers),
+        "a forward hook that removes itself": called(forward_removes_itself, numbers),
+        "a list instead of arguments": called(
+            lambda module: module.register_forward_pre_hook(note("pre", lambda args: [args[0]])), numbers
+        ),
         "an empty tuple instead of arguments": called(
             lambda module: module.register_forward_pre_hook(note("pre", lambda args: ())), numbers
         ),
@@ -2212,7 +2264,7 @@ check.show(
         "order of apply": (order, returned is model),
         "submodules": found,
         "zeros": zeros,
-        "none": (weight.grad, bias.grad),
+        "none": (weight.grad, bias.grad, last.grad),
     },
     text="What calls return and what hooks are given; then the tree.",
 )

@@ -47,8 +47,8 @@ for name, model in {"trained": trained, "loaded": other, "guessing 0": torch.zer
     print(f"{name:10} loss {((model(x) - y) ** 2).mean().item():.1f}")
 
 # %% [markdown]
-# *All keys matched*, yet the loaded model is worse than one that always guesses 0, although nothing raised and nothing warned. A
-# single change fixes it, which is to use `nn.ModuleList` in place of `list`:
+# *All keys matched*, yet the loaded model is worse than one that always guesses 0, although there was neither an error nor a
+# warning. One change fixes it: use `nn.ModuleList` instead of `list`.
 
 # %%
 from course import pictures
@@ -60,11 +60,12 @@ for container in (list, nn.ModuleList):
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
 
 # %% [markdown] tags=["short"]
-# The hidden layers in the list run in `forward`, but the optimizer never received them and the state dict doesn't contain them. So how
-# does a module find out what belongs to it?
+# The hidden layers in the list run in `forward`, but the optimizer never received them and the state dict doesn't contain them. So
+# how does a module find out what belongs to it?
 #
 # ## How assignment registers parameters: `__setattr__`
 # The statement `self.weight = ...` calls `__setattr__`, which a class can override in order to look at each value that is assigned.
+# This is the smallest version of it:
 
 
 # %%
@@ -88,11 +89,11 @@ outer.first, outer.scale, outer.hidden = inner, 3.0, [4.0]
 print(dict(outer.named()))
 
 # %% [markdown]
-# Each assignment registers its value, and a name is the path of attributes from the outermost module down. The list holds a weight as
-# well, but the assigned value is the list itself, and `__setattr__` doesn't look inside.
+# Each assignment registers its value, and a name is the path of attributes from the outermost module down. The list contains a weight
+# as well, but it isn't found, because the assigned value is the list itself and `__setattr__` doesn't look inside.
 #
 # ## Break it
-# The next cell uses one layer twice, as a GPT does with its embedding, and removes a weight.
+# To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding, and removes a weight.
 
 # %% tags=["proof-toy-breaks"]
 outer.second = inner  # shared
@@ -100,16 +101,17 @@ outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# This shows two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. And `scale` is None
-# but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of them.
+# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. And `scale` is None
+# but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of the
+# two.
 #
 # ## Three tables: parameters, submodules and buffers
-# To avoid the second fault, a module keeps each value in exactly one place. There is a table for parameters, one for submodules and one
+# To avoid the second fault, a module keeps each value in exactly one place: it has a table for parameters, one for submodules and one
 # for buffers, and `__dict__` holds everything else.
 
 # %% [markdown] given="mytorch.nn.parameter:Parameter mytorch.nn.module:Module.__getattr__"
-# A `Parameter` is a tensor that is meant to be trained. It starts as a leaf, it requires a gradient unless you freeze it, and it shares
-# the memory of the tensor from which it is made. Python calls `__getattr__` only for names that ordinary lookup doesn't find, so the
+# A `Parameter` is a tensor that is meant to be trained. It is a leaf, it requires a gradient unless you freeze it, and it shares the
+# memory of the tensor from which it is made. Because Python calls `__getattr__` only for names that ordinary lookup doesn't find, the
 # tables are searched last:
 
 # %% tags=["proof-registration"]
@@ -154,13 +156,13 @@ print(check.error(lambda: Misspelled().width))
 # %% [markdown]
 # **Interview · How does a module know its parameters?**
 #
-# - *Thirty seconds:* "It registers them on assignment. `Module.__setattr__` sorts values by their type, so a `Parameter` goes into
-#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`. Everything else stays an ordinary attribute."
-# - *Longer:* A parameter's name is the path of attributes that leads to it. The methods `parameters()`, `state_dict()`, `to()` and
-#   `train()` all traverse these tables.
+# - *Thirty seconds:* It registers them on assignment. `Module.__setattr__` sorts values by their type, so a `Parameter` goes into
+#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`, while everything else stays an ordinary attribute.
+# - *Longer:* A parameter's name is the path of attributes that leads to it, and the methods `parameters()`, `state_dict()`, `to()`
+#   and `train()` all traverse these tables.
 # - *They ask next:* What about a tensor with `requires_grad=True` that isn't a `Parameter`? It gets a gradient, but `parameters()`
 #   doesn't list it, so no optimizer updates it.
-# - *The trap:* Layers that are kept in a plain list or dict aren't registered. Use `ModuleList` or `ModuleDict` for them.
+# - *The trap:* Layers in a plain list or dict aren't registered, so use `ModuleList` or `ModuleDict` for them.
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Names
@@ -171,57 +173,65 @@ print(check.error(lambda: Misspelled().width))
 trunk = mytorch.nn.Linear(3, 3)
 model = mytorch.nn.ModuleDict({"first": trunk, "again": trunk, "out": mytorch.nn.Linear(3, 1, bias=False)})
 print("modules:   ", [name for name, _ in model.named_modules()])
-print("parameters:", {name: tuple(each.shape) for name, each in model.named_parameters()})
+print("parameters:", {name: tuple(parameter.shape) for name, parameter in model.named_parameters()})
 print("state dict:", list(model.state_dict()))
 pictures.graph(
     model,
-    children=lambda module: [(each, name) for name, each in module._modules.items()],
+    children=lambda module: [(child, name) for name, child in module._modules.items()],
     label=lambda layer: f"{type(layer).__name__}\n{', '.join(layer._parameters) or 'no parameters of its own'}",
     kind=lambda module: "module",
     alt="Two arrows, first and again, lead from one Linear to ModuleDict; a third, out, from another.",
 )
 
 # %% [markdown]
-# Each arrow points from a module to the one that holds it, and the shared layer has two paths. `named_parameters` visits the layer once,
-# so an optimizer updates it once. `state_dict` lists it under both names, because the model that loads the file may not share it.
+# Each arrow points from a module to the module that contains it, and the shared layer has two paths. `named_parameters` visits the
+# layer once, so an optimizer updates it once. `state_dict`, however, lists it under both names, because the model that loads the file
+# may not share it.
 #
 # **Interview · How do you make two layers share weights?**
 #
-# - *Thirty seconds:* "I assign the same parameter to both, as in `decoder.weight = encoder.weight`, or I use the same module twice. The
-#   gradient is then the sum over both uses, and `parameters()` yields the parameter once."
-# - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie the
-#   weights again afterwards. `deepcopy` and `to` to a real device keep the tie.
-# - *The trap:* Sharing where you wanted copies, because `[nn.Linear(4, 4)] * 3` is one layer three times.
+# - *Thirty seconds:* I assign the same parameter to both, as in `decoder.weight = encoder.weight`, or I use the same module twice. The
+#   gradient is then the sum over both uses, and `parameters()` yields the parameter once.
+# - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie
+#   the weights again afterwards, whereas `deepcopy` and `to` to a real device keep the tie.
+# - *The trap:* People share where they want copies, for example with `[nn.Linear(4, 4)] * 3`, which is one layer three times.
 # - *Proof:* `proof-names`, `proof-GPT-keys`, `proof-meta-device`.
 #
 # **Interview · How do you count a model's parameters, and what makes the count wrong?**
 #
-# - *Thirty seconds:* "I sum `p.numel()` over `model.parameters()`, with a condition on `p.requires_grad` if only the trainable ones
-#   count. The state dict is the wrong source, because it lists shared parameters twice and contains buffers."
+# - *Thirty seconds:* I sum `p.numel()` over `model.parameters()`, with a condition on `p.requires_grad` if only the trainable ones count.
+#   The state dict is the wrong source, because it lists shared parameters twice and contains buffers.
 # - *They ask next:* When does the count raise an error? A lazy layer before its first call has parameters without a shape, for which
 #   `numel()` raises a ValueError.
 # - *The trap:* Layers in a plain list are missing from the sum, just as they are missing from the optimizer.
 # - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
-# ### A function for every module: `apply`
-# `apply` calls a function on each module, children first, which is how a model gets other initial weights.
+# ### Parameter groups
+# `named_parameters` is also the way to give parameters different settings. Weight decay is usually applied to matrices only, while biases
+# and the parameters of norm layers, which have one dimension, are left alone:
 
-
-# %% tags=["proof-apply"]
-@torch.no_grad()
-def start(module):
-    print(type(module).__name__, end=" ")
-    if isinstance(module, nn.Linear):
-        module.weight.fill_(0.5)
-
-
-net = Net(nn.ModuleList).apply(start)
-print("\n", {name: each.unique().numel() for name, each in net.hidden.named_parameters()}, sep="")
+# %% tags=["proof-groups"]
+block = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 2))
+decayed, others = {}, {}
+for name, parameter in block.named_parameters():
+    (decayed if parameter.ndim >= 2 else others)[name] = parameter
+groups = [{"params": decayed.values(), "weight_decay": 0.1}, {"params": others.values(), "weight_decay": 0.0}]
+optimizer = torch.optim.AdamW(groups, lr=1e-3)
+for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
+    print("weight decay", group["weight_decay"], "for", *names)
 
 # %% [markdown]
-# `isinstance` picks the layers, and `no_grad` is needed because an in-place write to a leaf that requires a gradient would raise an
-# error. The last line counts the distinct values in each tensor, so each weight matrix now holds a single value. Unlike
-# `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
+# **Interview · How do you exclude biases and norm layers from weight decay?**
+#
+# - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, while
+#   the others get none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
+# - *Longer:* Decay keeps the weights of a matrix multiplication small. Biases and norm scales are few, and pulling them towards 0
+#   limits the layer without regularizing much. For embeddings, which are matrices, conventions differ.
+# - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
+#   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
+# - *The trap:* People forget layers that they add later, and unless one group takes all remaining parameters, these layers are never
+#   trained.
+# - *Proof:* `proof-groups`.
 #
 # ### Buffers: tensors that are saved but not trained
 # Some tensors belong to the model without being trained, such as running averages, masks and tables. They are registered as
@@ -247,8 +257,8 @@ print("to train:", [name for name, _ in shift.named_parameters()], "  to save:",
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
-# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`. Write both methods, because `Shift`, which lacks
-# the second, refuses its own state dict:
+# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`. You need both methods, as `Shift` shows: it
+# lacks the second, and therefore refuses its own state dict:
 
 # %%
 print(check.error(Shift().load_state_dict, Shift().state_dict()))
@@ -256,10 +266,12 @@ print(check.error(Shift().load_state_dict, Shift().state_dict()))
 # %% [markdown]
 # **Interview · Parameter, buffer or plain attribute?**
 #
-# - *Thirty seconds:* "A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but the
-#   optimizer doesn't see it. A plain tensor is none of these, so it stays on the CPU when the model goes to the GPU."
-# - *They ask next:* When is `persistent=False` right? It suits what the constructor can compute again, such as a causal mask.
-# - *The trap:* `self.mean = torch.zeros(3)` works until the model is moved or loaded. Exercise 6 repairs such a layer.
+# - *Thirty seconds:* A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but
+#   the optimizer doesn't see it. A plain tensor is none of these, so it stays on the CPU when the model goes to the GPU.
+# - *They ask next:* When is `persistent=False` right? It suits everything that the constructor can compute again, such as a causal
+#   mask.
+# - *The trap:* `self.mean = torch.zeros(3)` works only until the model is moved or loaded, which is the fault of the layer in
+#   exercise 6.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
@@ -279,21 +291,22 @@ print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the ea
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown] tags=["short"]
-# A module is changed in place, while a tensor's method returns another tensor unless there is nothing to convert. The parameters remain
-# the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the exception). Buffers are replaced by new tensors, and a
-# state dict from before keeps the old memory. The momentum stayed in float32, which is why you build the optimizer after the move.
+# `to` changes a module in place, while a tensor's `to` returns another tensor unless there is nothing to convert. The parameters
+# remain the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the
+# exception). Buffers, in contrast, are replaced by new tensors, and a state dict from before the move keeps the old memory. The
+# optimizer's momentum stayed in float32 as well, which is why you build the optimizer after the move.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
-# - *Thirty seconds:* "For a module it does, because `to` changes the module in place and returns it. For a tensor it doesn't, because
-#   the result is a new tensor that is lost."
-# - *They ask next:* Should the optimizer be built before or after `to`? Build it after. The parameters keep their identity, but existing
-#   state such as momentum isn't moved with the model.
+# - *Thirty seconds:* For a module it does, because `to` changes the module in place and returns it. For a tensor it doesn't, because the
+#   result is a new tensor that is lost.
+# - *They ask next:* Should the optimizer be built before or after `to`? Build it after the move, because the parameters keep their
+#   identity, but existing state such as momentum isn't moved with the model.
 # - *The trap:* Code that holds a buffer or an earlier state dict across the move still refers to the old memory.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
 #
 # ## State dicts
-# A state dict is a flat dict from paths to tensors. People often use it to keep the best weights during training:
+# A state dict is a flat dict from paths to tensors, and people often use it to keep the best weights during training:
 
 # %% tags=["proof-state-dict-shares"]
 import copy
@@ -310,27 +323,33 @@ print("not strict:", layer.load_state_dict(wrong, strict=False))
 print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=False))
 
 # %% [markdown]
-# `best` isn't a snapshot. Its tensors are detached from the graph, but they *share memory* with the model until a move gives the model new
-# memory, so the best epoch silently turns into the last one. A failed load isn't undone either: every entry that fits has been loaded.
+# `best` isn't a snapshot. Its tensors are detached from the graph, but they *share memory* with the model until a move gives the
+# model new memory, so the best epoch silently turns into the last one. A failed load isn't undone either, because every entry that
+# fits has been loaded before the error is raised.
 #
 # **Interview · What is in a state dict, and what isn't?**
 #
-# - *Thirty seconds:* "It holds the parameters and persistent buffers by their paths, and the extra state of modules that define one. It
-#   doesn't hold the code, the `training` flag, the optimizer's state, or the information which parameters are frozen."
+# - *Thirty seconds:* It contains the parameters and persistent buffers by their paths, and the extra state of modules that define
+#   one. It doesn't contain the code, the `training` flag, the optimizer's state, or the information which parameters are frozen.
 # - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for each
-#   module, by which a newer class can read what an older one saved.
-# - *They ask next:* How do you keep the best epoch? Deep-copy the state dict or save it to a file.
-# - *The trap:* `best = model.state_dict()` without a copy follows the model.
+#   module, by which a newer class can recognize and read what an older one saved.
+# - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.
+# - *The trap:* `best = model.state_dict()` isn't a copy, so it follows the model through all later steps.
 # - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers).
 #
 # **Interview · A checkpoint doesn't load because its keys don't match. What do you do?**
 #
-# - *Thirty seconds:* "I compare the two sets of keys. A common prefix is the usual cause: `module.` comes from `DistributedDataParallel`,
-#   and `_orig_mod.` from `torch.compile(model)`. I strip it from the keys, or better, save the inner model in the first place."
-# - *Longer:* `model.compile()` compiles in place and leaves the names as they are.
+# - *Thirty seconds:* I compare the two sets of keys. A common prefix is the usual cause: `module.` comes from
+#   `DistributedDataParallel`, and `_orig_mod.` from `torch.compile(model)`. I strip it from the keys, or better, save the inner model
+#   in the first place.
+# - *Longer:* `model.compile()` compiles in place and leaves the names as they are. Keys such as `parametrizations.weight.original0` come
+#   from `nn.utils.parametrize`, which computes a weight from other parameters, as weight norm does.
+# - *They ask next:* What if a new version of the class has renamed a parameter? I register a hook with
+#   `register_load_state_dict_pre_hook`, which receives the dict before the module's own entries are read. The hook renames the old
+#   keys, so that old checkpoints still load.
 # - *They ask next:* Does `strict=False` help? It ignores missing and unexpected keys, but a different shape still raises an error.
-# - *The trap:* With `strict=False`, a prefix on all keys means that nothing is loaded and nothing raises. Print the result, which lists
-#   the missing keys.
+# - *The trap:* With `strict=False`, a prefix on all keys means that nothing is loaded and nothing raises an error, so print the
+#   result, which lists the missing keys.
 # - *Proof:* `proof-state-dict-shares`.
 #
 # ### Loading without allocating twice: the meta device
@@ -352,15 +371,16 @@ print(
 print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].data_ptr())
 
 # %% [markdown]
-# The parameters are new objects, so the optimizer has to be built afterwards, and the tie between the two weights is gone.
+# The parameters are new objects, so the optimizer has to be built afterwards, and the tie between the two weights has to be restored.
 #
 # **Interview · How do you load a model that is too large to allocate twice?**
 #
-# - *Thirty seconds:* "I build it on the meta device, where nothing is allocated, and load the checkpoint with `mmap=True` and
-#   `assign=True`, so its tensors become the parameters. Then I tie shared weights again and build the optimizer."
-# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers are still on the meta device, so they have to be computed again.
-# - *The trap:* Without `assign=True`, copying into a meta tensor does nothing. PyTorch only warns about it and still reports that all
-#   keys matched.
+# - *Thirty seconds:* I build it on the meta device, where nothing is allocated, and load the checkpoint with `mmap=True` and
+#   `assign=True`, so that its tensors become the parameters. Then I tie shared weights again and build the optimizer.
+# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers aren't, so they are still on the meta device and have to be
+#   computed again.
+# - *The trap:* Without `assign=True`, copying into a meta tensor does nothing, and PyTorch only warns about it while it still reports
+#   that all keys matched.
 # - *Proof:* `proof-meta-device`.
 #
 # ### The milestone: GPT's keys
@@ -399,7 +419,7 @@ def tree(words, positions, width, depth):
 
 
 def carried(state, library):
-    return {name: library.from_numpy(each.numpy()) for name, each in state.items()}
+    return {name: library.from_numpy(tensor.numpy()) for name, tensor in state.items()}
 
 
 gpt, mine = GPT(GPTConfig(block_size=8, vocab_size=16, n_layer=2, n_head=2, n_embd=8)), tree(16, 8, 8, 2)
@@ -409,11 +429,12 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. Chapter 14 runs the model.
+# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. You will run this model in
+# chapter 14.
 #
 # ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
-# output. It is initialized uniformly in $\pm 1/\sqrt{in}$, and so is the bias.
+# output, and it is initialized uniformly in $\pm 1/\sqrt{in}$, as is the bias.
 
 # %% tags=["proof-linear"]
 for library in (torch, mytorch):
@@ -436,16 +457,17 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 
 # %% [markdown]
 # With the same seed, your library draws the same values as minitorch, digit for digit. A sum of $n$ terms with weights of variance
-# $1/(3n)$ keeps a third of the input's mean square, and [chapter 10](10_activations_and_initialization.ipynb) shows what that does to a
-# deep network.
+# $1/(3n)$ keeps a third of the input's mean square, and [chapter 10](10_activations_and_initialization.ipynb) shows what that does to
+# a deep network.
 #
 # **Interview · What are the parameters of `nn.Linear(128, 10)`, and how do they start?**
 #
-# - *Thirty seconds:* "The weight has the shape (10, 128) and the bias has 10 elements, so there are 1,290 parameters. All of them start
-#   uniformly between plus and minus one over the square root of 128."
+# - *Thirty seconds:* The weight has the shape (10, 128) and the bias has 10 elements, so there are 1,290 parameters. All of them are
+#   initialized uniformly between plus and minus one over the square root of 128.
 # - *Longer:* The source calls `kaiming_uniform_(a=sqrt(5))`, and Kaiming's formula turns that into exactly $1/\sqrt{in}$.
-# - *They ask next:* Which inputs does it accept? Any tensor with at least one dimension, as long as the last one has length 128.
-# - *The trap:* Storing the weight as (in, out). TensorFlow's `Dense` does that, and so does GPT-2's original code.
+# - *They ask next:* Which inputs does it accept? It accepts any tensor with at least one dimension, as long as the last one has
+#   length 128.
+# - *The trap:* Don't expect the weight as (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
 # - *Proof:* `proof-linear`.
 
 # %% [markdown] tags=["short"]
@@ -455,38 +477,84 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 
 # %% tags=["proof-call"]
 model = mytorch.nn.Sequential(mytorch.nn.Linear(2, 3), mytorch.nn.Identity(), mytorch.nn.Linear(3, 1))
-for each in model:
-    each.register_forward_hook(lambda module, args, result: print("  ", module, tuple(result.shape)))
+for layer in model:
+    layer.register_forward_hook(lambda module, args, result: print("  ", module, tuple(result.shape)))
 model[0].register_full_backward_hook(lambda module, grad_in, grad_out: print("   grad", grad_out[0].shape))
 model(mytorch.ones(1, 2)).sum().backward()
 print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).shape))
 
 # %% [markdown]
-# The last line called `forward`, and no hook ran. `__call__` runs the pre-hooks, then `forward`, then the forward hooks. A pre-hook may
-# return new arguments, and a forward hook may return a new result, while None leaves things as they are. Hooks receive positional
-# arguments only, unless they are registered with `with_kwargs=True`, which PyTorch and minitorch have.
-# [Chapter 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
+# The last line called `forward`, and no hook ran. Calling the module instead runs the pre-hooks, then `forward`, then the forward
+# hooks. A pre-hook may return new arguments and a forward hook a new result, while None leaves things as they are. Hooks receive
+# positional arguments only, unless they are registered with `with_kwargs=True`, which PyTorch and minitorch have. [Chapter
+# 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
-# - *Thirty seconds:* "Calling the module runs the hooks around `forward`, and calling `forward` directly skips them. Feature
-#   extraction, FSDP and lazy layers depend on those hooks."
-# - *They ask next:* When does `forward` give another result? It does when a hook replaces the arguments or the result. In a lazy layer
-#   that was never called, it raises an error.
-# - *The trap:* Testing without hooks shows no difference, because both give the same result until somebody registers one.
+# - *Thirty seconds:* Calling the module runs the hooks around `forward`, while calling `forward` directly skips them. Feature
+#   extraction, FSDP and lazy layers depend on those hooks.
+# - *Longer:* FSDP2's `fully_shard` registers a pre-hook that gathers the module's full parameters, and a forward hook that frees them again.
+#   To call a module with *other* parameters, use `torch.func.functional_call(model, parameters, args)`, which runs the hooks as well.
+# - *They ask next:* When does `forward` give a different result? It does when a hook replaces the arguments or the result, and in a
+#   lazy layer that was never called it raises an error.
+# - *The trap:* A test without hooks shows no difference, because both give the same result until somebody registers a hook.
 # - *Proof:* `proof-call`, `proof-lazy`.
 #
-# ## Bilinear and lazy layers
-# ### Bilinear layers
-# A bilinear layer computes $y_k = x_1^\top W_k\, x_2 + b_k$, so it has *two* inputs and a matrix for each output. Without the bias it is
-# linear in each input, but not in both at once. The cell doubles the first input, then the second, then both:
+# ## Common myths
+# Here are three half-truths about modules, each with the cell that refutes it:
+# - "`state_dict()` returns a copy." Its tensors [share the model's memory](proof-state-dict-shares).
+# - "`model.to(device)` returns a moved copy." It [moves the model itself](proof-to-keeps-objects).
+# - "A tensor that requires a gradient is a parameter." It gets a gradient, but only a `Parameter` is in
+#   [`parameters()`](proof-registration).
 
-# %% tags=["proof-bilinear"]
-pair = nn.Bilinear(3, 4, 2, bias=False)
-u, v = torch.randn(5, 3), torch.randn(5, 4)
-print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# - *Does `load_state_dict` replace the parameters?* No, it copies into them (unless `assign=True`), so the optimizer still holds the
+#   right ones, as you measure in exercise 7.
+# - *Does `eval()` freeze parameters?* No, it sets a flag that some layers read ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *`nn.ModuleList` or `nn.Sequential`?* A `ModuleList` can't be called, so you write the `forward` yourself.
+# - *Does `zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter 16](16_losses_and_optimizers.ipynb)).
+# - *What does `bias=False` register?* The name `bias` with the value `None`, which isn't in the state dict.
+#
+# ## Ten lines to remember
+# 1. Assignment registers parameters, modules and buffers, each in a table of its own.
+# 2. Plain lists and dicts hide layers, so use `ModuleList` and `ModuleDict`.
+# 3. A name is the path of attributes from the outermost module down.
+# 4. A shared parameter is in `parameters()` once, and in the state dict under each of its names.
+# 5. A parameter is trained, saved and moved, while a buffer is moved and, if persistent, saved.
+# 6. `module.to` changes the module in place, whereas `tensor.to` returns a tensor.
+# 7. `state_dict()` shares the model's memory, so deep-copy what you want to keep.
+# 8. A large model is built on the meta device and loaded with `assign=True`.
+# 9. `Linear` has a weight of shape (out, in), which starts uniformly in $\pm 1/\sqrt{in}$.
+# 10. Call the module and not its `forward`, so that the hooks run.
+#
+# ## You try
+# In [the exercises](../exercises/09_modules_and_parameters.ipynb) you predict what is registered and write `__setattr__`, the names,
+# the state dict in both directions, linear layers and calls. You also repair a layer that forgets its state, and measure what survives a
+# change. [Chapter 10](10_activations_and_initialization.ipynb) asks how the initial weights should be drawn.
 
 # %% [markdown]
+# ## If you have time
+# ### A function for every module: `apply`
+# `apply` calls a function on each module, children first, which is how a model gets other initial weights.
+
+
+# %% tags=["proof-apply"]
+@torch.no_grad()
+def start(module):
+    print(type(module).__name__, end=" ")
+    if isinstance(module, nn.Linear):
+        module.weight.fill_(0.5)
+
+
+net = Net(nn.ModuleList).apply(start)
+print("\n", {name: parameter.unique().numel() for name, parameter in net.hidden.named_parameters()}, sep="")
+
+# %% [markdown]
+# `isinstance` picks the layers, and `no_grad` is needed because an in-place write to a leaf that requires a gradient would raise an
+# error. The last line counts the distinct values in each tensor, so it shows that each weight matrix now contains a single value.
+# Unlike `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
+#
 # ### Lazy layers
 # How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and takes the number from it.
 
@@ -499,45 +567,21 @@ head(torch.ones(5, 3, 4))
 print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 
 # %% [markdown]
-# A *pre-hook*, which runs before `forward`, allocates the parameters, removes itself, and turns the object into a `Linear` by assigning
-# to `__class__`. The parameter remains the same object, so SGD and Adam may hold it before it has a shape. PyTorch's Adagrad can't
-# (minitorch's can), because it allocates its state at once, and `numel()` needs the shape as well. Run one batch before
-# you build the optimizer.
+# A *pre-hook*, which runs before `forward`, allocates the parameters, removes itself, and turns the object into a `Linear` by
+# assigning to `__class__`. The parameter remains the same object, so SGD and Adam may hold it before it has a shape. PyTorch's
+# Adagrad can't (minitorch's can), because it allocates its state at once, and `numel()` needs the shape as well, so run one batch
+# before you build the optimizer.
 #
-# ## Common myths
-# Here are three half-truths about modules, each with the cell that refutes it:
-# - "`state_dict()` returns a copy." Its tensors [share the model's memory](proof-state-dict-shares).
-# - "`model.to(device)` returns a moved copy." It [moves the model itself](proof-to-keeps-objects).
-# - "A tensor that requires a gradient is a parameter." It gets a gradient, but only a `Parameter` is in
-#   [`parameters()`](proof-registration).
+# ### Bilinear layers
+# A bilinear layer computes $y_k = x_1^\top W_k\, x_2 + b_k$, so it has *two* inputs and a matrix for each output. Without the bias it
+# is linear in each input, but not in both at once, which you see when the cell doubles the first input, then the second, then both:
 
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# - *Does `load_state_dict` replace the parameters?* No, it copies into them (unless `assign=True`), so the optimizer still holds the
-#   right ones. Exercise 7 measures it.
-# - *Does `eval()` freeze parameters?* No, it sets a flag that some layers read ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *`nn.ModuleList` or `nn.Sequential`?* A `ModuleList` can't be called, so you write the `forward` yourself.
-# - *Does `zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter 16](16_losses_and_optimizers.ipynb)).
-# - *What does `bias=False` register?* It registers the name `bias` with `None`, which isn't in the state dict.
-#
-# ## Ten lines to remember
-# 1. Assignment registers parameters, modules and buffers, each in a table of its own.
-# 2. Plain lists and dicts hide layers, so use `ModuleList` and `ModuleDict`.
-# 3. A name is the path of attributes from the outermost module down.
-# 4. A shared parameter is in `parameters()` once, and in the state dict under each of its names.
-# 5. A parameter is trained, saved and moved, while a buffer is moved and, if persistent, saved.
-# 6. `module.to` changes the module in place; `tensor.to` returns a tensor.
-# 7. `state_dict()` shares the model's memory, so deep-copy what you want to keep.
-# 8. A large model is built on the meta device and loaded with `assign=True`.
-# 9. `Linear` has a weight of shape (out, in), which starts uniformly in $\pm 1/\sqrt{in}$.
-# 10. Call the module and not its `forward`, so that the hooks run.
-#
-# ## You try
-# In [the exercises](../exercises/09_modules_and_parameters.ipynb) you predict what is registered and write `__setattr__`, the names,
-# the state dict in both directions, linear layers and calls. You also repair a layer that forgets its state, and measure what survives a
-# change. [Chapter 10](10_activations_and_initialization.ipynb) asks how the initial weights should be drawn.
-#
-# ## If you have time
+# %% tags=["proof-bilinear"]
+pair = nn.Bilinear(3, 4, 2, bias=False)
+u, v = torch.randn(5, 3), torch.randn(5, 4)
+print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
+
+# %% [markdown]
 # ### All parameters as one vector
 
 # %% tags=["proof-vector"]
@@ -551,7 +595,7 @@ pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.de
 # %% [markdown]
 # After `vector_to_parameters`, each parameter is a view of the vector, so a write to the vector changes the model. In contrast,
 # `parameters_to_vector` concatenates, so its result has new memory and a history, and `neg_` didn't reach the model. Methods that treat
-# all weights as one vector include L-BFGS, evolution strategies and walks along the line between two trained models.
+# all weights as one vector include L-BFGS, evolution strategies and interpolation between two trained models.
 #
 # ### The real one
 # This is minitorch's `register_parameter`, with PyTorch's checks:
@@ -562,6 +606,6 @@ import inspect
 print(inspect.getsource(nn.Module.register_parameter))
 
 # %% [markdown]
-# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which would make
-# paths ambiguous. Like PyTorch, minitorch does two more things. It refuses a tensor with a `grad_fn`, which would be the result of an
-# operation and not a leaf, and `registered(...)` runs global hooks, so that a tool can observe the parameters of all models.
+# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which would
+# make paths ambiguous. Like PyTorch, minitorch does two more things: it refuses a tensor with a `grad_fn`, which is the result of an
+# operation rather than a leaf, and `registered(...)` runs global hooks, so that a tool can observe the parameters of all models.

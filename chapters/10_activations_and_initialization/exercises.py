@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Activations and initialization
-# Eight exercises, 21 points. Four of them add to your library: softmax, the initial values of weights, clipping and
-# GELU. These run inside files of `mytorch`, where everything that a task or a docstring mentions is available; import
-# anything else in the function.
+# Four of the exercises add to your library: softmax, the initial values of weights, clipping and GELU. These run
+# inside files of `mytorch`, where everything that a task or a docstring mentions is available; import anything else
+# in the function.
 
 # %% setup=true
 from __future__ import annotations
@@ -84,7 +84,8 @@ prediction = "c"
 def softmax():
     """Positive numbers that sum to 1 along `dim`: exp(x) / Σ exp(x).
 
-    The largest number is subtracted first. That changes no result, and exp is never computed of a number above 0.
+    The largest element is subtracted first, which changes no result, so that `exp` is never applied to a positive
+    number.
     """
 
 
@@ -349,7 +350,7 @@ def softmax(x, dim):
 
 # %% docstrings="init_fans_and_gains"
 def calculate_gain():
-    """The factor by which weights must be larger so that values keep their size through this nonlinearity.
+    """The factor for weights that keeps the root mean square of values the same through this nonlinearity.
 
     It is 1 for "linear", "conv1d", "conv2d" and "sigmoid", 5/3 for "tanh", √2 for "relu", and √(2 / (1 + slope²))
     for "leaky_relu", whose slope is `param`, or 0.01 if that is None.
@@ -363,7 +364,7 @@ def _calculate_fan_in_and_fan_out():
     """(fan_in, fan_out) of a weight (out, in, ...): the number of inputs of an output, and of outputs of an
     input.
 
-    For the weight of a convolution (out, in, height, width), each of the in · height · width numbers under the
+    For the weight of a convolution (out, in, height, width), each of the in · height · width elements under the
     window is an input of an output.
 
     Raises:
@@ -614,8 +615,8 @@ def calculate_gain(nonlinearity, param=None):
 # %% [markdown] exercise="init_clip_norm" kind="core" points=3 part="mytorch.nn.utils:clip_grad_norm_"
 # ### Exercise 4 · Clipping by norm
 # Scale down all gradients of a model by a common factor. `parameters` may also be a single tensor, or an iterator that
-# can be consumed only once. `stack([...])` makes one tensor of several 0-d tensors, and `zeros(())` is a 0. The
-# function runs under `no_grad` already, and its file doesn't import `math`.
+# can be consumed only once. `stack([...])` makes one tensor of several 0-d tensors, and `zeros(())` is a 0. Nothing may
+# be recorded, even where a gradient has a history; `no_grad` is available, also as a decorator, while `math` isn't.
 #
 # A norm of nan isn't a special case: the factor is nan, too, and then so are all gradients. Only `error_if_nonfinite`
 # refuses it.
@@ -627,7 +628,7 @@ def clip_grad_norm_():
 
     The total norm is that of all their elements, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
     largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.
-    `gradients_of(parameters)` lists the gradients. The function runs under `no_grad`, so nothing is recorded.
+    `gradients_of(parameters)` lists the gradients. Nothing is recorded, even where a gradient has a history.
 
     Returns:
         The norm before clipping, a 0-d tensor; 0 if there are no gradients.
@@ -662,6 +663,16 @@ def clipped(limit, *, spoil=None, chosen=iter, scale=1.0, **options):
     return {"norm": norm, "gradients": [*(each / scale for each in grads[:3]), grads[3]], "in place": same}
 
 
+def with_history():
+    """The norm and the gradient, where that is a result itself: whether anything was recorded."""
+    parameter, norms = mytorch.zeros(3, requires_grad=True), []
+    parameter.grad = mytorch.tensor([3.0, 0.0, 4.0]).requires_grad_() * 2
+    problem = check.error(lambda: norms.append(mytorch.nn.utils.clip_grad_norm_([parameter], 1.0)))
+    if problem is not None:
+        return problem
+    return [getattr(each, "requires_grad", None) for each in norms], parameter.grad.grad_fn.name()
+
+
 length = float(np.sqrt(sum((array**2).sum() for array in arrays)))
 check.show(
     {
@@ -673,6 +684,7 @@ check.show(
         "by the largest": clipped(0.5, norm_type=float("inf")),
         "a millionth of them": clipped(length / 1e6, scale=np.float32(1e-6)),
         "no gradients": clipped(0.5, chosen=lambda parameters: parameters[3:]),
+        "gradients with a history": with_history(),
         "nan": clipped(0.5, spoil=float("nan")),
         "nan by the largest": clipped(0.5, spoil=float("nan"), norm_type=float("inf")),
         "nan, refused": clipped(0.5, spoil=float("nan"), error_if_nonfinite=True),
@@ -700,6 +712,7 @@ check.show(
 # Clips each gradient by itself
 # Each tensor is shortened to the limit by its own factor, so the direction of the step changes. There is one norm, of
 # all of them together.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -722,6 +735,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Enlarges short gradients
 # Without the upper limit of 1, gradients that are shorter than the limit are enlarged, so every step gets the same
 # length.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -742,6 +756,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Shrinks only larger norms
 # `nan > max_norm` is False, so a gradient of nan leaves the others as they are, and the step goes on with some of
 # them. PyTorch multiplies in any case, by a factor of at most 1.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     gradients = gradients_of(parameters)
     if not gradients:
@@ -763,6 +778,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Creates new gradients
 # The values are right, but each `.grad` is another tensor now. Clipping writes in place, because somebody else may
 # hold the gradient.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     parameters = [each for each in parameters if each.grad is not None]
     if not parameters:
@@ -784,6 +800,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Adds the norms
 # The total norm of several tensors isn't the sum of their norms. Square each norm before you add, and take the root
 # of the sum.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -805,6 +822,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Returns the norm afterwards
 # The gradients are right. The return value is useful for logging because it is the norm *before* clipping; afterwards
 # it is at most the limit.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -826,6 +844,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Handles a single order
 # This is right for the usual order 2, but norm_type may ask for others, such as the sum of absolute values, or the
 # largest.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -842,6 +861,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Returns nothing
 # The gradients are right. The result should be the norm from before, which people log.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -862,6 +882,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Forgets the millionth
 # The factor is max_norm / (norm + 1e-6). The millionth matters if the norm is about as small, and without it 0 / 0
 # would be nan.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -882,6 +903,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Iterates over the rows of a tensor
 # `parameters` may be a single tensor. A loop over it yields its rows, which have no gradients, while `gradients_of`
 # handles both cases.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = [each.grad for each in parameters if each.grad is not None]
     if not grads:
@@ -903,6 +925,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Iterates over the parameters twice
 # `model.parameters()` is an iterator, so a second loop finds nothing left, and no gradient is clipped. Make a list
 # first.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     sizes = [each.abs() for each in gradients_of(parameters)]
     if not sizes:
@@ -923,6 +946,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # Uses Python's max
 # Python's `max` compares, and a comparison with nan is False, so a nan that isn't first gets lost. `stack(…).amax()`
 # keeps it.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -943,6 +967,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Handles the orders 1, 2 and infinity only
 # norm_type can be any order: the powers |g| ** norm_type are summed, and the sum is raised to 1 / norm_type.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -964,6 +989,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Forgets the signs
 # For an odd order the powers of negative numbers are negative, so they cancel the others. Take `abs()` first.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -983,6 +1009,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Gives the gradients new memory
 # The tensors are the same, but `.data = …` gives them other memory, so a view of a gradient keeps the old values.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -1003,6 +1030,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Refuses too late
 # When the error is raised, all gradients are nan already. Check before you write, so that they can still be examined.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     grads = gradients_of(parameters)
     if not grads:
@@ -1023,10 +1051,32 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 # %% mutant="init_clip_norm"
 # Delegates to minitorch
 # mytorch uses NumPy alone, and minitorch can't be imported from it.
+@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     from minitorch.nn import utils
 
     return utils.clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
+# %% mutant="init_clip_norm"
+# Records what it does
+# The values are right, but a gradient may have a history itself, and then norm and scaling are recorded, too. Decorate
+# the function with `@no_grad()`.
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = gradients_of(parameters)
+    if not grads:
+        return zeros(())
+    sizes = [grad.abs() for grad in grads]
+    if norm_type == float("inf"):
+        norm = stack([each.amax() for each in sizes]).amax()
+    else:
+        norm = stack([(each**norm_type).sum() for each in sizes]).sum() ** (1 / norm_type)
+    if error_if_nonfinite:
+        refuse_nonfinite(norm, norm_type)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
+    return norm
 
 
 # %% [markdown] exercise="init_backward_by_hand" kind="build" points=3
@@ -1344,7 +1394,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 # well, while with thirty the outputs are nearly 0, whatever the input:
 #
 # ```text
-# size of the numbers after layers 1, 10, 20, 30:  0.6  0.01  3e-05  3e-08
+# RMS after layers 1, 10, 20, 30:  0.6  0.01  3e-05  3e-08
 # ```
 #
 # Repair it. Keep `uniform_`, with one call for each weight, in the order of the layers, and keep the biases at 0.
@@ -1352,7 +1402,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 # %% solution="init_repair_flat"
 def initialize(layers):
-    """Initial values for linear layers with a ReLU after each, so that values keep their size in the forward pass."""
+    """Initial values for linear layers with a ReLU after each, so that values keep their RMS in the forward pass."""
     for layer in layers:
         ### BEGIN SOLUTION
         fan_in = layer.weight.shape[1]
@@ -1385,7 +1435,7 @@ check.show(
         "sizes after layers 1, 10, 20, 30": [sizes[place] for place in (0, 9, 19, 29)],
     },
     rtol=1e-3,
-    text="Thirty layers: the largest weight of each of the first three, and the size of the numbers.",
+    text="Thirty layers: the largest weight of each of the first three, and the RMS after some layers.",
 )
 
 # %% [markdown] hint="init_repair_flat"
@@ -1637,7 +1687,7 @@ def measured_gain(nonlinearity) -> float:
 # %% [markdown] exercise="init_smooth" kind="core" points="2 1" part="mytorch.nn.activation:gelu mytorch.nn.activation:silu | mytorch.nn.utils:gradients_of mytorch.nn.utils:clip_grad_value_"
 # ### Exercise 8 · Smooth activations, and clipping by value
 # GELU and SiLU consist of operations that have derivatives already, so you write no backward formula. `erf(x)` is the
-# error function. Clipping by value is the other way to keep gradients small; it limits each number by itself and
+# error function. Clipping by value is the other way to keep gradients small; it clamps each element separately and
 # thereby changes the direction.
 
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises · Convolution
-# Eight exercises, 21 points. Four of them add to your library: im2col, its backward pass, the multiplication between
-# them, and pools. Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. What
-# you write for `mytorch` runs inside its files, where everything that a task or a docstring mentions is available,
-# including `np`. Import anything else in the cell.
+# Four of the exercises add to your library: im2col, its backward pass, the multiplication between them, and pools.
+# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. What you write for
+# `mytorch` runs inside its files, where everything that a task or a docstring mentions is available, including `np`.
+# Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -127,29 +127,28 @@ prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
 
 # %% docstrings="conv_im2col"
 def counts():
-    """How many windows there are along each dimension of an image of this size (H, W).
+    """Return the number of windows along each dimension of an image of this size (H, W).
 
-    A kernel of k taps with a dilation of d covers d·(k - 1) + 1 positions of the image, which padding has made 2p
-    longer. The first window starts at the first position, and each next one a stride further, as long as it fits
-    completely. A number below 1 means that no window fits.
+    A kernel of k taps with a dilation of d covers d·(k - 1) + 1 positions of the image, which padding makes 2p
+    longer. The first window starts at the first position, and each further window starts one stride later, as long
+    as it fits completely. A number below 1 means that no window fits.
     """
 
 
 def seen():
-    """What the tap (i, j) of the kernel sees as the windows slide: a slice of the rows and one of the columns.
+    """Return the rows and the columns that the tap (i, j) of the kernel sees in all windows, as two slices.
 
-    Both count in the padded image. In the first window the tap sees row i·d, and in each next one the row a
-    stride further, so it sees as many rows as there are windows. The same holds for the columns.
+    Both are indices into the padded image. In the first window the tap sees row i·d, and in each further window the
+    row one stride later, so it sees as many rows as there are windows. The same holds for the columns.
     """
 
 
 def im2col():
-    """What each window sees, as a column: (N, C, H, W) → (N, C · kh · kw, L), for L windows, row by row.
+    """Copy what each window sees into a column: (N, C, H, W) → (N, C · kh · kw, L) for L windows, row by row.
 
-    A column lists channel after channel, and within a channel the taps of the kernel row by row. The padding is
-    filled with `fill`. Here `images` and the result are arrays; `pad(images, padding, fill)` adds the padding,
-    and `np.empty_like(images, shape=…)` makes room for the result, with the dtype of the images and on their
-    device.
+    A column contains channel after channel, and within a channel the taps of the kernel row by row. The padding is
+    filled with `fill`. Here `images` and the result are arrays: `pad(images, padding, fill)` adds the padding, and
+    `np.empty_like(images, shape=…)` allocates the result with the dtype and the device of the images.
     """
 
 
@@ -411,17 +410,18 @@ def im2col(images, windows, fill=0.0):
 
 # %% [markdown] exercise="conv_col2im" kind="core" points=3 part="mytorch.nn.convolution:col2im"
 # ### Exercise 3 · Backward: `col2im`
-# Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place,
+# Add each element of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place,
 # counts)` are available. Go tap by tap again: in each window the same tap of the kernel sees another pixel, so a
 # whole slice can be added at once. A loop over the windows gets no points.
 
 
 # %% docstrings="conv_col2im"
 def col2im():
-    """The columns of `im2col`, summed where they came from: (N, C · kh · kw, L) → (N, C, H, W), of `size`.
+    """Add the columns of `im2col` back into images of `size` (H, W): (N, C · kh · kw, L) → (N, C, H, W).
 
-    A pixel that several windows saw gets the sum of their values, and one that none saw gets 0. Values in the
-    padding are dropped. `columns` and the result are arrays; `np.zeros_like(columns, shape=…)` makes room.
+    A pixel that several windows saw gets the sum of their values, and a pixel that no window saw gets 0. Values that
+    belong to the padding are dropped. `columns` and the result are arrays; `np.zeros_like(columns, shape=…)`
+    allocates the result.
     """
 
 
@@ -459,7 +459,9 @@ for name, stride, padding, dilation in [
     ("with padding above and below", (2, 1), (1, 0), (1, 1)),
     ("with padding on the sides", (1, 2), (0, 2), (1, 1)),
     ("with all of them", (1, 2), (2, 1), (2, 3)),
+    ("of tall images", (1, 2), (2, 1), (2, 3)),
 ]:
+    size = size[::-1] if name == "of tall images" else size
     windows = convolution.Windows(kernel, stride, padding, dilation)
     high, wide = windows.counts(size)
     columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
@@ -628,16 +630,17 @@ def col2im(columns, windows, size):
 
 # %% docstrings="conv_product"
 def convolve():
-    """The kernels times what they see: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns).
+    """Multiply each kernel by what it sees: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns).
 
-    The first O / groups kernels see the first C / groups channels, and the next ones the next.
+    The first O / groups kernels see the first C / groups channels, the next kernels see the next channels, and so
+    on.
     """
 
 
 def convolve_back():
-    """The gradient of `convolve` with respect to its images: (N, O, rows, columns) → (N, C, H, W), of `size`.
+    """Return the gradient of `convolve` for its images of `size` (H, W): (N, O, rows, columns) → (N, C, H, W).
 
-    Each number of `grad` adds its multiple of the kernel to the pixels that the kernel saw.
+    Each element of `grad` adds its multiple of the kernel to the pixels that the kernel saw.
     """
 
 
@@ -657,24 +660,28 @@ def look(call, images, weight, options):
     x, w = (mytorch.tensor(each, requires_grad=True) for each in (images, weight))
     y = call(x, w, **options)
     (y * y).sum().backward()
-    return tuple(y.shape), y[1, :4:3], summed(w.grad), summed(x.grad)
+    return tuple(y.shape), y[-1, :4:3], summed(w.grad), summed(x.grad)
 
 
-parts = "shape", "channels 0 and 3 of image 1", "gradient of the weight", "gradient of the images"
+parts = "shape", "channels 0 and 3 of the last image", "gradient of the weight", "gradient of the images"
 for name, groups, options in [
     ("one group", 1, {"stride": 2, "padding": 1}),
     ("two groups", 2, {"dilation": (2, 1)}),
     ("depthwise", 4, {"padding": (0, 2), "stride": (1, 2)}),
     ("a single window", 1, {"stride": (6, 7)}),
+    ("a single kernel", 1, {}),
 ]:
-    images, weight = rng.normal(size=(2, 4, 6, 7)), rng.normal(size=(8, 4 // groups, 3, 2))
+    kernels = 1 if name == "a single kernel" else 8
+    images, weight = rng.normal(size=(3, 4, 6, 7)), rng.normal(size=(kernels, 4 // groups, 3, 2))
     options["groups"] = groups
     values |= named(name, parts, look, functional.conv2d, images, weight, options)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
+    ("back, of a single kernel", 1, {}),
 ]:
-    images, weight = rng.normal(size=(2, 6, 3, 2)), rng.normal(size=(6, 4 // groups, 3, 2))
+    kernels = 1 if name == "back, of a single kernel" else 6
+    images, weight = rng.normal(size=(3, kernels, 3, 2)), rng.normal(size=(kernels, 4 // groups, 3, 2))
     options["groups"] = groups
     values |= named(name, parts, look, functional.conv_transpose2d, images, weight, options)
 check.show(values, rtol=1e-5, text="Convolutions, transposed ones too, and their gradients.")
@@ -871,9 +878,9 @@ def convolve(images, weight, windows, groups):
 # on.
 #
 # `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count, and that holds
-# for padding between two layers, too. A kernel with gaps may have one tap in the padding and the next one a few rows
+# for padding between two layers, too. A dilated kernel may have one tap in the padding and the next one a few rows
 # inside: `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. Remember also that a layer may leave its last rows unseen. Every
-# output row that the check uses depends on something.
+# output row that the check uses depends on at least one input row.
 #
 # Compute with the indices of the rows. Autograd is out of reach here, because the gradient of one output row would
 # give its field away.
@@ -881,7 +888,7 @@ def convolve(images, weight, windows, groups):
 
 # %% solution="conv_field"
 def field(layers: list[tuple[int, int, int, int]], size: int, place: int) -> tuple[int, int]:
-    """The first and the last row of the input that row `place` of the output depends on."""
+    """Return the first and the last row of the input that row `place` of the output depends on."""
     ### BEGIN SOLUTION
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -904,6 +911,9 @@ networks = {
     "gaps, then a stride": ([(3, 1, 2, 3), (2, 2, 0, 1)], whole(rng, 10, 13)),
     "gaps, then gaps": ([(3, 1, 1, 3), (2, 1, 0, 2)], whole(rng, 9, 11)),
     "drops rows": ([(2, 3, 0, 2), (3, 1, 1, 1)], 3 * whole(rng, 4, 6) + 2),
+    "drops rows of fewer": ([(2, 2, 0, 1), (2, 3, 0, 2), (3, 1, 1, 1)], 2 * (3 * whole(rng, 2, 4) + 2)),
+    "drops rows, padded": ([(2, 3, 1, 2), (3, 1, 1, 1)], 3 * whole(rng, 3, 6)),
+    "drops rows of a larger kernel": ([(3, 2, 0, 1), (3, 1, 1, 1)], 2 * whole(rng, 4, 7)),
     "drops rows twice": ([(3, 3, 1, 1), (2, 2, 1, 1), (3, 1, 1, 1)], 29),
 }
 values = {}
@@ -1045,8 +1055,8 @@ def field(layers, size, place):
 # %% [markdown] exercise="conv_repair_fourier" kind="repair" points=3
 # ### Exercise 6 · A ghost on the other side
 # Multiplying two spectra convolves two signals, whatever the size of the kernel is. The function below should compute
-# `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle it
-# is right. But put a bright spot next to the right edge:
+# `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle
+# it is correct. But put a bright spot at the right edge:
 #
 # ```text
 # image                 blurred
@@ -1061,7 +1071,7 @@ def field(layers, size, place):
 
 # %% solution="conv_repair_fourier"
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """What `F.conv2d` gives with a padding of half the kernel: matrices, the kernel with odd sides."""
+    """Return what `F.conv2d` computes for two matrices; the kernel has odd sides and the padding is half of it."""
     (high, wide), (kh, kw) = image.shape, kernel.shape
     ### BEGIN SOLUTION
     size = high + kh - 1, wide + kw - 1
@@ -1231,7 +1241,7 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% solution="conv_measure_geometry"
 def geometry(layer) -> tuple[int, int, int, int]:
-    """Kernel size, stride, padding and dilation of an unknown convolution."""
+    """Return the kernel size, stride, padding and dilation of an unknown convolution."""
 
     ### BEGIN SOLUTION
     def rows_of(place):
@@ -1252,17 +1262,17 @@ torch.manual_seed(check.seed())
 
 
 def hidden(kernel: int, stride: int, padding: int, dilation: int):
-    weight = torch.rand(2, 1, kernel, kernel) + 0.5
+    weight = (torch.rand(2, 1, kernel, kernel) + 0.5) / 100
     weight[:, :, 1] *= -1
     return lambda x: F.conv2d(x, weight, stride=stride, padding=padding, dilation=dilation)
 
 
-layers = [(3, 1, 3, 2), (4, 4, 0, 3)]
+layers = [(3, 1, 3, 2), (4, 4, 0, 3), (2, 3, 1, 2)]
 layers += [[whole(rng, low, high) for low, high in ((3, 4), (1, 4), (0, 3), (1, 3))] for _ in range(3)]
 values = {}
 for number, layer in enumerate(layers):
     values[f"layer {number}"] = [int(each) for each in geometry(hidden(*layer))]
-check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
+check.show(values, text="Kernel size, stride, padding and dilation of six unknown layers.")
 
 # %% [markdown] hint="conv_measure_geometry"
 # Take an image of 48 × 48 and an output away from the edges, for instance at (6, 6). Differentiate it with respect to
@@ -1356,53 +1366,52 @@ def geometry(layer) -> tuple[int, int, int, int]:
 # maximum or a mean in place of the multiplication. The files provide `windows_of(weight.shape[2:], stride, padding,
 # dilation)` and `windows_on(input, kernel_size, stride, padding, dilation)`, which check their arguments and make
 # `Windows`; `convolve_back` of exercise 4; `plus_bias(images, bias)`; `as_batch(name, images)`, which adds a batch
-# dimension if it is missing; and `seen(input, windows, fill)`, which returns what each window of each plane sees: (…,
-# H, W) → (planes, kh · kw, windows).
+# dimension if it is missing; and `seen(input, windows, fill)`, which returns what each window of each channel sees:
+# (…, H, W) → (planes, kh · kw, windows), where a plane is one channel of one image.
 
 
 # %% docstrings="conv_transposed_and_pools"
 def conv_transpose2d():
-    """The gradient of a convolution with this weight: (N, O, h, w) and (O, C / groups, kh, kw) → (N, C, H, W).
+    """Return a convolution's gradient for its input: (N, O, h, w) and (O, C / groups, kh, kw) → (N, C, H, W).
 
-    H = t·(h - 1) - 2p + d·(kh - 1) + 1 + output_padding, for a stride t, a padding p and a dilation d, and W alike:
-    of the sizes that a convolution maps to h, the smallest, or with `output_padding` a larger one. A single
-    image (O, h, w) gives a single image.
+    H = t·(h - 1) - 2p + d·(kh - 1) + 1 + output_padding for a stride t, a padding p and a dilation d, and W is
+    computed in the same way. Several input sizes lead to h; this is the smallest, and `output_padding` selects a
+    larger one. A single image (O, h, w) gives a single image.
 
-    Check in this order: `as_batch("conv_transpose2d", input)`, `windows_of`, `pair(output_padding,
+    Check the arguments in this order: `as_batch("conv_transpose2d", input)`, `windows_of`, `pair(output_padding,
     "output_padding")`, `check_channels(images, weight, groups, weight.shape[0], "transposed=1")`,
     `check_output_padding(extra, windows)`.
     """
 
 
 def pooled():
-    """The shape of the result: that of the input, with the numbers of windows (`windows.counts`) for H and W."""
+    """Return the result's shape: that of the input, with the window counts (`windows.counts`) in place of H and W."""
 
 
 def max_pool2d():
-    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns).
+    """Return the maximum of each window; ties go to the first element. (…, H, W) → (…, rows, columns).
 
-    Without a stride, the kernel size is the stride. The padding counts as smaller than any number. The gradient
-    goes to one position of each window: `x.max(dim)` returns values and indices, and its gradient does that.
+    The stride defaults to the kernel size. The padding counts as minus infinity. The gradient goes to one position
+    of each window, as it does for `x.max(dim)`, which returns values and indices.
     """
 
 
 def avg_pool2d():
-    """The mean of each window: (…, H, W) → (…, rows, columns). The padding counts as zeros. There is no dilation."""
+    """Return the mean of each window: (…, H, W) → (…, rows, columns). Padding counts as zeros; there is no dilation."""
 
 
 def bounds():
-    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may
-    overlap.
+    """Return the (start, end) of each of `count` windows that together cover a line of `size` positions.
 
-    Returns a list of pairs. Window i starts at i·size / count, rounded down, and ends before (i + 1)·size /
-    count, rounded up.
+    The windows may overlap. Window i starts at i·size / count, rounded down, and ends before (i + 1)·size / count,
+    rounded up. Returns a list of pairs.
     """
 
 
 def adaptive_avg_pool2d():
-    """The means of as many windows as `output_size` says, one number or a pair (`pair`), on the last two dimensions.
+    """Return the means of `output_size` windows, an integer or a pair (`pair`), over the last two dimensions.
 
-    `bounds` gives the windows of each dimension.
+    `bounds` returns the windows of each dimension.
     """
 
 
@@ -1471,6 +1480,7 @@ cases = {
     "adaptive": both(functional.adaptive_avg_pool2d, images, output_size=(2, 3)),
     "mean of a batch of one": both(functional.avg_pool2d, images[:1], kernel_size=(2, 3)),
     "adaptive, a batch of one": both(functional.adaptive_avg_pool2d, images[:1], output_size=(3, 1)),
+    "adaptive, one image": both(functional.adaptive_avg_pool2d, images[0], output_size=(2, 3)),
     "adaptive, one number": both(functional.adaptive_avg_pool2d, images[0], output_size=1),
     "adaptive, more than there are": both(functional.adaptive_avg_pool2d, ties, output_size=5),
 }

@@ -8,7 +8,7 @@ from course import lesson
 
 mytorch = lesson.mytorch(11)  # your library as it is after this chapter, with your parts where you solved them
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## A column that nobody sees
 # A kernel of 3 × 3 slides over an image of 8 × 8 with a stride of 2. Then somebody writes a million into the last column of the image.
 
@@ -108,27 +108,6 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
     unseen = set(range(n)) - {t * y + d * i - p for y, i in np.ndindex(count, k)}
     print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {sorted(unseen)}")
 
-# %% [markdown]
-# ### `SAME`, `padding_mode` and `ceil_mode`
-# TensorFlow's `SAME` padding makes ⌈size / stride⌉ windows and adds as many rows of padding as they need, with an odd one at the end. In
-# PyTorch, a layer's `padding_mode` chooses what the padding contains, and a pool with `ceil_mode=True` rounds the number of windows up, so
-# a last window may reach past the end.
-
-# %% tags=["proof-same-padding"]
-for n in (7, 8):
-    needed = max((-(-n // 2) - 1) * 2 + 3 - n, 0)  # rows of padding, for ⌈n / 2⌉ windows of 3 with stride 2
-    before, after = needed // 2, needed - needed // 2
-    row, ones = torch.arange(float(n)).reshape(1, 1, 1, n), torch.ones(1, 1, 1, 3)
-    same = F.conv2d(F.pad(row, (before, after)), ones, stride=(1, 2)).flatten()
-    print(f"size {n}, SAME pads {before} and {after}: {same.tolist()}", end="; ")
-    print("padding=1:", F.conv2d(row, ones, stride=(1, 2), padding=(0, 1)).flatten().tolist())
-
-row = torch.arange(1.0, 8).reshape(1, 1, 7)
-for mode in ("constant", "reflect", "replicate", "circular"):
-    print(f"{mode:9}", *F.pad(row, (2, 2), mode).int().flatten().tolist())
-for ceil in (False, True):
-    print(f"ceil_mode={ceil!s:5}", F.max_pool1d(row, 2, ceil_mode=ceil).flatten().tolist())
-
 # %% [markdown] tags=["short"]
 # **Interview · How large is the output of a convolution?**
 #
@@ -138,20 +117,21 @@ for ceil in (False, True):
 # - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size, while a kernel of 3 with padding 1 and stride 2 halves an even
 #   size. Pooling layers use the same formula, and with `ceil_mode=True` they round up instead.
 # - *They ask next:* Is every pixel used? Not if the remainder of the division is larger than the padding, because then the last pixels are
-#   dropped. There are gaps in the middle exactly when the stride is larger than the kernel or shares a factor with the dilation; near the
-#   borders a dilation can leave more. And TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other
-#   values, so pad with `F.pad` when you port a model. PyTorch's `padding="same"` raises an error if the stride isn't 1.
-# - *The trap:* Computing the input's size from the output's. Sizes of 7 and 8 both give 3.
+#   dropped. A stride that is larger than the kernel also leaves gaps in the middle.
+# - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
+#   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
+# - *The trap:* You can't compute the input's size from the output's, because sizes of 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`; other padding: `proof-same-padding`.
 
 # %% [markdown]
 # ## Windows become a matrix
 # Each result is a dot product of the flattened kernel with the flattened window. Many dot products are one matrix multiplication, so write
-# the windows one below the other. In the picture they are columns, as in PyTorch's `unfold`; that is where the name im2col comes from. The
-# matrix is larger than the image, because overlapping windows copy the same pixels.
+# the windows one below the other. In the picture they are columns, as in PyTorch's `unfold` and in Caffe; that is what the name im2col
+# ("image to columns") says. One matrix is the transpose of the other. It is larger than the image, because overlapping windows copy the
+# same pixels.
 
 
-# %% tags=["proof-im2col"]
+# %% tags=["proof-im2col", "proof-memory"]
 def windows_as_rows(image, kh, kw):
     """(C, H, W) → one row for each window: channel by channel, and within a channel the window row by row."""
     high, wide = image.shape[1] - kh + 1, image.shape[2] - kw + 1
@@ -164,11 +144,11 @@ rows = windows_as_rows(colours, 2, 2)
 result = (rows @ weight.reshape(4, -1).T).T.reshape(4, 5, 6)
 expected = F.conv2d(torch.from_numpy(colours), torch.from_numpy(weight)).numpy()
 print("rows", rows.shape, " kernels", weight.reshape(4, -1).shape, f" difference {abs(result - expected).max():.2f}")
-
-# %% tags=["proof-memory"]
 for k in (1, 3, 5):
     times = F.unfold(torch.ones(1, 8, 64, 64), k, padding=k // 2).numel() // (8 * 64 * 64)
     print(f"{k} × {k}: the columns take {times:2} times the image's memory")
+
+# %% hidden=true
 small, kernel = np.arange(1, 13).reshape(1, 3, 4), np.array([[1, 0, 0, -1]])
 columns = windows_as_rows(small, 2, 2).T
 mask = np.isin(small[0], [1, 2, 5, 6])
@@ -184,9 +164,8 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 #   BLAS does very well. The price is memory, because with stride 1 each pixel is copied about k² times.
 # - *Longer:* For a 3 × 3 kernel that is nine times the input. Libraries therefore copy one tile at a time, or compute the
 #   addresses inside the multiplication, which is called *implicit GEMM*.
-# - *They ask next:* Are windows rows or columns? One matrix is the transpose of the other, so what matters is the order in memory.
-# - *The trap:* Unfolding for a 1 × 1 kernel, too. With stride 1 and no padding, its columns are the image already.
-# - *Proof:* `proof-im2col`, `proof-memory`; rows and columns: `proof-row-or-column`.
+# - *The trap:* Don't unfold for a 1 × 1 kernel: with stride 1 and no padding, the image already *is* the column matrix.
+# - *Proof:* `proof-im2col`, `proof-memory`.
 #
 # **Interview · Do frameworks convolve by im2col?**
 #
@@ -196,13 +175,12 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 #   if shapes repeat. The algorithms add in different orders, so their last digits differ; `cudnn.deterministic = True` allows only
 #   algorithms that give the same digits in every run. Both are off by default.
 # - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, and lets them round the
-#   factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)). PyTorch 2.13
-#   also has `cudnn.conv.fp32_precision`, and reading one of the two after setting the other can raise an error.
-# - *The trap:* Saying that a convolution needs k² times the memory. Only im2col does.
+#   factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
+# - *The trap:* People say that a convolution needs k² times the memory, but only im2col does.
 # - *Proof:* `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ### NHWC and `channels_last`
-# A color image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is NHWC.
+# A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is NHWC.
 # In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change.
 
 # %% tags=["proof-channels-last"]
@@ -218,12 +196,12 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 # - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, while the shape still reads NCHW. A
 #   window then consists of a few long runs that can be loaded as they are, and the tensor-core kernels of cuDNN expect this layout. With NCHW
 #   the library often has to transpose the data before and after.
-# - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools, batch norms and
-#   elementwise operations keep the format. It pays most in float16 or bfloat16 with channel counts that are multiples of 8.
+# - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
+#   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
 # - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy; use `flatten` or `reshape`, which
 #   return the elements in NCHW order as before.
 # - *The trap:* Calling `permute(0, 2, 3, 1)`. That changes the shape, and the layers expect channels in dimension 1.
-# - *Proof:* `proof-channels-last`; the same product in NHWC: `proof-NHWC`.
+# - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
 # ## Backward through a convolution
@@ -302,7 +280,7 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 #   shrink by the factor g. With one input channel per group the convolution is *depthwise*. A 1 × 1 convolution after it mixes the channels
 #   again, and the two together are a depthwise separable convolution.
 # - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights in place of 36,864.
-# - *They ask next:* What shape does the weight have? It is (out, in / groups, kh, kw), so `groups` has to divide both numbers of channels.
+# - *They ask next:* What shape does the weight have? It is (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
 # - *The trap:* "A kernel works on one channel." That is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
 #
@@ -338,14 +316,14 @@ for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14))
     print(f"output {4 * channels * side**2 / 1e6:.1f} MB in float32")
 
 # %% [markdown]
-# The early layer has 64 times fewer weights, and yet four times the arithmetic and 32 times the activations. In such a network most weights
-# belong to the late layers, while most activations come from the early ones.
+# In such a network most weights belong to the late layers, while most activations come from the early ones. Here the early layer has 64
+# times fewer weights, and yet four times the arithmetic and 32 times the activations.
 #
 # **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
 #
 # - *Thirty seconds:* Each weight is used once per output position, so the multiply-adds for one image are out × (in / groups) × k² × H × W,
-#   with the size of the *output*. The output has batch × out × H × W elements, which is what training has to keep for the backward pass.
-#   The number of parameters doesn't depend on the image at all.
+#   with the size of the *output*. The output has batch × out × H × W elements. For its backward pass a convolution keeps its input,
+#   so in a chain of layers every output is kept once, as the next layer's input. The number of parameters doesn't depend on the image at all.
 # - *Longer:* A training step needs about three times the arithmetic of a forward pass, because the gradients of weight and input are
 #   multiplications of the same size. Halving the resolution divides arithmetic and activations by four. With a large batch the
 #   activations, and not the weights, fill the memory ([chapter 22b](22b_memory.ipynb)).
@@ -405,8 +383,8 @@ print(f"tokens {tuple(tokens.shape)}, patches {tuple(patches.shape)}, relative d
 # - *Proof:* `proof-patches`.
 #
 # ## Transposed convolution
-# `conv_transpose2d` is the backward pass of a convolution, used as a layer. The cell compares it with the gradient, asks whether it restores
-# the image, and checks whether with stride 1 it is a convolution with flipped kernels.
+# `conv_transpose2d` is the backward pass of a convolution, used as a layer. The cell compares it with the gradient, checks whether it restores
+# the image, and whether with stride 1 it is a convolution with flipped kernels.
 
 # %% tags=["proof-transposed"]
 x, w, g = torch.rand(1, 2, 7, 7, requires_grad=True), torch.rand(3, 2, 3, 3), torch.rand(1, 3, 3, 3)
@@ -438,7 +416,7 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 # ## What a unit sees
 # A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all earlier
 # strides. The cell computes it for LeNet and then measures it: which columns get a gradient from one unit, in any of 200 images? The picture
-# asks how much each pixel counts in a deeper stack, of layers with a kernel of three ones.
+# shows how much each pixel counts in a deeper stack of layers, whose kernels are three ones.
 
 # %% tags=["proof-receptive-field"]
 field, jump, computed = 1, 1, []
@@ -477,15 +455,42 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 # - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
 #   them.
 # - *They ask next:* Do all pixels in it count alike? Not after a few layers: those in the middle count most, because most paths lead there.
-# - *The trap:* Leaving out the strides. LeNet's four layers would see 11 pixels, and they see 16.
+# - *The trap:* Don't forget the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
 # - *Proof:* `proof-receptive-field`.
+#
+# ## Equivariance and invariance
+# A convolution is **equivariant** to translation: if the image moves, the output moves with it. An average over all positions is
+# **invariant**: it stays the same. The cell moves an image and looks for the shift of the old output that comes closest to the new one. Its
+# padding is circular, so that nothing is lost at the border.
+
+# %% tags=["proof-equivariance"]
+x, w = torch.randn(1, 1, 16, 16), torch.randn(1, 1, 3, 3)
+for stride, pixels in (1, 1), (2, 2), (2, 1):
+    padded = (F.pad(image, (1, 1, 1, 1), "circular") for image in (x, x.roll(pixels, 3)))
+    old, new = (F.conv2d(image, w, stride=stride) for image in padded)
+    closest = min((new - old.roll(k, 3)).abs().amax().item() for k in range(old.shape[3]))
+    means = (new.mean() - old.mean()).abs().item()
+    print(f"stride {stride}, moved by {pixels}: the closest output differs by {closest:.2f}, the mean by {means:.2f}")
 
 # %% [markdown] tags=["short"]
+# With stride 2, moving the image by one pixel doesn't shift the output, and even its mean changes.
+#
+# **Interview · Is a convolutional network translation-invariant?**
+#
+# - *Thirty seconds:* Not by itself. A convolution with stride 1 is *equivariant*: away from the border, moving the image moves the output.
+#   Invariance comes at the end, when global average pooling discards the positions.
+# - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
+#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too, because it marks the border.
+# - *They ask next:* A CNN or a vision transformer? With little data, a CNN. Locality and shared weights are *inductive biases*, which help when data is scarce. A
+#   transformer has to learn such structure and pays off with large-scale pretraining, although ConvNeXt, with depthwise 7 × 7 kernels, keeps up.
+# - *The trap:* People answer "yes, because the weights are shared", but sharing only gives equivariance.
+# - *Proof:* `proof-equivariance`.
+#
 # ## Rapid fire
 # 1. How many parameters does `Conv2d(3, 8, 3)` have? It has 8 · 3 · 9 weights and 8 biases, so 224.
 # 2. Is TF32 on by default? It is on for cuDNN's convolutions and off for matrix multiplications.
 # 3. What does the padding of a max pool contain? It contains minus infinity, not 0.
-# 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default.
+# 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't count.
 # 5. What does `padding="same"` do with stride 2? It raises an error.
 
 # %% tags=["proof-rapid-fire"]
@@ -503,8 +508,8 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 # 1. `conv2d` slides the kernel without flipping it.
 # 2. Tap i sees row t·y + d·i − p in window y.
 # 3. There are ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; if the remainder exceeds the padding, the last pixels aren't seen.
-# 4. im2col makes windows columns and the convolution a matrix multiplication, at k² times the memory.
-# 5. `col2im` is the backward pass of im2col, and it adds.
+# 4. im2col writes each window as a column, so that the convolution becomes one matrix multiplication, at k² times the memory.
+# 5. `col2im` is the backward pass of im2col, and it accumulates where windows overlap.
 # 6. A kernel sees all channels of its group and makes one channel; 1 × 1 is a linear layer at every pixel.
 # 7. Multiply-adds are weights times output positions, and activations are batch × channels × positions.
 # 8. `channels_last` changes strides and not shapes; tensor cores prefer it.
@@ -533,8 +538,8 @@ print(inspect.getsource(correlation.windows))
 # because `+=` on a view whose elements overlap would lose contributions.
 #
 # ### Myth · "All frameworks convolve by im2col"
-# PyTorch alone uses several algorithms. On a CPU, its profiler shows im2col (`_slow_conv2d_forward`) for float64, and in float32 for small
-# inputs with a small kernel and no groups; a dilation there leads to `slow_conv_dilated2d`. Most other float32 convolutions go to
+# PyTorch alone uses several algorithms. On a CPU, its profiler shows im2col (`_slow_conv2d_forward`) for float64, and in float32 for a single small
+# image with a small kernel and no groups; a dilation there leads to `slow_conv_dilated2d`. Most other float32 convolutions go to
 # oneDNN (`mkldnn_convolution`), LeNet's 5 × 5 included. On a GPU, cuDNN chooses. Two of the alternatives fit into a few lines: here
 # is a row of four pixels and a kernel of three.
 
@@ -547,27 +552,30 @@ fourier = np.fft.ifft(np.fft.fft(a) * np.fft.fft(k, 4).conj()).real[:2]
 print("Winograd, Fourier, correlate:", *(np.round(each, 3) for each in (winograd, fourier, np.correlate(a, k))))
 
 # %% [markdown]
-# ### Rows or columns: Caffe and MATLAB
-# A matrix in memory is one line of numbers, so what counts is which of them are neighbours there.
+# ### `SAME`, `padding_mode` and `ceil_mode`
+# TensorFlow's `SAME` padding makes ⌈size / stride⌉ windows and adds as many rows of padding as they need, with an odd one at the end. In
+# PyTorch, a layer's `padding_mode` chooses what the padding contains, and a pool with `ceil_mode=True` rounds the number of windows up, so
+# a last window may reach past the end.
 
-# %% tags=["proof-row-or-column"]
-columns = F.unfold(torch.from_numpy(colours)[None], 2)[0].numpy()
-print("rows, row by row:         ", rows.ravel()[:3].round(2), "numbers of one window")
-print("columns, column by column:", columns.ravel("F")[:3].round(2), "the same line of numbers")
-print("columns, row by row:      ", columns.ravel()[:3].round(2), "what one tap sees in three windows")
-print("unfold:", columns.shape, " rows.T:", rows.T.shape, " strides of rows, rows.T:", rows.strides, rows.T.strides)
+# %% tags=["proof-same-padding"]
+for n in (7, 8):
+    needed = max((-(-n // 2) - 1) * 2 + 3 - n, 0)  # rows of padding, for ⌈n / 2⌉ windows of 3 with stride 2
+    before, after = needed // 2, needed - needed // 2
+    row, ones = torch.arange(float(n)).reshape(1, 1, 1, n), torch.ones(1, 1, 1, 3)
+    same = F.conv2d(F.pad(row, (before, after)), ones, stride=(1, 2)).flatten()
+    print(f"size {n}, SAME pads {before} and {after}: {same.tolist()}", end="; ")
+    print("padding=1:", F.conv2d(row, ones, stride=(1, 2), padding=(0, 1)).flatten().tolist())
+
+row = torch.arange(1.0, 8).reshape(1, 1, 7)
+for mode in ("constant", "reflect", "replicate", "circular"):
+    print(f"{mode:9}", *F.pad(row, (2, 2), mode).int().flatten().tolist())
+for ceil in (False, True):
+    print(f"ceil_mode={ceil!s:5}", F.max_pool1d(row, 2, ceil_mode=ceil).flatten().tolist())
 
 # %% [markdown]
-# MATLAB stores matrices column by column, so the numbers of one window are adjacent in its columns, as they are in NumPy's rows. Caffe stores
-# row by row, so in its columns they lie far apart; in return, each *row* is a piece of the image that is copied in long runs. `rows.T` has the
-# shape of `unfold`'s result and copies nothing.
-#
-# ### Myth · "Caffe makes each window a row"
-# Its `im2col` makes each window a column, as `unfold` does: 30 windows of 12 numbers are [a matrix of 12 × 30](proof-row-or-column).
-#
 # ### Patches times a filter matrix
-# TensorFlow's usual layout is NHWC, and its filters are (kh, kw, in, out). Patches are then rows, and the product has the layout that the
-# next layer's input needs.
+# TensorFlow's usual layout is NHWC, and its filters are (kh, kw, in, out). A *row* of the patches is then multiplied by a *column* of the
+# filter matrix, here 30 × 12 times 12 × 4, and the result has the layout that the next layer's input needs.
 
 
 # %% tags=["proof-NHWC"]
@@ -584,10 +592,6 @@ row, column = np.moveaxis(colours, 0, 2)[:2, :2].ravel(), weight[0].transpose(1,
 print(f"first patch, {len(row)} numbers, times first filter: {row @ column:.3f}, in the result {mine[0, 0, 0, 0]:.3f}")
 
 # %% [markdown]
-# ### Myth · "TensorFlow multiplies an input column by a kernel row"
-# It is the other way round, since a row of the patches is multiplied by a column of the filter matrix. Here the patches are 30 × 12 and the
-# filters 12 × 4, so an input column has 30 numbers and a filter row 4, and the two don't even fit.
-#
 # ### Which way is fastest?
 # The cell times a loop over the windows, im2col and NHWC patches on images of growing size, with 8 channels in and 16 out.
 

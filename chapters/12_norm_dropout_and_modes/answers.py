@@ -339,3 +339,356 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
     self.register_buffer("running_mean", mytorch.zeros(num_features) if t else None)
     self.register_buffer("running_var", mytorch.ones(num_features) if t else None)
     self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if t else None)
+
+
+# %% answer="norm_batch_norm" right="statistics of the channels' rows, and a running value that moves by a difference"
+def batch_statistics(input):
+    values = input.transpose(0, 1).reshape(input.shape[1], -1)
+    return values.mean(1), values.var(1, correction=0), values.var(1)
+
+
+def update(running, new, momentum):
+    running.add_(momentum * (new.detach() - running))
+
+
+# %% answer="norm_batch_norm" wrong="updates the running statistics in evaluation mode, too"
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var, unbiased = batch_statistics(input)
+    if running_mean is not None:
+        update(running_mean, mean, momentum)
+        update(running_var, unbiased, momentum)
+    if not training:
+        mean, var = running_mean, running_var
+    n = input.ndim
+    y = (input - per_channel(mean, n)) * per_channel((var + eps).rsqrt(), n)
+    y = y if weight is None else y * per_channel(weight, n)
+    return y if bias is None else y + per_channel(bias, n)
+
+
+# %% answer="norm_batch_norm" wrong="exchanges arguments of check_channels, whose messages name them"
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, weight, bias, running_mean, running_var, training)
+    mean, var = running_mean, running_var
+    if training:
+        mean, var, unbiased = batch_statistics(input)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+    n = input.ndim
+    y = (input - per_channel(mean, n)) * per_channel((var + eps).rsqrt(), n)
+    y = y if weight is None else y * per_channel(weight, n)
+    return y if bias is None else y + per_channel(bias, n)
+
+
+# %% answer="norm_batch_norm" wrong="without a weight the bias is forgotten"
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        mean, var, unbiased = batch_statistics(input)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+    n = input.ndim
+    y = (input - per_channel(mean, n)) * per_channel((var + eps).rsqrt(), n)
+    if weight is None:
+        return y
+    y = y * per_channel(weight, n)
+    return y if bias is None else y + per_channel(bias, n)
+
+
+# %% answer="norm_batch_norm" wrong="corrects by the number of samples, not of values"
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    n, var = len(input), input.var(dims, correction=0)
+    return input.mean(dims), var, var * (n / (n - 1))
+
+
+# %% answer="norm_batch_norm" wrong="standard deviations"
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims, correction=0).sqrt(), input.var(dims).sqrt()
+
+
+# %% answer="norm_batch_norm" wrong="keeps the dimensions of length 1"
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims, True), input.var(dims, correction=0, keepdim=True), input.var(dims, keepdim=True)
+
+
+# %% answer="norm_batch_norm" wrong="a running sum that never forgets"
+def update(running, new, momentum):
+    running.add_(momentum * new.detach())
+
+
+# %% answer="norm_batch_norm" wrong="moves away from the new value"
+def update(running, new, momentum):
+    running.sub_(momentum * (new.detach() - running))
+
+
+# %% answer="norm_batch_norm" wrong="only the old value is without history"
+def update(running, new, momentum):
+    old = running.detach()
+    running.copy_(old + momentum * (new - old))
+
+
+# %% answer="norm_layer_norm" wrong="the bias is multiplied by the weight"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = (input - input.mean(dims, keepdim=True)) * (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()
+    y = y if bias is None else y + bias
+    return y if weight is None else y * weight
+
+
+# %% answer="norm_layer_norm" wrong="an eps that is always 1e-5"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = (input - input.mean(dims, keepdim=True)) * (input.var(dims, correction=0, keepdim=True) + 1e-5).rsqrt()
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+# %% answer="norm_layer_norm" wrong="bias only with a weight"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = (input - input.mean(dims, keepdim=True)) * (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()
+    if weight is None:
+        return y
+    return y * weight if bias is None else y * weight + bias
+
+
+# %% answer="norm_layer_norm" wrong="scales by 1 + weight, as Gemma does"
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = input * ((input * input).mean(dims, keepdim=True) + eps).rsqrt()
+    return y if weight is None else y * (1 + weight)
+
+
+# %% answer="norm_layer_norm" wrong="eps is added to the root"
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = input / ((input * input).mean(dims, keepdim=True).sqrt() + eps)
+    return y if weight is None else y * weight
+
+
+# %% answer="norm_layer_norm" wrong="accepts any ending"
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = input * ((input * input).mean(dims, keepdim=True) + eps).rsqrt()
+    return y if weight is None else y * weight
+
+
+# %% answer="norm_dropout" wrong="overwrites the input in any case"
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    return copy_(input, input * (0.0 if p == 1 else dropout_noise(input, p)))
+
+
+# %% answer="norm_dropout" wrong="a copy in evaluation mode"
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input.clone()
+    y = input * (0.0 if p == 1 else dropout_noise(input, p))
+    return copy_(input, y) if inplace else y
+
+
+# %% answer="norm_dropout" wrong="writes in place, but returns another tensor"
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    y = input * (0.0 if p == 1 else dropout_noise(input, p))
+    if inplace:
+        copy_(input, y)
+    return y
+
+
+# %% answer="norm_dropout" wrong="drops whole columns"
+def dropout_noise(x, p):
+    mask = np.broadcast_to(bernoulli(1 - p, x.shape[-1:]), x.shape)
+    return new((mask / (1 - p)).astype(x.dtype.numpy), x.device)
+
+
+# %% answer="norm_dropout" wrong="divides by p"
+def dropout_noise(x, p):
+    return new((bernoulli(1 - p, x.shape) / p).astype(x.dtype.numpy), x.device)
+
+
+# %% answer="norm_dropout" wrong="a mask without a scale"
+def dropout_noise(x, p):
+    return new(bernoulli(1 - p, x.shape).astype(x.dtype.numpy), x.device)
+
+
+# %% answer="norm_fold" wrong="scales the inputs' columns"
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale)
+        bias = 0 if linear.bias is None else linear.bias
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
+# %% answer="norm_fold" wrong="works in the batch norm's memory"
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / bn.running_var.add_(bn.eps).sqrt_()
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        bias = 0 if linear.bias is None else linear.bias
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
+# %% answer="norm_fold" wrong="shifts after the scale"
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        bias = 0 if linear.bias is None else linear.bias
+        made.bias.copy_(bias * scale - bn.running_mean + bn.bias)
+    return made
+
+
+# %% answer="norm_fold" right="new parameters, and an output at 0 for the bias"
+def folded(linear, bn):
+    made = torch.nn.Linear(linear.in_features, linear.out_features)
+    scale = bn.weight.detach() * torch.rsqrt(bn.running_var + bn.eps)
+    made.weight = torch.nn.Parameter(torch.diag(scale) @ linear.weight.detach())
+    made.bias = torch.nn.Parameter(bn(linear(torch.zeros(1, linear.in_features)))[0].detach())
+    return made
+
+
+# %% answer="norm_repair_leak" right="through .data"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.data.mul_(1 - self.momentum).add_(mean.data * self.momentum)
+        return x - mean
+
+
+# %% answer="norm_repair_leak" wrong="stores the batch's mean"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.copy_(mean.detach())
+        return x - mean
+
+
+# %% answer="norm_repair_leak" wrong="subtracts the running mean in training"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if self.training:
+            with torch.no_grad():
+                self.running.mul_(1 - self.momentum).add_(x.mean(0) * self.momentum)
+        return x - self.running
+
+
+# %% answer="norm_repair_leak" wrong="the buffer is registered anew in each step"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        old = self._buffers.pop("running")
+        self.register_buffer("running", (1 - self.momentum) * old + self.momentum * mean.detach())
+        return x - mean
+
+
+# %% answer="norm_measure_dropout" wrong="drops the squares"
+def growth(dropout, x, p):
+    return (dropout(x.square(), p).mean() / x.square().mean()).item()
+
+
+# %% answer="norm_measure_dropout" wrong="two masks for one square"
+def growth(dropout, x, p):
+    return ((dropout(x, p) * dropout(x, p)).mean() / (x * x).mean()).item()
+
+
+# %% answer="norm_measure_dropout" wrong="a 0-d tensor for a Python number"
+def growth(dropout, x, p):
+    return dropout(x, p).square().mean() / x.square().mean()
+
+
+# %% answer="norm_measure_dropout" right="sums, in Python numbers"
+def growth(dropout, x, p):
+    return dropout(x, p).pow(2).sum().item() / x.pow(2).sum().item()
+
+
+# %% answer="norm_module_state" wrong="one tensor serves as weight and as running variance"
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    zero, one = zeros(num_features), ones(num_features)
+    self.register_parameter("weight", Parameter(one) if affine else None)
+    self.register_parameter("bias", Parameter(zero) if affine else None)
+    self.register_buffer("running_mean", zero if track_running_stats else None)
+    self.register_buffer("running_var", one if track_running_stats else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
+
+
+# %% answer="norm_module_state" wrong="a momentum of None becomes the default"
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum or 0.1
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+    self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+    self.register_buffer("running_mean", zeros(num_features) if track_running_stats else None)
+    self.register_buffer("running_var", ones(num_features) if track_running_stats else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
+
+
+# %% answer="norm_module_state" wrong="the count isn't saved"
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+    self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+    tracks = track_running_stats
+    self.register_buffer("running_mean", zeros(num_features) if tracks else None)
+    self.register_buffer("running_var", ones(num_features) if tracks else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None, persistent=False)

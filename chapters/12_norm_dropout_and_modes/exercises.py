@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Normalization, dropout and modes
-# There are eight exercises with 20 points. Four of them add to your library: batch norm twice, layer norm with RMS norm,
-# and dropout. Your functions run inside a file of `mytorch`, where all names that a task or a docstring mentions are
-# defined; import anything else in the cell itself.
+# Four of the exercises add to your library: batch norm twice, layer norm with RMS norm, and dropout. Your functions run
+# inside a file of `mytorch`, where all names that a task or a docstring mentions are defined; import anything else in
+# the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -122,14 +122,14 @@ def batch_norm():
     input.ndim)` reshapes a tensor of shape (C,) so that it broadcasts along the channels.
 
     Raises:
-            ValueError, RuntimeError: the arguments don't fit together (raised by `check_channels`, which
-        takes all but the last two).
+        ValueError, RuntimeError: the arguments don't fit together (raised by `check_channels`, which takes all
+            but the last two).
 
     Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
     """
 
 
-# %% check="norm_batch_norm" raises="ValueError"
+# %% check="norm_batch_norm" raises="ValueError RuntimeError"
 generator = check.rng()
 n, c, length = (int(size) for size in generator.permutation([3, 4, 5]))
 momentum = float(generator.integers(2, 5)) / 10
@@ -167,6 +167,8 @@ cases = {
     "no bias": (rows, [affine[0], None], [], {"training": True}),
     "no weight": (rows, [None, affine[1]], [], {"training": True}),
     "one value per channel": (rows[:1], affine, [], {"training": True}),
+    "a running mean of another length": (rows, affine, [array(c + 1), statistics[1]], {}),
+    "a weight of another length": (rows, [array(c + 1), affine[1]], statistics, {}),
 }
 check.show(
     {
@@ -435,8 +437,8 @@ def layer_norm():
     be None. The variance has correction 0. Training and evaluation mode give the same result.
 
     Raises:
-            RuntimeError: the input's last dimensions aren't these (raised by `check_ending(input,
-        normalized_shape)`).
+        RuntimeError: the input's last dimensions aren't these (raised by `check_ending(input,
+            normalized_shape)`).
 
     Source: Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450
     """
@@ -450,7 +452,7 @@ def rms_norm():
     16-bit inputs to float32 and use its epsilon, which you don't have to do.)
 
     Raises:
-            RuntimeError: the input's last dimensions aren't these.
+        RuntimeError: the input's last dimensions aren't these.
 
     Source: Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467
     """
@@ -748,15 +750,14 @@ numbers = generator.normal(3, 1, size).astype(np.float32)
 
 
 def dropped(p, inplace=False):
-    """Result and gradient; in place also whether the input came back, and what its memory holds."""
+    """Result, gradient, whether the result is the input itself, and what the input's memory holds then."""
     mytorch.manual_seed(check.seed())
     x = mytorch.tensor(numbers).requires_grad_()
     given = x * 1
     held = given.detach()  # on the same memory
     y = drop(given, p, inplace=inplace)
     problem = check.error(y.sum().backward)
-    shown = [y.detach(), x.grad if problem is None else repr(problem)]
-    return [*shown, y is given, held] if inplace else shown
+    return [y.detach(), x.grad if problem is None else repr(problem), y is given, held]
 
 
 mytorch.cuda.simulate(1)
@@ -781,7 +782,7 @@ check.show(
         "p = -0.5, evaluation": check.error(drop, x, -0.5, training=False),
     },
     rtol=1e-5,
-    text="Result and gradient; in place also whether x came back, and what is in its memory.",
+    text="Result, gradient, whether the result is x itself, and what is in the memory of x then.",
 )
 
 # %% [markdown] hint="norm_dropout"
@@ -913,6 +914,17 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 # %% mutant="norm_dropout"
+# Always writes in place
+# Without `inplace` the input keeps its values, which the layer before may need for its gradient.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    return copy_(input, input * (0.0 if p == 1 else dropout_noise(input, p)))
+
+
+# %% mutant="norm_dropout"
 # Forgets inplace where p is 1
 # With p = 1 and `inplace=True`, the zeros are written into the input as well.
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -982,7 +994,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% solution="norm_fold"
 def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear:
-    """A single linear layer that computes bn(linear(x)), with `bn` in evaluation mode."""
+    """Returns a single linear layer that computes bn(linear(x)), with `bn` in evaluation mode."""
     ### BEGIN SOLUTION
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
@@ -1366,15 +1378,15 @@ class Centre(torch.nn.Module):
 
 # %% [markdown] exercise="norm_measure_dropout" kind="measure" points=2
 # ### Exercise 7 · What dropout does to the mean square
-# Dropout preserves the mean. But what happens to the mean *square*, which determines the size of the next layer's
-# sums? Write the experiment: by what factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the
+# Dropout preserves the mean, but what happens to the mean *square*, which determines the size of the next layer's sums?
+# Write the experiment: by what factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the
 # `dropout` and the values that you are given, and return a Python number. The check then tries several p, and also a
 # function that isn't dropout at all.
 
 
 # %% solution="norm_measure_dropout"
 def growth(dropout, x: torch.Tensor, p: float) -> float:
-    """The mean square after dropout, divided by the mean square before."""
+    """Returns the mean square after dropout, divided by the mean square before."""
     ### BEGIN SOLUTION
     return (dropout(x, p).square().mean() / x.square().mean()).item()
     ### END SOLUTION
@@ -1471,9 +1483,9 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 # %% [markdown] exercise="norm_module_state" kind="core" points=2 part="mytorch.nn.normalization:BatchNorm.__init__"
 # ### Exercise 8 · What a batch norm has
 # A batch norm layer has two parameters, three buffers, and options that omit some of them. Create them in the
-# constructor. Their names are the keys in the state dict of every saved batch norm, and a name that is registered
-# with None stays reserved for a tensor that is loaded later. Begin with `super().__init__()`; `tensor(0,
-# dtype=int64)` makes an integer tensor.
+# constructor, under the names that are the keys in the state dict of every saved batch norm. A name that is registered
+# with None stays reserved for a tensor that is loaded later. Begin with `super().__init__()`; `tensor(0, dtype=int64)`
+# makes an integer tensor.
 
 
 # %% docstrings="norm_module_state"
@@ -1529,7 +1541,7 @@ def trained():
     layer = nn.BatchNorm1d(features, momentum=0.5)
     before = layer.running_mean
     layer(mytorch.tensor(generator.normal(size=(8, features)).astype(np.float32)))
-    return layer.running_mean is before, layer.num_batches_tracked, layer.running_mean, layer.running_var
+    return layer.running_mean is before, dict(layer.state_dict())
 
 
 check.show(
@@ -1588,6 +1600,23 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
         self.register_buffer("running_mean", zeros(num_features))
         self.register_buffer("running_var", ones(num_features))
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64))
+
+
+# %% mutant="norm_module_state"
+# Shares memory between a parameter and a statistic
+# `Parameter(t)` is on the memory of t. So if the weight and the running variance are made of the same tensor, each update
+# of the variance also changes the weight.
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    zero, one = zeros(num_features), ones(num_features)
+    self.register_parameter("weight", Parameter(one) if affine else None)
+    self.register_parameter("bias", Parameter(zero) if affine else None)
+    tracks = track_running_stats
+    self.register_buffer("running_mean", zero if tracks else None)
+    self.register_buffer("running_var", one if tracks else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None)
 
 
 # %% mutant="norm_module_state"

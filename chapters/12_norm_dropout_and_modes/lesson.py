@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Normalization, dropout and modes
-# You'll write batch norm, layer norm and dropout, and learn what `train()` and `eval()` change and what they leave alone. At the end,
-# LeNet reads handwritten digits on your library and gets at least 98 % of them right.
+# You'll write batch norm, layer norm and dropout, and learn what `train()` and `eval()` change and what they leave alone. At the end, LeNet
+# reads handwritten digits on your library and gets at least 98 % of them right.
 
 # %% hidden=true
 from course import lesson
@@ -32,13 +32,14 @@ print("dropout.eval():", answers(net))
 print("net.eval():    ", answers(net.eval()))
 
 # %% [markdown] tags=["short"]
-# The same row gets three answers, although two of the calls had the same input. With only the dropout in evaluation mode, those two
-# agree, while a call with different rows in the batch still gives another answer, which is due to the batch norm. With the whole
-# network in evaluation mode, the row gets a single answer. And although nothing was trained, the network has changed, because its
-# batch norm has updated its running statistics, which were 0 before.
-#
+# The same row gets three answers, although two of the calls had the same input. With only the dropout in evaluation mode, those two agree,
+# while a call with different rows in the batch still gives a different answer, which is due to the batch norm. With the whole network in
+# evaluation mode, the row gets a single answer. And although nothing was trained, the network has changed, because its batch norm has
+# updated its running statistics, which were 0 before.
+
+# %% [markdown]
 # ## Modes
-# A mode is a boolean, `module.training`. The method `train()` sets it in a module and in all its submodules, `eval()` is the same as
+# A mode is a boolean, `module.training`, which the method `train()` sets in a module and in all its submodules. `eval()` is the same as
 # `train(False)`, and neither does anything else. A layer may read the flag in its `forward`, so which layers do?
 
 # %% tags=["proof-modes"]
@@ -50,16 +51,16 @@ for layer in layers:
     print(f"{type(layer).__name__:14} modes differ by up to {moved:.1f}, buffers kept: {len([*layer.buffers()])}")
 
 # %% [markdown] tags=["short"]
-# A layer usually reads the flag for one of two reasons. Either it draws random numbers, as dropout and `RReLU` do, or it keeps running
-# statistics, as batch norm does and instance norm can. Most layers do neither, so a network made of those alone computes the same in
-# both modes. One exception in PyTorch is the fused kernel of `nn.TransformerEncoder`, which runs in evaluation only and may fill
-# padded positions with other values.
+# A layer usually reads the flag for one of two reasons: either it draws random numbers, as dropout and `RReLU` do, or it keeps running
+# statistics, as batch norm does and instance norm can. Most layers do neither, so a network made of those alone computes the same in both
+# modes. One exception in PyTorch is the fused kernel of `nn.TransformerEncoder`, which runs in evaluation only and may fill padded
+# positions with different values.
 #
 # **Interview · A model gives the same input different answers. What do you check?**
 #
-# - *Thirty seconds:* "I check the mode first. In training mode, dropout draws a new mask in each call, and batch norm depends on the
-#   rest of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics."
-# - *Longer:* Then print `training` for each module, because somebody may have switched one part by itself, and a later `model.train()`
+# - *Thirty seconds:* I check the mode first, because in training mode dropout draws a new mask in each call, and batch norm depends on the
+#   rest of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics.
+# - *Longer:* Then I print `training` for each module, because somebody may have switched one part by itself, and a later `model.train()`
 #   switches all of it back. Functional dropout doesn't read the module's mode at all.
 # - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
 #   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
@@ -87,9 +88,11 @@ print("mean square of each column:", [round(each, 3) for each in (mine**2).mean(
 
 # %% [markdown]
 # Afterwards each channel is multiplied by a learned weight and shifted by a learned bias, so the layer can undo the normalization. For
-# images of shape (N, C, H, W), a channel's mean is taken over N, H and W. Batch norm and its relatives differ only in which elements
-# share a mean and a variance. **Group norm** splits the channels of each sample into groups and normalizes each group, so one group is
-# layer norm over all channels, and one channel per group is instance norm. Move the slider to compare them.
+# images of shape (N, C, H, W), a channel's mean is taken over N, H and W.
+#
+# Batch norm and its relatives differ only in which elements share a mean and a variance. **Group norm** splits the channels of each sample
+# into groups and normalizes each group, so one group is layer norm over all channels, and one channel per group is instance norm. Move the
+# slider to compare them.
 
 # %% hidden=true
 from course import check, pictures
@@ -121,25 +124,25 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 # %% [markdown]
 # **Interview · When do you use group norm instead of batch norm?**
 #
-# - *Thirty seconds:* "I use it when a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
-#   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree."
+# - *Thirty seconds:* I use it when a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
+#   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
-# - *The trap:* The number of groups must divide the number of channels. The learned weight and bias are still per channel.
+# - *The trap:* The number of groups must divide the number of channels, but the learned weight and bias are still per channel.
 # - *Proof:* `proof-group-norm`, `proof-modes`.
 
 # %% [markdown]
 # ### Break it
-# Now give the layer a single row. The mean of one row is the row itself, so every element becomes 0:
+# Now give the layer a single row. As the mean of one row is the row itself, every element becomes 0:
 
 # %% tags=["proof-one-row"]
 print("by hand:", normalize(batch[:1], 0).tolist())
 print(repr(check.error(nn.BatchNorm1d(4), batch[:1])))
 
 # %% [markdown]
-# PyTorch refuses such a batch. Even in a large batch, a prediction shouldn't depend on the other rows. Batch norm therefore keeps **running
-# statistics** while it trains and uses them in evaluation. Each batch moves them a little:
-# `running = (1 - momentum) * running + momentum * new`.
+# PyTorch refuses such a batch. But a prediction shouldn't depend on the other rows of a large batch either, so batch norm keeps **running
+# statistics** while it trains and uses them in evaluation. Each batch moves them a little towards its own: `running = (1 - momentum) *
+# running + momentum * new`.
 
 # %% tags=["proof-running"]
 pair, bn = torch.tensor([[10.0], [14.0]]), nn.BatchNorm1d(1, momentum=0.1)
@@ -158,32 +161,35 @@ for momentum in (0.01, 0.1, 0.5):
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# This momentum is the weight of the *new* batch, while an optimizer's momentum multiplies the *old* value. If it is small, the
-# statistics move slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances: the batch is
-# normalized by its biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the
-# unbiased variance (divided by n − 1).
+# This momentum is the weight of the *new* batch, while an optimizer's momentum multiplies the *old* value. If it is small, the statistics
+# move slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances: the batch is normalized by its
+# biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the unbiased variance
+# (divided by n − 1).
 #
 # **Interview · What does batch norm do in training, and what in evaluation?**
 #
-# - *Thirty seconds:* "In training it normalizes each channel by the batch's mean and variance, and it updates running averages of both.
-#   In evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes."
+# - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance, and it updates running averages of both. In
+#   evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes.
 # - *Longer:* In training, gradients flow through the batch's mean and variance, whereas the running statistics are constants. With
 #   `track_running_stats=False`, evaluation uses the batch's statistics as well.
-# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel the layer raises
-#   an error.
+# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel the layer raises an
+#   error.
+# - *They ask next:* Which statistics does it use under DDP? Each rank normalizes by its own rows, and before the forward pass the running
+#   statistics of rank 0 are copied to the others. `SyncBatchNorm` uses the statistics of all ranks' rows instead ([chapter
+#   23](23_multi_gpu.ipynb)).
 # - *The trap:* After `eval()` on a model that was never trained, the statistics are still 0 and 1, so the layer does almost nothing.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
 # ### In `mytorch`
-# The `forward` of `BatchNorm` chooses the statistics and hands them to the function `batch_norm`, which you will write in exercise 2,
-# together with the two functions that it calls. `batch_statistics` computes the statistics, and `update` moves the running ones, which
-# it must do without recording, because the running statistics outlive the batch.
+# The `forward` of `BatchNorm` chooses the statistics and passes them to the function `batch_norm`, which you will write in exercise 2,
+# together with the two functions that it calls. `batch_statistics` computes the statistics, and `update` moves the running ones, without
+# recording, because they outlive the batch and must not keep its graph alive.
 
 # %% [markdown]
 # ### A scale and a shift that don't matter
-# If you multiply all weights before a batch norm by 100, or add a bias, the norm divides by the scale and subtracts the shift. It does
-# so in training, where the mean and the variance come from the batch.
+# If you multiply all weights before a batch norm by 100, or add a bias, the result stays the same, because the norm divides by the scale
+# and subtracts the shift. That holds in training, where the mean and the variance come from the batch.
 
 # %% tags=["proof-invariant"]
 torch.manual_seed(0)
@@ -202,11 +208,12 @@ print(f"largest bias gradient in training: {linear.bias.grad.abs().max().item():
 print("bias gradient in evaluation mode: from {:.1f} to {:.1f}".format(*slope.aminmax()))
 
 # %% [markdown]
-# The gradients follow from this. The bias gets only rounding noise, and weights that are 100 times as large get a gradient of 1/100.
-# A bias before a batch norm therefore learns nothing useful, although Adam still moves it, because it divides by that noise. ResNet
-# leaves it out with `bias=False`. (If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.) The
-# initial scale of the weights matters much less, too. Here are chapter 10's twenty layers, with the small weights that `nn.Linear`
-# starts with, on three seeds:
+# The gradients follow from this: the bias gets only rounding noise, and weights that are 100 times as large get a gradient of 1/100. A bias
+# before a batch norm therefore learns nothing useful, although Adam still moves it, because Adam divides by that noise. ResNet omits it
+# with `bias=False`. (If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.)
+#
+# For the same reason the initial scale of the weights matters much less. Here are chapter 10's twenty layers, with the small weights that
+# `nn.Linear` starts with, on three seeds:
 
 # %% tags=["proof-twenty-layers"]
 from sklearn.datasets import load_digits, make_moons
@@ -242,17 +249,17 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # %% [markdown] tags=["short"]
 # **Interview · Why do convolutions before a batch norm have `bias=False`?**
 #
-# - *Thirty seconds:* "Batch norm subtracts the mean of each channel, and the bias disappears with it. The norm's own bias does that job
-#   afterwards, so the convolution's would be wasted."
-# - *Longer:* In training, the output doesn't depend on the bias, so its gradient is 0 up to rounding.
-# - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it. In evaluation the
-#   norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
-# - *The trap:* Removing the bias from a *trained* network. The running mean was measured with it and is still subtracted, so
-#   exercise 5's formula contains both.
+# - *Thirty seconds:* Batch norm subtracts the mean of each channel, and the bias disappears with it. The norm's own bias does that job
+#   afterwards, so the convolution's would be wasted.
+# - *Longer:* In training, the output doesn't depend on the bias at all, so the bias's gradient is 0 up to rounding.
+# - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it, because in
+#   evaluation the norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
+# - *The trap:* Don't remove the bias from a *trained* network. The running mean was measured with it and is still subtracted, so exercise
+#   5's formula contains both.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
-# Layer norm is the same formula over the last dimensions of each sample. In a text, each word is normalized over its own features,
+# Layer norm is the same formula over the last dimensions of each sample, so in a text each word is normalized over its own features,
 # whatever else is in the batch. It keeps no running statistics, so the modes [don't differ](proof-modes).
 
 # %% tags=["proof-layer-norm"]
@@ -270,38 +277,43 @@ thousandths = (torch.full((1, 4), 1e-3, dtype=dtype) for dtype in (torch.float16
 print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().item(), 2) for x in thousandths])
 
 # %% [markdown]
-# **RMS norm** divides each row by its root mean square and doesn't subtract the mean first.
+# **RMS norm** divides each row by its root mean square and doesn't subtract the mean first, so the rows' means don't become 0.
 #
 # In the three lines about texts, only the last word was changed. With layer norm, only its own row moves. With batch norm over all the
-# words, *every* row moves in training, including the first one, so it has seen the future. A model that must predict the next word
-# would learn to use that information, which is no longer there in evaluation, with the running statistics.
+# words, *every* row moves in training, including the first one, so that row has seen the future. A model that must predict the next word
+# would learn to use that information, although in evaluation, with the running statistics, it is no longer there.
 #
 # **Interview · Batch norm or layer norm?**
 #
-# - *Thirty seconds:* "Batch norm takes its statistics per channel over the batch, and layer norm over the last dimensions of each
-#   sample. I would usually take batch norm for convolutions with large batches, and layer norm for sequences and small batches."
-# - *Longer:* Layer norm needs no running statistics, so training and evaluation agree.
-# - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and
-#   padding would count as well. "There may be one row in the batch" is not a reason, because evaluation doesn't use the batch. Whether
-#   the norm stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
-# - *The trap:* `LayerNorm(4)` for four channels. It normalizes the *last* dimension, which is W for images (N, C, H, W). It raises an
-#   error there unless W is 4, in which case it silently normalizes the wrong elements.
+# - *Thirty seconds:* Batch norm takes its statistics per channel over the batch, and layer norm over the last dimensions of each sample. I
+#   would usually take batch norm for convolutions with large batches, and layer norm for sequences and small batches.
+# - *Longer:* Layer norm needs no running statistics, so training and evaluation agree. Its backward pass is a favourite at the whiteboard:
+#   for $\hat x = (x - \text{mean}) / \sigma$ and $g$, the gradient of $\hat x$, the gradient of $x$ is
+#   $(g - \text{mean}(g) - \hat x \cdot \text{mean}(g \hat x)) / \sigma$, which you derive in [chapter 26](26_whiteboard_decoder.ipynb)'s
+#   exercise 6.
+# - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and padding
+#   would count as well. "There may be one row in the batch" is not a reason, because evaluation doesn't use the batch. Whether the norm
+#   stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
+# - *The trap:* People write `LayerNorm(4)` for four channels, but it normalizes the *last* dimension, which is W for images (N, C, H, W).
+#   If W happens to be 4, the wrong elements are normalized silently; otherwise an error is raised.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # **Interview · What does RMSNorm leave out, and why do language models use it?**
 #
-# - *Thirty seconds:* "It leaves out the mean and the bias. It divides each sample by the root mean square over its last dimensions and
-#   multiplies by a weight, which is cheaper than layer norm, and the quality is about the same."
+# - *Thirty seconds:* It omits the mean and the bias: it divides each sample by the root mean square over its last dimensions and multiplies
+#   by a weight. That is cheaper than layer norm, and the quality is about the same.
 # - *Longer:* Like layer norm, it looks at one sample alone, so it needs no running statistics and the modes agree. Scaling the input by
 #   ten changes neither result, apart from the effect of `eps`, while a constant shift changes only RMS norm's.
 # - *They ask next:* What is its `eps`? It is added under the root, so that a row of zeros isn't 0/0. PyTorch's default is the machine
-#   epsilon of the type in which it computes, which is float32 for 16-bit inputs. Llama 3 sets 1e-5.
-# - *The trap:* Expecting its result to have a mean of 0.
+#   epsilon of the type in which it computes, which is float32 for 16-bit inputs, whereas Llama 3 sets 1e-5.
+# - *They ask next:* What is *QK-norm*? An RMS norm of the queries and keys in each head, as in Qwen3 and Gemma 3, so that attention scores
+#   can't grow without bound ([chapter 24b](24b_llama.ipynb)).
+# - *The trap:* Don't expect its result to have a mean of 0, as that of layer norm has before weight and bias.
 # - *Proof:* `proof-layer-norm`, `proof-modes`; a GPT that is trained with each: [chapter 24b](24b_llama.ipynb).
 #
 # ## Dropout
 # In training, dropout sets each element to 0 with probability p, so that no unit can rely on another one alone. But zeroing alone has a
-# fault:
+# fault, which this cell shows:
 
 # %% tags=["proof-dropout"]
 torch.manual_seed(0)
@@ -314,22 +326,21 @@ for p in (0.1, 0.5, 0.9):
     print(f"p = {p}: {means}, values {found}")
 
 # %% [markdown]
-# Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained
-# on. The values that are kept are therefore divided by 1 − p **in training**. With this *inverted* scaling, there is nothing to do in
-# evaluation. You will write it in exercise 4. (Zeroing is a multiplication by 0, so a nan or an inf becomes nan.)
+# Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained on.
+# The values that are kept are therefore divided by 1 − p **in training**, and with this *inverted* scaling, which you will write in
+# exercise 4, there is nothing to do in evaluation. (Zeroing is a multiplication by 0, so a nan or an inf becomes nan.)
 #
 # **Interview · Why does dropout divide by 1 − p?**
 #
-# - *Thirty seconds:* "The division keeps the expected value the same. So evaluation needs no correction, and dropout is the identity
-#   there."
+# - *Thirty seconds:* The division keeps the expected value the same, so evaluation needs no correction, and dropout is the identity there.
 # - *Longer:* The original paper instead multiplied the weights by 1 − p at test time, while PyTorch scales in training.
-# - *They ask next:* Is the variance preserved as well? No, only the mean is. Exercise 7 measures the mean square.
+# - *They ask next:* Is the variance preserved as well? No, only the mean is, as you see when you measure the mean square in exercise 7.
 # - *The trap:* `F.dropout(x)` inside a `forward` has `training=True` by default, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-functional-dropout`.
 #
 # ### Functional dropout and attention ignore `eval()`
-# A function has no mode. `F.scaled_dot_product_attention` applies its `dropout_p` in every call and has no `training` argument, so a
-# model has to pass 0 in evaluation: `dropout_p=self.dropout if self.training else 0.0`.
+# A function has no mode. `F.scaled_dot_product_attention`, for example, applies its `dropout_p` in every call and has no `training`
+# argument, so a model has to pass 0 in evaluation: `dropout_p=self.dropout if self.training else 0.0`.
 
 
 # %% tags=["proof-functional-dropout"]
@@ -348,9 +359,9 @@ for p in (0.5, 0.0):
 # %% [markdown]
 # **Interview · Your transformer's validation loss changes from run to run, although you call `eval()`. Where do you look?**
 #
-# - *Thirty seconds:* "I look for functional dropout. `F.dropout` defaults to training, and `scaled_dot_product_attention` applies its
-#   `dropout_p` in every call. Both have to receive a value that depends on `self.training`."
-# - *They ask next:* How do you find the call? Run the model twice on one batch with forward hooks, and look for the first layer whose
+# - *Thirty seconds:* I look for functional dropout. `F.dropout` defaults to training, and `scaled_dot_product_attention` applies its
+#   `dropout_p` in every call, so both have to receive a value that depends on `self.training`.
+# - *They ask next:* How do you find the call? I run the model twice on one batch with forward hooks, and look for the first layer whose
 #   outputs differ.
 # - *The trap:* `nn.MultiheadAttention` takes care of this itself, so copying its `dropout=0.1` into the functional call adds the fault.
 # - *Proof:* `proof-functional-dropout`.
@@ -358,8 +369,8 @@ for p in (0.5, 0.0):
 # %% [markdown]
 # ## Milestone: LeNet reads digits
 # This is minitorch's `lenet.py`, unchanged but for its imports, on your library. The batch norms are added from outside, by replacing
-# `model.conv1` with a `Sequential` of itself and a batch norm. Each batch is shifted by up to two pixels, so that LeNet can't rely on
-# where a stroke lies. Like dropout, this augmentation is applied in training only.
+# `model.conv1` with a `Sequential` of itself and a batch norm. Each batch is shifted by up to two pixels, so that LeNet can't rely on where
+# a stroke lies. Like dropout, this augmentation is applied in training only.
 
 # %% tags=["proof-digits"]
 import inspect
@@ -411,9 +422,9 @@ pictures.curves(smooth, xlabel="step", ylabel="loss, mean of 10 steps (nats)", a
 # %% [markdown]
 # LeNet learns to read without batch norm as well, but in this run its loss starts to fall later, after about half of the first epoch.
 #
-# The loop is SGD with momentum, written by hand, and its steps get shorter from epoch to epoch;
-# [chapter 16](16_losses_and_optimizers.ipynb) turns it into an optimizer. Each epoch drops the last three digits, because a batch of
-# three would have poor statistics. What does your LeNet get wrong? Above each digit is what it should have read, and then what it read.
+# The loop is SGD with momentum, written by hand, whose steps get shorter from epoch to epoch; [chapter 16](16_losses_and_optimizers.ipynb)
+# turns it into an optimizer. Each epoch drops the last three digits, because a batch of three would have poor statistics. What does your
+# LeNet get wrong? Above each digit is the correct class, and then the one that LeNet read.
 
 # %%
 read = predicted[predicted != digits.target[test]]
@@ -437,19 +448,19 @@ for rows in (batch[:3], batch[3:]):
 print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - batch.mean(0)).abs().max().item():.4f}")
 
 # %% [markdown]
-# Each forward pass in training mode writes the statistics, so a warm-up run, a check of shapes or a validation in the wrong mode changes
-# the model. The optimizer's steps play no part. `num_batches_tracked` counts calls in training mode, even a single row that is then
+# Each forward pass in training mode writes the statistics, whether or not an optimizer steps, so a warm-up run, a check of shapes or a
+# validation in the wrong mode changes the model. `num_batches_tracked` counts calls in training mode, even a single row that is then
 # refused. With gradient accumulation, each small batch is still normalized by its own statistics.
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* "I need two calls. `requires_grad_(False)` freezes the weight and the bias, if their `grad` is None, and `eval()`
-#   freezes the running statistics."
-# - *Longer:* The statistics are buffers and not parameters, so no gradient and no optimizer reaches them. The forward pass in training
-#   mode writes them.
-# - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
+# - *Thirty seconds:* I need two calls, because `requires_grad_(False)` freezes only the weight and the bias (if their `grad` is None), and
+#   `eval()` freezes the running statistics.
+# - *Longer:* The statistics are buffers and not parameters, so no gradient and no optimizer reaches them. It is the forward pass in
+#   training mode that writes them.
+# - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so I call `eval()` on the frozen part
 #   after it.
-# - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
+# - *The trap:* Don't rely on `no_grad`, which doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
 # ## Common myths
@@ -468,22 +479,23 @@ for mode in (True, False):
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
 
 # %% [markdown]
-# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph, and if you forget `eval`, dropout makes
+# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph, whereas if you forget `eval`, dropout makes
 # the answers random.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
-# - *Thirty seconds:* "Validation needs both. `eval()` changes what dropout and batch norm compute, while `no_grad()` stops the
-#   recording of the graph, and neither does the other's work."
+# - *Thirty seconds:* Validation needs both, because `eval()` changes what dropout and batch norm compute, while `no_grad()` stops the
+#   recording of the graph, and neither does the other's work.
 # - *Longer:* `eval()` sets an attribute of the modules that stays until `train()`, whereas `no_grad()` ends with its block.
 # - *They ask next:* Does `eval()` save memory? It saves some, because dropout keeps no masks ([a quarter of the saved
 #   bytes](proof-eval-memory) in one network), but the graph is still recorded.
-# - *The trap:* "Eval mode computes no gradients." You can train in eval mode, and frozen batch norms are used like that. One exception
-#   on a GPU is that the backward pass of cuDNN's recurrent layers raises an error unless their forward pass ran in training mode.
+# - *They ask next:* Is there a layer that can't train in eval mode? Yes, cuDNN's recurrent layers on a GPU, whose backward pass raises an
+#   error unless their forward pass ran in training mode.
+# - *The trap:* "Eval mode computes no gradients." You can train in eval mode, and frozen batch norms are used like that.
 # - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
 #
 # ### Myth · "eval turns BatchNorm off"
-# It goes on normalizing, but with other statistics:
+# It goes on normalizing, but with other statistics, as a computation by hand confirms:
 
 # %% tags=["proof-eval-batch-norm"]
 bn = nn.BatchNorm1d(4, momentum=1.0)
@@ -495,11 +507,11 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Only Dropout does.
-# - *Are the running statistics parameters?* No, they are buffers. They are in the state dict, but not in `parameters()`.
+# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Only Dropout.
+# - *Are the running statistics parameters?* No, they are buffers, so they are in the state dict, but not in `parameters()`.
 # - *With a BatchNorm momentum of 0.1, what is multiplied by 0.1?* The new batch's statistic.
-# - *With dropout of p = 0.2, what does a kept 1 become?* It becomes 1.25.
-# - *Does `model.eval()` return anything?* It returns the model.
+# - *With dropout of p = 0.2, what does a kept 1 become?* 1.25.
+# - *Does `model.eval()` return anything?* Yes, the model.
 #
 # ## Ten lines to remember
 # 1. A mode is a flag that some layers read, and it doesn't switch gradients on or off.
@@ -520,7 +532,8 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 #
 # ## If you have time
 # ### How much memory `eval()` saves
-# This cell counts the bytes that two linear layers with dropouts save for their backward pass. In evaluation, the masks are missing.
+# This cell counts the bytes that two linear layers with dropouts save for their backward pass, which are fewer in evaluation, where the
+# masks are missing.
 
 
 # %% tags=["proof-eval-memory"]
@@ -550,5 +563,5 @@ print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 # %% [markdown]
 # `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
 # `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is for a layer whose
-# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level
-# below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
+# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level below,
+# because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.

@@ -104,7 +104,7 @@ def embedding():
     `check_rows` raises the errors. The row `padding_idx` receives no gradient.
 
     Raises:
-            IndexError: an index has no row in the table.
+        IndexError: an index has no row in the table.
     """
 
 
@@ -873,6 +873,7 @@ torch.manual_seed(check.seed())
 model = Scores()
 parameters = dict(model.named_parameters())
 model.apply(init_weights)
+model.apply(init_weights)  # which starts anew, whatever the weights were before
 sentence = [each for each in rng.integers(0, rows, 8).tolist() if each != padding][:4]
 alone = torch.tensor([sentence])
 filled = torch.tensor([sentence + [padding] * 9])
@@ -941,6 +942,19 @@ def init_weights(module):
         nn.init.normal_(module.weight, std=0.02)
     if isinstance(module, nn.Linear) and module.bias is not None:
         nn.init.zeros_(module.bias)
+
+
+# %% mutant="embedding_repair_init"
+# Scales what is there
+# A new table times 0.02 has the correct spread, and its padding stays zero. But an initialization doesn't depend on the
+# weights that it finds: applied again, yours makes the vectors fifty times smaller. Draw them anew.
+def init_weights(module):
+    if isinstance(module, nn.Embedding):
+        module.weight.data *= 0.02
+    elif isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=0.02)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
 
 
 # %% mutant="embedding_repair_init"

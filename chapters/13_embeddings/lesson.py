@@ -214,7 +214,7 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 # - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask, though: the zeros take part in
 #   means, softmaxes and everything else that follows.
 # - *Longer:* For a mean, divide the sum by the true lengths, and in attention mask the positions ([chapter
-#   14](14_attention.ipynb)). `nn.EmbeddingBag`, which looks up and averages in one step, does leave out its `padding_idx`.
+#   14](14_attention.ipynb)). `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
 # - *They ask next:* Does the row stay zero? It doesn't if `nn.init` or a checkpoint overwrites it, or if an output layer shares
 #   the table.
 # - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, when it keeps the table as it is.
@@ -307,16 +307,17 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 # %% tags=["proof-new-row"]
 torch.manual_seed(0)
 table, hidden = 0.02 * torch.randn(1000, 64), torch.randn(200, 64)  # rows as small as GPT-2's
-for name, row in (("drawn from N(0, 1)", torch.randn(1, 64)), ("mean of the rows", table.mean(0, keepdim=True))):
-    logits = hidden @ torch.cat([table, row]).t()
+mean, sharper = table.mean(0, keepdim=True), 15 * table  # sharper: logits with a standard deviation of 2.4
+rows_of = {"drawn from N(0, 1)": (table, torch.randn(1, 64)), "mean of the rows": (table, mean)}
+for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)}).items():
+    logits = hidden @ torch.cat([rows, row]).t()
     share = logits.softmax(1)[:, -1]
-    print(
-        f"new row {name:18}: its largest probability is {share.max().item():.3f}, its smallest {share.min().item():.3f}"
-    )
+    print(f"new row {name:19}: probability from {share.min().item():.0e} to {share.max().item():.0e}")
 
 # %% [markdown]
 # A large row takes over the softmax for some hidden states and disappears for others. The mean of all rows gives the mean of all
-# logits, so the new token begins with a probability of about 1/1001.
+# logits, so the new token begins with a probability of at most about 1/1001. The sharper the model's predictions are, the smaller
+# it is.
 #
 # **Interview · You add tokens to the tokenizer. What has to change in the model?**
 #
@@ -338,8 +339,7 @@ for name, row in (("drawn from N(0, 1)", torch.randn(1, 64)), ("mean of the rows
 # - *Longer:* The table then gets two gradients: a sparse one from the lookup and a dense one from the softmax, which reaches all
 #   rows.
 # - *They ask next:* Does the padding row still stay zero? It doesn't, because the output layer's gradient reaches it.
-# - *The trap:* Assigning a copy, although the two modules have to hold the same `Parameter` object, and moving or loading must
-#   keep it that way.
+# - *The trap:* Don't assign a copy: both modules must hold the same `Parameter` object, also after moving or loading.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
@@ -489,8 +489,8 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
 #
 # ## The real one
-# NumPy has a function that adds row by row. minitorch sorts the positions by row instead, so that the positions of each row
-# become neighbours, which is called a *run*. It adds the first values of all runs at once, then the second ones, and so on:
+# minitorch sorts the positions by row, so the positions of one row become neighbours, called a *run*. It adds the first values of
+# all runs at once, then the second ones:
 
 # %%
 import inspect
@@ -498,12 +498,11 @@ import inspect
 from minitorch.kernels.accumulation import combine_rows
 
 source = inspect.getsource(combine_rows)
-print(source[source.index("    size = int") :])
+print(source[source.index("    while 0") : source.index("    for run")])
 
 # %% [markdown]
-# Here `xp` is NumPy or CuPy, `combine` is addition and `target` is the gradient, while `fresh` says that it contains nothing yet.
-# `held` and `given` pick rows of `target` and `values`. `left` holds the runs that still have values, and the last loop finishes
-# a few long runs one by one.
+# `left` holds the runs that still have values, `combine` is addition, and `held` and `given` pick rows of the gradient and of the
+# values.
 #
 # ## Myths
 # ### "A forward pass doesn't change the weights"

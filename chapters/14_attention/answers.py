@@ -369,7 +369,7 @@ def padded_attention(query, key, value, padding):
     return weights.masked_fill(hidden, 0.0) @ value
 
 
-# %% answer="attention_repair_mask" right="adds -1e4"
+# %% answer="attention_repair_mask" wrong="adds -1e4, which isn't below every score"
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -483,3 +483,415 @@ def forward(
     elif not self.batch_first:
         out = out.transpose(0, 1)
     return out, w
+
+
+# %% answer="attention_scaled_dot_product" wrong="drops elements of the result, not weights"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights @ value, dropout_p)
+
+
+# %% answer="attention_scaled_dot_product" wrong="the mask is scaled as well"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0) * scale, -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_scaled_dot_product" wrong="only a boolean mask can hide all keys"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is None:
+        return dropout(softmax(scores, -1), dropout_p) @ value
+    if attn_mask.dtype is boolean:
+        nowhere = (~attn_mask).all(-1, keepdim=True)
+        scores = scores.masked_fill(~attn_mask & ~nowhere, -math.inf)
+        return dropout(softmax(scores, -1).masked_fill(nowhere, 0.0), dropout_p) @ value
+    return dropout(softmax(scores + attn_mask, -1), dropout_p) @ value
+
+
+# %% answer="attention_scaled_dot_product" wrong="the mask is float32, whatever the scores are"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, float32)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value.to(weights.dtype)
+
+
+# %% answer="attention_scaled_dot_product" wrong="no check of the arguments"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_scaled_dot_product" right="looks for hidden queries without a mask as well, and fills with another value"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 7.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_heads" wrong="the scores are divided by the root of the whole width"
+def attend(self, query, key, value, mask, need_weights):
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), self.in_proj_weight.chunk(3), biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(query.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% answer="attention_heads" wrong="returns the weights before dropout"
+def attend(self, query, key, value, mask, need_weights):
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), self.in_proj_weight.chunk(3), biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    return self.out_proj(merge_heads(dropout(weights, p) @ v)), weights
+
+
+# %% answer="attention_heads" wrong="the keys' projection for the values, too: self-attention is assumed"
+def attend(self, query, key, value, mask, need_weights):
+    projected = linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% answer="attention_heads" wrong="weights of nan are set to 0, unlike PyTorch's"
+def attend(self, query, key, value, mask, need_weights):
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), self.in_proj_weight.chunk(3), biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores + mask
+    nowhere = (scores == -math.inf).all(-1, keepdim=True)
+    weights = dropout(softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% answer="attention_heads" wrong="the output projection comes before the heads are merged" spoils="attend"
+def attend(self, query, key, value, mask, need_weights):
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), self.in_proj_weight.chunk(3), biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return merge_heads(scaled_dot_product_attention(q, k, v, mask, p)), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return merge_heads(weights @ v), weights
+
+
+# %% answer="attention_draw_tokens" wrong="normalizes the caller's weights in place"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    weights /= weights.sum(-1, keepdims=True)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = (np.cumsum(rows, -1)[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% answer="attention_draw_tokens" wrong="one exponential number an index, shared by the rows"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        scores = weights / exponential(source, weights.shape[-1], weights.dtype)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% answer="attention_draw_tokens" wrong="of two equal quotients the higher index comes first"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(scores, -1, kind="stable")[..., ::-1][..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% answer="attention_draw_tokens" wrong="the indices are on the CPU"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), "cpu")
+
+
+# %% answer="attention_kv_cache" wrong="keeps the inputs, and projects all of them again"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.inputs, self.keys, self.values = layer, None, None, None
+
+    def step(self, x):
+        T = x.shape[1]
+        self.inputs = x if self.inputs is None else torch.cat([self.inputs, x], 1)
+        B, length, C = self.inputs.shape
+        split = self.layer.c_attn(self.inputs).split(C, 2)
+        q, self.keys, self.values = (each.view(B, length, self.layer.n_head, -1).transpose(1, 2) for each in split)
+        y = F.scaled_dot_product_attention(q, self.keys, self.values, is_causal=True)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, length, C))[:, -T:]
+
+
+# %% answer="attention_kv_cache" wrong="splits into heads without the swap"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.reshape(B, self.layer.n_head, T, -1) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        mask = torch.ones(T, k.shape[2], dtype=torch.bool).tril(k.shape[2] - T)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" wrong="the cache is kept by the class: each layer continues the one before"
+class CachedAttention:
+    keys = values = None
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if CachedAttention.keys is not None:
+            k = torch.cat([CachedAttention.keys, k], 2)
+            v = torch.cat([CachedAttention.values, v], 2)
+        CachedAttention.keys, CachedAttention.values = k, v
+        mask = torch.ones(T, k.shape[2], dtype=torch.bool).tril(k.shape[2] - T)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" wrong="keeps the newest piece alone"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, new_k, new_v = (
+            each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2)
+        )
+        k, v = new_k, new_v
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = new_k, new_v
+        mask = torch.ones(T, k.shape[2], dtype=torch.bool).tril(k.shape[2] - T)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" right="positions compared, and a softmax by hand"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.keys, self.values = layer, None, None
+
+    def step(self, x):
+        B, T, C = x.shape
+        H = self.layer.n_head
+        q, k, v = self.layer.c_attn(x).reshape(B, T, 3, H, C // H).permute(2, 0, 3, 1, 4).unbind(0)
+        start = 0 if self.keys is None else self.keys.shape[2]
+        self.keys = k if start == 0 else torch.cat((self.keys, k), dim=2)
+        self.values = v if start == 0 else torch.cat((self.values, v), dim=2)
+        later = torch.arange(start + T)[None, :] > torch.arange(start, start + T)[:, None]
+        scores = (q @ self.keys.transpose(-2, -1) * (C // H) ** -0.5).masked_fill(later, float("-inf"))
+        return self.layer.c_proj((scores.softmax(-1) @ self.values).transpose(1, 2).flatten(2))
+
+
+# %% answer="attention_repair_mask" wrong="adds -inf times the mask, which is nan where nothing is hidden"
+def padded_attention(query, key, value, padding):
+    hidden = padding.unsqueeze(1)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1]) + hidden * -math.inf
+    return scores.softmax(-1).masked_fill(hidden, 0.0) @ value
+
+
+# %% answer="attention_repair_mask" wrong="hides queries at padding, in place of keys"
+def padded_attention(query, key, value, padding):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    return scores.softmax(-1).masked_fill(padding[:, : query.shape[1]].unsqueeze(2), 0.0) @ value
+
+
+# %% answer="attention_repair_mask" wrong="an empty sentence attends to its padding"
+def padded_attention(query, key, value, padding):
+    hidden = padding.unsqueeze(1)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(hidden & ~hidden.all(-1, keepdim=True), -math.inf).softmax(-1) @ value
+
+
+# %% answer="attention_repair_mask" right="nan_to_num of the weights: masked_fill stops their gradient"
+def padded_attention(query, key, value, padding):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(padding.unsqueeze(1), -math.inf).softmax(-1).nan_to_num(0.0) @ value
+
+
+# %% answer="attention_measure_square" wrong="counts multiplications of one head"
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        counted = multiplications(lambda: feed(layer, length))
+        if sum(m for s, m in counted if len(s) == 4) >= heads * sum(m for s, m in counted if len(s) == 3):
+            return length
+        length += 1
+
+
+# %% answer="attention_measure_square" wrong="the scores alone against the projections, doubled"
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        counted = multiplications(lambda: feed(layer, length))
+        if counted[1][1] + counted[2][1] >= 4 * counted[0][1] / 3:
+            return length
+        length += 1
+
+
+# %% answer="attention_measure_square" wrong="how often each kind of product occurs"
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        counted = multiplications(lambda: feed(layer, length))
+        if sum(len(s) == 4 for s, m in counted) >= sum(len(s) == 3 for s, m in counted):
+            return length
+        length += 1
+
+
+# %% answer="attention_module" wrong="without a bias, in_proj_bias is a plain attribute"
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    super().__init__()
+    if embed_dim % num_heads:
+        raise AssertionError("embed_dim must be divisible by num_heads")
+    self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+    self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
+    self.in_proj_bias = Parameter(zeros(3 * embed_dim)) if bias else None
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    xavier_uniform_(self.in_proj_weight)
+    if bias:
+        constant_(self.out_proj.bias, 0.0)
+
+
+# %% answer="attention_module" wrong="the bias of out_proj keeps Linear's initialization"
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    super().__init__()
+    if embed_dim % num_heads:
+        raise AssertionError("embed_dim must be divisible by num_heads")
+    self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+    self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
+    self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim)) if bias else None)
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    xavier_uniform_(self.in_proj_weight)
+
+
+# %% answer="attention_module" wrong="averages the weights although each head's were wanted"
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    batched, inputs = query.ndim == 3, (query, key, value)
+    if not batched:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    output, weights = self.attend(*inputs, self.merged(attn_mask, key_padding_mask, query.dtype), need_weights)
+    weights = weights.mean(1) if need_weights else None
+    if not batched:
+        return output.squeeze(0), None if weights is None else weights.squeeze(0)
+    return (output if self.batch_first else output.transpose(0, 1)), weights
+
+
+# %% answer="attention_module" wrong="a single sequence is transposed as well"
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    single, inputs = query.ndim == 2, (query, key, value)
+    if single:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    if not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    output, weights = self.attend(*inputs, self.merged(attn_mask, key_padding_mask, query.dtype), need_weights)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    output = output if self.batch_first else output.transpose(0, 1)
+    if single:
+        output, weights = output.squeeze(0), None if weights is None else weights.squeeze(0)
+    return output, weights

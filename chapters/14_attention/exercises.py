@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Attention
-# There are eight exercises with 21 points, which take about 90 minutes. Four of them add to your library. Once they
-# are solved, a GPT runs on your attention and writes with your sampling.
+# Four of the exercises add to your library. Once they are solved, a GPT runs on your attention and writes with your
+# sampling.
 
 # %% setup=true
 from __future__ import annotations
@@ -113,9 +113,9 @@ def scaled_dot_product_attention():
     `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may attend,
     and the other scores become -inf. A floating-point mask is added to the scores. `additive(mask, dtype)`
     converts a mask of either kind into values to add. With `is_causal`, query i attends to keys 0 to i:
-    `ones(L, S, dtype=boolean, device=query.device).tril()`. A query whose scores are all -inf has weights of
-    0 and gradients of 0, not nan. The weights go through `dropout(weights, dropout_p)` before they are
-    multiplied by the values.
+    `ones(L, S, dtype=boolean, device=query.device).tril()`. A query whose scores are all -inf because of the
+    mask has weights of 0 and gradients of 0, not nan. The weights go through `dropout(weights, dropout_p)`
+    before they are multiplied by the values.
 
     `check_attention(query, key, value, attn_mask, is_causal)` raises the errors.
     Source: Vaswani et al. 2017, arXiv:1706.03762
@@ -135,6 +135,12 @@ def attended(front=(), **options):
     result = mytorch.nn.functional.scaled_dot_product_attention(*inputs, **options)
     (result * mytorch.arange(result.numel()).reshape(result.shape)).sum().backward()
     return [result.detach(), *(each.grad if each.grad is None else each.grad.sum(-1) for each in inputs)]
+
+
+def dtype_of(each, **options):
+    """The dtype of the result for queries, keys and values of a dtype."""
+    x = mytorch.ones(3, 2, dtype=each)
+    return mytorch.nn.functional.scaled_dot_product_attention(x, x, x, **options).dtype
 
 
 def on_a_gpu():
@@ -162,7 +168,15 @@ shown = {
     "the gradient of the mask": given.grad,
     "two masks": check.error(attended, attn_mask=given, is_causal=True),
     "error on a GPU": check.error(on_a_gpu),
+    "error with three dtypes": check.error(
+        mytorch.nn.functional.scaled_dot_product_attention,
+        *(mytorch.ones(2, 3, dtype=each) for each in (mytorch.float32, mytorch.float64, mytorch.float16)),
+    ),
 }
+triangle = mytorch.ones(3, 3, dtype=mytorch.bool).tril()
+for each in (mytorch.bfloat16, mytorch.float64):
+    masks = {"attn_mask": triangle}, {"is_causal": True}
+    shown[f"result of {each}, masked and causal"] = [dtype_of(each, **mask) for mask in masks]
 bias[0], bias[0, 0] = np.finfo(np.float32).min, -np.inf  # low, but only the first key is hidden
 shown["a mask of very low values"] = attended(attn_mask=mytorch.tensor(bias))
 mytorch.manual_seed(check.seed())
@@ -519,8 +533,8 @@ def attend():
 
 # %% check="attention_heads"
 generator = check.rng()
-heads, size = (int(each) for each in generator.permutation([2, 3]))
-N, L, S, E = size, 4, 5, heads * size
+N, heads, size = (int(each) for each in generator.permutation([2, 3, 4]))
+L, S, E = 5, 7, heads * size
 module = mytorch.nn.attention
 x = mytorch.arange(N * L * E).reshape(N, L, E).float()
 split = module.split_heads(x, heads)
@@ -537,7 +551,7 @@ def summed(grad):
 def looked(bias=True, **options):
     layer = mytorch.nn.MultiheadAttention(E, heads, bias=bias, batch_first=True)
     for parameter in layer.parameters():
-        parameter.data = numbers(*parameter.shape)
+        parameter.data = 0.4 * numbers(*parameter.shape)
     inputs = [numbers(N, length, E).requires_grad_() for length in (L, S, S)]
     results = [each for each in layer(*inputs, **options) if each is not None]
     # Means keep the gradients near 1, where rounding is far below the tolerance.
@@ -568,11 +582,11 @@ shown = {
 }
 dropping = mytorch.nn.MultiheadAttention(E, heads, dropout=0.5, batch_first=True)
 for parameter in dropping.parameters():
-    parameter.data = numbers(*parameter.shape)
+    parameter.data = 0.4 * numbers(*parameter.shape)
 for name, mode in {"dropout, in training": True, "dropout, in evaluation": False}.items():
     for needed in (True, False):
         mytorch.manual_seed(check.seed())
-        output, weights = dropping.train(mode)(*[x / 10] * 3, need_weights=needed)
+        output, weights = dropping.train(mode)(*[x / 50] * 3, need_weights=needed)
         given = weights if weights is None else weights.detach()
         shown[name if needed else f"{name}, no weights"] = [output.detach(), given]
 check.show(
@@ -932,6 +946,7 @@ check.show(
         "uniform numbers 0, ¼, ½, ¾": mytorch.tensor([1.0, 1.0, 2.0]).multinomial(
             4, True, generator=Given(0, 0.25, 0.5, 0.75)
         ),
+        "forty equal numbers": mytorch.ones(40).multinomial(40, generator=Given(0.25, 0.5)),
         "numbers equal in float32": mytorch.ones(2).multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
         "the same in float64": mytorch.ones(2).double().multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
         "of 4,000": [often.count(place) for place in range(3)],
@@ -1561,6 +1576,7 @@ like_queries = 200 * inputs[0].detach()[:, :1].expand(N, S, E)
 query, key, value = (each.detach() for each in inputs)
 other = torch.where(padding.unsqueeze(-1), like_queries, key)
 far = torch.where(padding.unsqueeze(-1), key, -like_queries)
+farther = torch.where(padding.unsqueeze(-1), torch.zeros(E), torch.tensor([-(2.0**20), 0, 0]))  # scores of -600,000
 check.show(
     {
         "lengths": lengths,
@@ -1568,6 +1584,7 @@ check.show(
         "the mean of ones": ones.detach(),
         "with other keys in the padding": padded_attention(query, other, value, padding),
         "with words far from the first query": padded_attention(query, far, value, padding),
+        "with scores of -600,000": padded_attention(torch.ones(N, L, E), farther, value, padding),
         "the padding afterwards": padding,
         "the gradients, summed along their rows": [each.grad.sum(-1) for each in inputs],
     },
@@ -1957,7 +1974,7 @@ def made(*arguments, **options):
         return problem
     layer = layers[0]
     options = layer.embed_dim, layer.num_heads, layer.dropout, layer.batch_first
-    return dict(layer.state_dict()), [name for name, _ in layer.named_parameters()], options, mytorch.rand(1)
+    return dict(layer.state_dict()), list(layer._parameters), options, mytorch.rand(1)
 
 
 def looked(query, key, value, batch_first=False, **options):
@@ -2040,6 +2057,23 @@ def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=
     self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
     for part in self.in_proj_weight.chunk(3):
         xavier_uniform_(part.detach())
+
+
+# %% mutant="attention_module"
+# Without a bias, a plain attribute
+# A module lists the names of its parameters, also of one that is None, so `repr` and `load_state_dict` know of it. Use
+# `register_parameter`.
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    super().__init__()
+    if embed_dim % num_heads:
+        raise AssertionError("embed_dim must be divisible by num_heads")
+    self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+    self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
+    self.in_proj_bias = Parameter(zeros(3 * embed_dim)) if bias else None
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    xavier_uniform_(self.in_proj_weight)
+    if bias:
+        constant_(self.out_proj.bias, 0.0)
 
 
 # %% mutant="attention_module"

@@ -34,8 +34,8 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 #
 # - *Thirty seconds:* Attention alone doesn't know it, so positions are added. The first transformer added sines and cosines to the
 #   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
-# - *Longer:* Learned vectors end with their table. Sines and rotations are formulas that continue, but a model that has never seen such
-#   positions still does badly there. With rotations, an attention score depends on positions only through the distance between the two
+# - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations are formulas that can be evaluated anywhere,
+#   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only through the distance between the two
 #   tokens ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it, but if you swap two of
 #   those, one layer gives every later position the same result.
@@ -91,7 +91,7 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
 #   22b](22b_memory.ipynb)).
 # - *They ask next:* What dominates for short sequences? The projections around it, which grow linearly with the length.
-# - *The trap:* Softmax is easily applied along the wrong dimension, but it goes over the *keys*, so rows sum to 1.
+# - *The trap:* Applying softmax along the wrong dimension. It has to run over the *keys*, so that each row sums to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
@@ -111,10 +111,11 @@ for name, other in (("shared", a), ("separate", b)):
 #
 # - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes
 #   on. If queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
-# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
-#   allow the content that is passed on to differ from the content that is matched.
+# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values allow the
+#   content that is passed on to differ from the content that is matched. The Reformer does share queries and keys, but it has to forbid a token
+#   to attend to itself as long as there are others.
 # - *They ask next:* Then why is there an output projection? The heads' results are only concatenated, and it mixes them.
-# - *The trap:* They aren't three inputs, because in self-attention they are three projections of the same vectors.
+# - *The trap:* Thinking of three inputs. In self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
@@ -191,7 +192,8 @@ for name, causal in (("causal", True), ("no mask", False)):
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a causal mask, far less without.")
 
 # %% [markdown]
-# Without a mask the model finds the answer one position to the right. If a loss is too good to be true, look for a leak. The **causal mask** sets
+# Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour, so its loss
+# falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak. The **causal mask** sets
 # the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the others sum to 1.
 
 # %% tags=["proof-causal"]
@@ -336,13 +338,13 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 #   which is $8d^2$. Biases and norms add the remaining $13d$.
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
-# - *They ask next:* And the work? It takes about 2 floating-point operations for each parameter and token in the forward pass, and 6 with
-#   the backward pass ([chapter 22b](22b_memory.ipynb)), while the attention scores come on top.
-# - *The trap:* Don't multiply by the number of heads, since they share the width, so the parameters stay the same.
+# - *They ask next:* And the work? It takes about 2 floating-point operations for each parameter and token in the forward pass, and 6 with the
+#   backward pass ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
+# - *The trap:* Multiplying by the number of heads. The heads share the width, so their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
 # In the first transformer the norm came *after* the addition (post-norm), whereas GPT-2 put it *before*, inside the branch (pre-norm). The
-# third line below keeps both norms and removes both additions. How much gradient reaches the first of 48 blocks, compared with the last?
+# variant *no sums* keeps both norms and removes both additions. How much gradient reaches the first of 48 blocks, compared with the last?
 
 
 # %% tags=["proof-residual"]
@@ -448,7 +450,7 @@ print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100
 # %% [markdown]
 # Nothing changed, because earlier positions don't look ahead. So their keys and values can be kept, and only the new token has to go
 # through the model. That ends when the text is longer than the model's `block_size`: the window slides, each token gets another position,
-# and all keys change. You build a cache in the exercises. There is one more catch, because a new token is a single query for many keys.
+# and all keys change. You build a cache in the exercises. There is one more catch: a new token is a single query that faces many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -472,7 +474,7 @@ for causal in (True, False):
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? They take 403 MB.
-# 2. Does attention's formula have parameters? No, they are usually in the projections around it.
+# 2. Does attention's formula have parameters? No. The parameters are in the projections around it.
 # 3. With queries of length 3 and keys of length 5, what shape is the output? (3, width of the values).
 # 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
 # 5. Can a query and a key have different widths? Not after their projections, although values can have a width of their own.
@@ -537,8 +539,8 @@ pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2
 
 # %% [markdown]
 # ### Sines and cosines
-# The first transformer's positions are a formula: each pair of columns turns at its own frequency, from one radian per position down to a
-# ten-thousandth. The dot product of two positions then depends on their distance only:
+# The first transformer's positions are a formula: each pair of columns turns at its own frequency, from one radian per position down to
+# nearly a ten-thousandth (0.00018 here). The dot product of two positions then depends on their distance only:
 
 # %% tags=["proof-sines"]
 position, frequency = torch.arange(64.0)[:, None], 10000 ** (-torch.arange(0, 32, 2) / 32)
@@ -567,8 +569,8 @@ for depth in (1, 2, 3):
 # - *Thirty seconds:* Each query looks at the last w keys, so time grows with length · w instead of length², and the KV cache never holds
 #   more than w keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
 #   at a time.
-# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma alternates windowed layers with layers of full attention,
-#   which keep exact retrieval over long distances.
+# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention, which
+#   keep exact retrieval over long distances.
 # - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
 #   spare weight there. Keeping a few such *attention sinks* fixes it.
 # - *The trap:* Masking the scores with a window and computing them all saves nothing. You save time and memory only with a kernel that

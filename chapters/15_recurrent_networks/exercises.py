@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Recurrent networks
-# There are eight exercises with 21 points. Four of them add to your library: the loop over time, the steps of an LSTM
-# and a GRU, and the layers around them.
+# Four of the exercises add to your library: the loop over time, the steps of an LSTM and a GRU, and the layers around
+# them.
 
 # %% setup=true
 from __future__ import annotations
@@ -86,11 +86,11 @@ prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
 
 # %% docstrings="rnn_unroll"
 def unroll():
-    """Goes through time, computing `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards.
+    """Applies `state = step(x, state, weight, bias)` to each x in `inputs`, from first to last or in reverse.
 
     The tensors of `state` have a row for each of N sequences. An x has fewer rows than that where short
-    sequences have already ended (or, in reverse, not yet begun). Then only the first rows of the state take
-    part in the step, and the others stay as they are. `cat` is defined in the file.
+    sequences have already ended (or, in reverse, not yet begun), and then only the first rows of the state
+    take part in the step, while the others stay as they are. `cat` is defined in the file.
 
     Returns the step's outputs, which are the first tensors of the new states, in the order of `inputs` and
     with as many rows as each x has; and the last state, with N rows.
@@ -138,7 +138,7 @@ def gru() -> None:
 
 unrolled("full rows", [mytorch.tensor(rng.normal(size=(4, 3)).round(2)) for _ in range(3)])
 unrolled("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64))
-# # Here an incorrect loop may raise. The values that it found before still show what is wrong with it.
+# Here an incorrect loop may raise. The values that it found before still show what is wrong with it.
 values["packed, backwards: error"] = check.error(unrolled, "packed, backwards", inputs, reverse=True)
 values["a GRU: error"] = check.error(gru)
 values["the first state, afterwards"] = first.detach()
@@ -300,14 +300,15 @@ def unroll(step, inputs, state, weight, bias, reverse=False):
 
 # %% docstrings="rnn_lstm_step"
 def lstm_step():
-    """The next state (h', c') of an LSTM; `state` is (h, c), both (N, hidden).
+    """Returns the next state (h', c') of an LSTM; `state` is (h, c), both (N, hidden).
 
     x + U h + b, for U = `weight` of shape (4 · hidden, hidden), has four parts along the last dimension,
     in this order:
 
-            i = σ(part 0)       the input gate: how much of the candidate is added f = σ(part 1)       the
-        forget gate: how much of the cell state is kept g = tanh(part 2)    the candidate o = σ(part 3)
-        the output gate: how much of the cell state is output
+        i = σ(part 0)       the input gate: how much of the candidate is added
+        f = σ(part 1)       the forget gate: how much of the cell state is kept
+        g = tanh(part 2)    the candidate
+        o = σ(part 3)       the output gate: how much of the cell state is output
 
     c' = f · c + i · g and h' = o · tanh(c'). `x` has shape (N, 4 · hidden).
     Source: Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, with the forget
@@ -317,7 +318,7 @@ def lstm_step():
 
 # %% check="rnn_lstm_step"
 rng = check.rng()
-count, hidden = whole(rng, 2, 3), whole(rng, 3, 4)
+count, hidden = whole(rng, 2, 3), whole(rng, 5, 6)
 x, h, c, weight, bias = (
     mytorch.tensor(rng.normal(size=size).round(2), requires_grad=True)
     for size in [(count, 4 * hidden), (count, hidden), (count, hidden), (4 * hidden, hidden), (4 * hidden,)]
@@ -413,14 +414,14 @@ def lstm_step(x, state, weight, bias):
 
 # %% docstrings="rnn_gru_step"
 def gru_step():
-    """The next state (h',) of a GRU; `state` is (h,), h of shape (N, hidden).
+    """Returns the next state (h',) of a GRU; `state` is (h,), h of shape (N, hidden).
 
     `x` and u = U h + b, for U = `weight` of shape (3 · hidden, hidden), have three parts each along the
     last dimension:
 
-            r = σ(x₀ + u₀)         the reset gate: how much of the past enters the candidate z = σ(x₁ + u₁)
-        the update gate: how much of the past is kept n = tanh(x₂ + r · u₂)  the candidate; r is applied after
-        the product with U
+        r = σ(x₀ + u₀)         the reset gate: how much of the past enters the candidate
+        z = σ(x₁ + u₁)         the update gate: how much of the past is kept
+        n = tanh(x₂ + r · u₂)  the candidate; r is applied after the product with U
 
     h' = (1 - z) · n + z · h.
     Source: Cho et al. 2014, https://arxiv.org/abs/1406.1078, in cuDNN's variant.
@@ -429,7 +430,7 @@ def gru_step():
 
 # %% check="rnn_gru_step"
 rng = check.rng()
-count, hidden = whole(rng, 2, 3), whole(rng, 3, 4)
+count, hidden = whole(rng, 2, 3), whole(rng, 5, 6)
 x, h, weight, bias = (
     mytorch.tensor(rng.normal(size=size).round(2), requires_grad=True)
     for size in [(count, 3 * hidden), (count, hidden), (3 * hidden, hidden), (3 * hidden,)]
@@ -521,15 +522,15 @@ def gru_step(x, state, weight, bias):
 # A favourite whiteboard question asks for the backward pass of $h_t = \tanh(W x_t + U h_{t-1})$ with $h_0 = 0$, in
 # NumPy and without autograd. `x` has shape (T, I), `W` (H, I), and `U` (H, H). The forward pass has already computed
 # all states, `h` of shape (T, H), where `h[t]` belongs to `x[t]`. You are also given `g`, (T, H), the gradient of the
-# loss with respect to each `h[t]` as it is *used by the loss*. What flows back through later steps has to be added to
-# it.
+# loss with respect to each `h[t]` as it is *used by the loss*, to which you have to add the gradient that flows back
+# through later steps.
 #
 # Return the gradients of `W`, of `U` and of `x`.
 
 
 # %% solution="rnn_by_hand"
 def backward_through_time(x, h, W, U, g):
-    """The gradients of W, U and x."""
+    """Returns the gradients of W, U and x."""
     ### BEGIN SOLUTION
     grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
     later = np.zeros(len(U))
@@ -705,6 +706,7 @@ rows = summaries(layer, sentences)
 values = {"lengths": lengths, "rows": rows.detach(), "the second one alone": summaries(layer, sentences[1:2]).detach()}
 rows.sum().backward()
 values["gradient of a weight"] = layer.weight_hh_l0_reverse.grad
+values["rows of a single layer"] = summaries(torch.nn.GRU(2, 3, bidirectional=True), sentences).detach()
 check.show(values, rtol=1e-4, text="One row for each of four sentences, and for one of them alone.")
 
 # %% [markdown] hint="rnn_repair_neighbours"
@@ -852,10 +854,10 @@ class Average(torch.nn.Module):
 
     def __init__(self, shares: list[float]) -> None:
         super().__init__()
-        self.shares = shares
+        self.shares, self.fed = shares, 0
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
-        steps = range(len(x))
+        self.fed, steps = len(x), range(len(x))
         rows = [sum(x[t - back] * share for back, share in enumerate(self.shares[: t + 1])) for t in steps]
         return torch.stack(rows), None
 
@@ -869,6 +871,7 @@ fading = Average([kept**back for back in range(40)])
 values |= {
     f"keeps {kept:.3f} of each input": half_life(fading),
     f"mean of {window}": half_life(Average([1 / window] * window)),
+    "zeros that a layer is fed": fading.fed,
 }
 check.show({name: int(value) for name, value in values.items()}, text="The half-lives, in steps.")
 
@@ -961,30 +964,34 @@ def half_life(layer: torch.nn.Module) -> int:
 
 # %% [markdown] exercise="rnn_layers" kind="core" points="1 1 1" part="mytorch.nn.recurrent:RNNBase.run | mytorch.nn.recurrent:RNNBase.forward mytorch.nn.recurrent:RNNBase.packed mytorch.nn.recurrent:RNNBase.padded mytorch.nn.recurrent:RNNBase.first_states | mytorch.nn.packing:filled_up mytorch.nn.packing:pad_sequence mytorch.nn.packing:pack_padded_sequence mytorch.nn.packing:pad_packed_sequence"
 # ### Exercise 8 · Layers and directions
-# `unroll` is one layer in one direction. Write the part that RNN, LSTM and GRU share: layer upon layer, both
-# directions, and the conversion from a batch to packed rows and back. `self.directions` is `("",)` or `("",
-# "_reverse")`, and layer 1's weights in the backward direction are called `weight_ih_l1_reverse`,
-# `weight_hh_l1_reverse`, `bias_ih_l1_reverse` and `bias_hh_l1_reverse`; without biases the last two don't exist.
+# `unroll` is one layer in one direction. Write the part that RNN, LSTM and GRU share, in three pieces, each of which is
+# worth a point:
 #
-# `pad_sequence` makes one batch of several sequences, `pack_padded_sequence` makes packed rows of a padded batch, and
-# `pad_packed_sequence` makes a padded batch of packed rows, for which `filled_up` is a helper. They all go into
-# `packing.py`, which has `cat`, `stack`, `full`, `tensor` and `index_select(x, 0, order)`.
+# - `run` goes over packed rows, through all layers and both directions. `self.directions` is `("",)` or `("",
+#   "_reverse")`, and layer 1's weights in the backward direction are called `weight_ih_l1_reverse`,
+#   `weight_hh_l1_reverse`, `bias_ih_l1_reverse` and `bias_hh_l1_reverse`; without biases the last two don't exist.
+# - `forward` receives a batch, a single sequence or a `PackedSequence`. With `packed`, `padded` and `first_states`, it
+#   turns its input into rows and initial states, calls `run`, and brings the results into the input's layout.
+# - The functions of `packing.py` convert between the forms of a batch: `pad_sequence` makes a padded batch of several
+#   sequences, `pack_padded_sequence` makes packed rows of a padded batch, and `pad_packed_sequence` goes back;
+#   `filled_up` is a helper for it. The file has `cat`, `stack`, `full`, `tensor` and `index_select(x, 0, order)`.
+#
 
 
 # %% docstrings="rnn_layers"
 def run():
-    """Runs all layers over packed rows, of which step t has `sizes[t]`: the last layer's rows, and all last states.
+    """Runs all layers over packed rows, and returns the last layer's rows and all last states.
 
-    `state` has a tensor (num_layers · directions, N, hidden) for each state of the step: layer 0 forwards,
-    layer 0 backwards, layer 1 forwards … The last states are returned in the same order and shape. In each
-    direction, `linear(data, weight_ih, bias_ih)` is computed for all rows at once and split into steps for
-    `unroll(self.step, inputs, first, weight_hh, bias_hh, reverse)`. The outputs of two directions stand side
-    by side: (rows, 2 · hidden). Between two layers there is `dropout(data, self.dropout, self.training)`.
+    Step t has `sizes[t]` rows. `state` has a tensor (num_layers · directions, N, hidden) for each state of the
+    step: layer 0 forwards, layer 0 backwards, layer 1 forwards … The last states are returned in the same order
+    and shape. In each direction, `linear(data, weight_ih, bias_ih)` is computed for all rows at once and split
+    into steps for `unroll(self.step, inputs, first, weight_hh, bias_hh, reverse)`. The outputs of two directions
+    are concatenated: (rows, 2 · hidden). Between two layers there is `dropout(data, self.dropout, self.training)`.
     """
 
 
 def forward():
-    """The outputs and the last states, for a batch, a single sequence (T, input_size), or a `PackedSequence`.
+    """Returns the outputs and the last states of a batch, a single sequence (T, input_size), or a `PackedSequence`.
 
     `self.packed(input, given)` or `self.padded(input, given)` computes both, where `given` is a tuple of
     states or None. If `self.names` has one name, `hx` and the last states are tensors; if it has two, they
@@ -993,7 +1000,7 @@ def forward():
 
 
 def packed():
-    """`forward` for a packed batch: a `PackedSequence` of the last layer's rows, and the last states.
+    """Computes `forward` of a packed batch: a `PackedSequence` of the last layer's rows, and the last states.
 
     `self.run` takes a list of sizes, and states for as many sequences as the first step has. States are
     passed and returned in the order that the sequences had before they were sorted: `each.index_select(1,
@@ -1002,22 +1009,22 @@ def packed():
 
 
 def padded():
-    """`forward` for a batch or a single sequence: as if packed, with all sequences present at every step.
+    """Computes `forward` of a batch or a single sequence, as if it were packed with every sequence in each step.
 
-    The batch is (T, N, input_size), or (N, T, input_size) with `self.batch_first`; `given` are the first
-    states or None. A single sequence (T, input_size) is a batch of one, with states (num_layers · directions,
-    hidden). `self.run` takes the rows of all steps, one step after the other. Returns the output in the
-    input's layout, and the last states.
+    The batch is (T, N, input_size), or (N, T, input_size) with `self.batch_first`; `given` contains the
+    initial states or is None. A single sequence (T, input_size) is a batch of one, with states (num_layers ·
+    directions, hidden). `self.run` takes the rows of all steps, one step after the other. Returns the output
+    in the input's layout, and the last states.
 
     Raises:
-            ValueError: the input has another number of dimensions: "LSTM: Expected input to be 2D or 3D, got
-        4D instead"; RNN's message ends in "got 4D tensor instead".
+        ValueError: the input has another number of dimensions: "LSTM: Expected input to be 2D or 3D, got
+            4D instead"; RNN's message ends in "got 4D tensor instead".
         RuntimeError: "input.size(-1) must be equal to input_size. Expected 3, got 5".
     """
 
 
 def first_states():
-    """The initial states, (num_layers · directions, count, hidden), which are zeros if none are given.
+    """Returns the initial states, (num_layers · directions, count, hidden), which are zeros if none are given.
 
     Zeros have the dtype and device of `data`. There is one tensor for each of `self.names`.
 
@@ -1028,7 +1035,7 @@ def first_states():
 
 
 def filled_up():
-    """The tensor, padded at its end with rows of one value to `length` rows; dtype and device stay the same."""
+    """Pads a tensor at its end with rows of one value to `length` rows; dtype and device stay the same."""
 
 
 def pad_sequence():
@@ -1044,16 +1051,15 @@ def pack_padded_sequence():
     says where each came from, and `unsorted_indices` where each went. Otherwise both are None.
 
     Raises:
-            RuntimeError: there isn't one length for each sequence: "Expected `len(lengths)` to be equal to
-        batch_size, but got 3 (batch_size=4)"; a length is below 1: "Length of all samples has to be greater
-        than 0, but found an element in 'lengths' that is <= 0"; the order isn't decreasing: "`lengths` array
-        must be sorted in decreasing order when `enforce_sorted` is True. …" (the rest is up to you).
+        RuntimeError: there isn't one length for each sequence: "Expected `len(lengths)` to be equal to
+            batch_size, but got 3 (batch_size=4)"; a length is below 1: "Length of all samples has to be greater
+            than 0, but found an element in 'lengths' that is <= 0"; the order isn't decreasing: "`lengths` array
+            must be sorted in decreasing order when `enforce_sorted` is True. …" (the rest is up to you).
     """
 
 
 def pad_packed_sequence():
-    """The padded batch (T, N, …), or (N, T, …), of a packed sequence, and a tensor with its sequences' lengths.
-
+    """Returns the padded batch (T, N, …), or (N, T, …), of a packed sequence, and a tensor of its lengths.
     T is the largest length, and missing rows are filled with `padding_value`. Sequences that were sorted are
     returned in their original order.
     """
@@ -1084,17 +1090,25 @@ def went(kind, x, state=None, **options):
     return output.detach(), [each.detach() for each in last], problem or x.grad
 
 
-def went_packed(kind="GRU", lengths=(5, 3, 2), state=None, **options):
+def went_packed(kind="GRU", lengths=(5, 3, 1), state=None, is_sorted=False, **options):
     """The rows and the last states of a packed batch, or the error."""
     mytorch.manual_seed(check.seed())
     layer = getattr(nn, kind)(width, hidden, dtype=mytorch.float64, **options)
     rnn, results = nn.utils.rnn, []
-    sequences = rnn.pack_padded_sequence(numbers(5, len(lengths), width), lengths, enforce_sorted=False)
+    sequences = rnn.pack_padded_sequence(numbers(5, len(lengths), width), list(lengths), enforce_sorted=is_sorted)
     problem = check.error(lambda: results.append(layer(sequences, state)))
     if problem is not None:
         return problem
     rows, last = results[0]
     return rows.data.detach(), last, list(rows[1:])
+
+
+def on_a_gpu():
+    """The device of the output of a layer on a GPU, or the error."""
+    mytorch.cuda.simulate(1)
+    layer, found = nn.GRU(2, 3, device="cuda"), []
+    problem = check.error(lambda: found.append(layer(mytorch.ones(4, 1, 2, device="cuda"))[0]))
+    return problem or found[0].device
 
 
 cycle = [[2, 5, 4, 3], [4, 3, 2, 5]][int(rng.integers(2))]
@@ -1129,12 +1143,15 @@ check.show(
         "two layers, both directions": went("LSTM", batch, num_layers=2, bidirectional=True),
         "batch_first": went("GRU", batch.transpose(0, 1), batch_first=True, bidirectional=True),
         "no biases": went("RNN", batch, bias=False),
-        "dropout": went("GRU", batch, num_layers=2, dropout=0.5),
+        "dropout": went("GRU", batch, num_layers=3, dropout=0.5),
         "with states": went("LSTM", batch, (numbers(2, count, hidden), numbers(2, count, hidden)), num_layers=2),
+        "with states, both directions": went("RNN", batch, numbers(4, count, hidden), num_layers=2, bidirectional=True),
         "one sequence": went("GRU", batch[:, 0], num_layers=2),
         "one sequence, batch_first": went("GRU", batch[:, 0], batch_first=True),
-        "one sequence with a state": went("RNN", batch[:, 0], numbers(1, hidden)),
+        "one sequence with states": went("RNN", batch[:, 0], numbers(2, hidden), num_layers=2),
+        "on a GPU": on_a_gpu(),
         "packed": went_packed(num_layers=2, bidirectional=True),
+        "packed, sorted already, with a state": went_packed(state=numbers(1, 3, hidden), is_sorted=True),
         "packed, to be sorted": went_packed(lengths=(2, 5, 4, 3)),
         "packed, to be sorted, with states": went_packed(
             "LSTM", (2, 5, 4, 3), (numbers(1, 4, hidden), numbers(1, 4, hidden))
@@ -1157,8 +1174,12 @@ check.show(
         "packed, not sorted": packing(ragged, cycle),
         "three sequences, padded": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:4, 1], ragged[:1, 2]]),
         "with batch_first and a padding value": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:3, 1]], True, 7.0),
+        "indices, padded": nn.utils.rnn.pad_sequence([mytorch.tensor([3, 4]), mytorch.tensor([5])]),
+        "on a GPU, padded": nn.utils.rnn.pad_sequence(
+            [mytorch.ones(2).half().to("cuda"), mytorch.ones(1).half().to("cuda")]
+        ),
         "padded with rows": mytorch.nn.packing.filled_up(mytorch.tensor([[1, 2], [3, 4]]), 3, 9),
-        "padded again": padding([5, 4, 2, 2]),
+        "padded again": padding([5, 3, 2, 1]),
         "padded again in another order": padding(cycle),
         "padded again with batch_first and a padding value": padding(cycle, True, -1.0),
     },
@@ -1168,7 +1189,8 @@ check.show(
 
 # %% [markdown] hint="rnn_layers"
 # `run` is two loops, over layers and over directions. A direction's states are at index `layer *
-# len(self.directions) + number`. The output of one layer is the next one's `data`, and the last states are collected in a list.
+# len(self.directions) + number`. The output of one layer is the next one's `data`, and the last states are collected
+# in a list.
 
 # %% [markdown] hint="rnn_layers"
 # `getattr(self, f"{name}_l{layer}{direction}", None)` returns a weight or None. `inputs = linear(data, weight_ih,

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Losses and optimizers
-# There are eight exercises with 21 points, which take about 90 minutes. Four of them add to your library, and once
-# you have solved them, networks train with your losses and your optimizers. These four run inside files of `mytorch`,
-# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Four of the exercises add to your library, and once you have solved them, networks train with your losses and your
+# optimizers. These four run inside files of `mytorch`, where all names that a task or a docstring mentions are
+# defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -92,9 +92,9 @@ def nll_loss():
     """Minus the log-probability of the correct class, times the weight of that class.
 
     `input` holds log-probabilities (N, C), or (N, C, ...) with more dimensions: the classes are dimension 1,
-    or dimension 0 if there is only one. `target` holds the indices of the correct classes, (N, ...), and
-    `weight` (C,) a factor for each class. Where the target is `ignore_index`, the loss is 0, even if the
-    input is -inf there, and no gradient flows.
+    or dimension 0 if there is only one. `target` holds the indices of the correct classes, (N, ...), or for an
+    `input` of one dimension a single index, () or (1,). `weight` (C,) has a factor for each class. Where the
+    target is `ignore_index`, the loss is 0, even if the input is -inf there, and no gradient flows.
 
     The mean is weighted: the sum of the losses, divided by the sum of the weights of the targets that count.
     If no target counts, it is nan. `reduced(losses, reduction)` does the other two reductions.
@@ -150,6 +150,8 @@ check.show(
         "-inf where the target is ignored": outcome("nll_loss", impossible, targets),
         "positions": outcome("cross_entropy", sequence, tokens, reduction="none"),
         "one example": outcome("cross_entropy", logits[0], mytorch.tensor(1)),
+        "one example, target in a row": outcome("cross_entropy", logits[0], mytorch.tensor([1])),
+        "a single class": outcome("nll_loss", logits[:2, :1], mytorch.tensor([0, -100]), weight=weight[:1]),
         "no target counts": functional.nll_loss(mytorch.zeros(2, 3), mytorch.tensor([-100, -100])),
         "no such class": check.error(functional.nll_loss, mytorch.zeros(2, 3), mytorch.tensor([0, 3])),
         "binary logits": far,
@@ -555,6 +557,7 @@ settings = {
 }
 shown = {"start": start, "gradients": pushes}
 for name, (kind, options) in settings.items():
+    mytorch.set_default_dtype(mytorch.float64 if name == "AdamW" else mytorch.float32)
     x = mytorch.tensor(start).requires_grad_()
     memory = x.data_ptr()
     optimizer = getattr(mytorch.optim, kind)([x], lr=0.1, **options)
@@ -570,6 +573,7 @@ for name, (kind, options) in settings.items():
     untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
     same = [x.data_ptr() == memory, len(averages) == 1, untouched]
     shown[f"{name}: x and means in place, gradients untouched"] = same
+mytorch.set_default_dtype(mytorch.float32)
 check.show(shown, rtol=1e-4, atol=1e-9, text="The parameter after each of four steps, and its state.")
 
 # %% [markdown] hint="optim_adam"
@@ -815,8 +819,8 @@ def adam(x, g, state, group):
 # $$L_{x \to y} = -\frac{1}{n} \sum_i \log \frac{e^{\cos(x_i, y_i)/\tau}}{\sum_j e^{\cos(x_i, y_j)/\tau}}$$
 #
 # CLIP asks the question in both directions, so its loss is the mean of $L_{x \to y}$ and $L_{y \to x}$ (the same with
-# `x` and `y` swapped). Write `info_nce(x, y, temperature)`, which returns this mean as a scalar tensor of the dtype
-# of `x`. The loss and its gradients must stay finite at temperatures as small as 0.005. The temperature may be a
+# `x` and `y` swapped). Write `info_nce(x, y, temperature)`, which returns this mean as a scalar tensor with the dtype
+# and on the device of `x`. The loss and its gradients must stay finite at temperatures as small as 0.005. The temperature may be a
 # tensor that requires grad, because CLIP trains its temperature (as log 1/τ).
 
 
@@ -848,6 +852,8 @@ opposite = info_nce(a, b, cold)
 opposite.backward()
 precise = info_nce(x.detach().double(), y.detach().double(), 0.3)
 alike = info_nce(torch.ones(count, width), torch.ones(count, width), 0.1)
+torch.cuda.simulate(1)
+elsewhere = info_nce(x.detach().cuda(), y.detach().cuda(), 0.5)
 check.show(
     {
         "shape": (count, width),
@@ -859,6 +865,7 @@ check.show(
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
         "of two opposite rows, at 0.005": opposite,
         "of float64 rows": precise,
+        "on a GPU": elsewhere,
         "what float32 would lose of it": (precise - precise.float()) * 2**24,
         "gradient of that temperature": cold.grad,
         "the gradient of its rows is finite": a.grad is not None and bool(torch.isfinite(a.grad).all()),
@@ -886,7 +893,7 @@ check.show(
 # each column.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
-    return F.cross_entropy(scores, torch.arange(len(x)))
+    return F.cross_entropy(scores, torch.arange(len(x), device=x.device))
 
 
 # %% mutant="loss_info_nce"
@@ -895,7 +902,7 @@ def info_nce(x, y, temperature):
 # guess.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)
 
 
@@ -905,7 +912,7 @@ def info_nce(x, y, temperature):
 # whatever their direction.
 def info_nce(x, y, temperature):
     scores = x @ y.T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -914,7 +921,7 @@ def info_nce(x, y, temperature):
 # Each row is one item and gets length 1, which is `dim=1`. `dim=0` mixes different items.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=0) @ F.normalize(y, dim=0).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -923,7 +930,7 @@ def info_nce(x, y, temperature):
 # The logits are divided by the temperature. A low temperature magnifies differences and makes the softmax sharper.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T * temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -991,7 +998,7 @@ def info_nce(x, y, temperature):
     if isinstance(temperature, torch.Tensor):
         temperature = temperature.clamp(min=0.01)
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -1000,7 +1007,7 @@ def info_nce(x, y, temperature):
 # `float()` removes it from the graph, so a trained temperature never gets a gradient. Divide by the tensor itself.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / float(temperature)
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -1010,7 +1017,7 @@ def info_nce(x, y, temperature):
 # beforehand.
 def info_nce(x, y, temperature):
     scores = F.normalize(x.float(), dim=1) @ F.normalize(y.float(), dim=1).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return ((F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2).to(x.dtype)
 
 
@@ -1019,7 +1026,7 @@ def info_nce(x, y, temperature):
 # Both networks learn. With `y` detached, only the network that produces `x` gets gradients.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y.detach(), dim=1).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
@@ -1029,12 +1036,12 @@ def info_nce(x, y, temperature):
 # of (inputs, targets), where targets of −1 are padding. Its users report three things:
 #
 # - With chunks of one length and without padding, the step is the same as for the whole batch.
-# - With padding it isn't, although there is no error. Runs with much padding end up clearly worse.
+# - With padding it isn't, although there is no error, and runs with much padding end up clearly worse.
 # - Some runs end in `nan` in the middle of an epoch, although the inputs are clean.
 #
 # Fix the function so that it takes the same step as with the whole batch at once, and returns the same loss. Don't
-# concatenate the chunks: the memory has room for a single chunk at a time in the model, plus the graph
-# of at most one earlier chunk.
+# concatenate the chunks, because the memory has room for a single chunk at a time in the model, plus the graph of at
+# most one earlier chunk.
 
 
 # %% solution="loss_repair_chunks"
@@ -1413,7 +1420,7 @@ def zero_grad():
 
 
 def state_dict():
-    """What a resumed run needs: {"state": ..., "param_groups": ...}, with indices instead of the parameters.
+    """Returns what a resumed run needs: {"state": ..., "param_groups": ...}, with indices instead of parameters.
 
     The parameters are numbered through all groups, starting at 0. A parameter without any state has no entry
     in "state". The tensors in "state" aren't copied, so later steps change them. The groups are new dicts.
@@ -1486,10 +1493,9 @@ def saved(kind, **options):
 
 
 def resumed(kind, convert=None, **options):
-    """The parameters after five steps without a stop, and with a stop after the second one."""
-    whole, parts = leaves(), leaves()
-    steps(getattr(optim, kind)(whole, **options), whole, 2)
-    first = getattr(optim, kind)(parts, **options)
+    """The parameters, in two groups, after five steps with a stop after the second one."""
+    parts = leaves()
+    first = getattr(optim, kind)([{"params": parts[:1]}, {"params": parts[1:], "lr": 0.05}], **options)
     steps(first, parts, 2)
     kept = first.state_dict()
     before = repr(kept["param_groups"])
@@ -1497,7 +1503,7 @@ def resumed(kind, convert=None, **options):
         each.detach().requires_grad_() if convert is None else each.detach().to(convert).requires_grad_()
         for each in parts
     ]
-    second = getattr(optim, kind)(later, lr=9.0)
+    second = getattr(optim, kind)([{"params": later[:1]}, {"params": later[1:], "lr": 8.0}], lr=9.0)
     problem = check.error(second.load_state_dict, kept)
     if problem is not None:
         return problem
@@ -1527,6 +1533,15 @@ def undone():
     return sum(map(bool, optimizer.state.values()))
 
 
+def of_an_optimizer_unknown():
+    """The state of a float64 parameter on a GPU, made of a saved one that was on the CPU."""
+    a = mytorch.zeros(2, dtype=mytorch.float64, device="cuda", requires_grad=True)
+    optimizer = optim.SGD([a], lr=0.1)
+    values = {"step": mytorch.tensor(3.0), "mean": mytorch.tensor(start[0]), "skipped": 2, "rule": "sign"}
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": {0: values}})
+    return dict(optimizer.state[a])
+
+
 def loaded(*shapes):
     """What happens when the state of three parameters in one group is loaded into groups of other sizes."""
     source = optim.SGD(leaves(), lr=0.1).state_dict()
@@ -1535,6 +1550,7 @@ def loaded(*shapes):
 
 
 a, b, c = leaves()
+mytorch.cuda.simulate(1)
 check.show(
     {
         "groups": told(lambda: added({"params": a}, {"params": (b, c), "lr": 0.5, "name": "slow"})),
@@ -1550,6 +1566,7 @@ check.show(
         "resumed, Adam": told(lambda: resumed("Adam", lr=0.1)),
         "resumed in float64": told(lambda: resumed("Adam", mytorch.float64, lr=0.1)),
         "a step undone": told(undone),
+        "a state of other values": told(of_an_optimizer_unknown),
         "another number of groups": told(lambda: loaded(2, 1)),
         "a group of another size": told(lambda: loaded(2)),
     },

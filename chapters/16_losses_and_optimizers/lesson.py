@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Losses and optimizers
-# After this chapter your own library trains: it has cross-entropy, SGD with momentum, Adam and AdamW, and it reads handwritten digits. You will
-# be able to explain what each number in `Adam(lr, betas, eps)` does, and to say which loss fits which targets.
+# After this chapter your own library trains: it has cross-entropy, SGD with momentum, Adam and AdamW, and it learns to read handwritten
+# digits. You will be able to explain what each number in `Adam(lr, betas, eps)` does, and which loss fits which targets.
 
 # %% hidden=true
 from course import lesson
@@ -22,12 +22,13 @@ print(f"right answers: {(certain.argmax(1) == labels).float().mean().item():.0%}
 print(f"cross_entropy: {F.cross_entropy(certain, labels).item():.2f}")
 
 # %% [markdown] tags=["short"]
-# The loss is not 0. You can train a ten-class classifier that ends in a softmax for a week, and this loss will never fall below that value.
-# PyTorch prints no warning, and the accuracy may even be fine.
-#
+# The loss is not 0. If you end a ten-class classifier with a softmax and train it for a week, this loss will never fall below that value.
+# You may not notice, because PyTorch doesn't warn and the accuracy can be fine.
+
+# %% [markdown]
 # ## Cross-entropy from logits
-# For each class, a classifier outputs a score that is called its **logit**. Softmax turns the logits into probabilities, and cross-entropy is
-# the negative logarithm of the correct class's probability. The smallest version takes two lines:
+# For each class, a classifier outputs a score, which is called its **logit**. Softmax turns the logits into probabilities, and
+# cross-entropy is the negative logarithm of the correct class's probability, so the smallest version takes two lines:
 
 # %%
 import math
@@ -43,12 +44,12 @@ print(f"mine  {cross_entropy(scores, 0):.4f}")
 print(f"torch {F.cross_entropy(torch.tensor(scores), torch.tensor(0)).item():.4f}")
 
 # %% [markdown]
-# So `cross_entropy` applies the softmax itself, and it took our probabilities for logits. A logit of 1 against nine zeros becomes a
-# probability of only $e / (e + 9) = 0.23$.
+# So `cross_entropy` applies the softmax itself, which means that it took our probabilities for logits. A logit of 1 against nine zeros
+# becomes a probability of only $e / (e + 9) = 0.23$.
 #
 # ### Break it
-# Logits can be any real numbers, so try large ones. The cell runs our function first, and then compares the library's `softmax` followed by
-# `log` with its `log_softmax`, once for a wrong answer and once for a correct one:
+# Logits can be any real numbers, so let us try large ones. The cell first runs our function, and then compares the library's `softmax`
+# followed by `log` with its `log_softmax`, once for a wrong answer and once for a correct one:
 
 # %% tags=["proof-overflow"]
 from course import check, pictures
@@ -63,15 +64,15 @@ for label, answer in ((0, "wrong"), (2, "correct")):
 
 # %% [markdown]
 # In float32, `exp(-120)` underflows to 0, so the logarithm of a *wrong* answer is −inf, although the true loss, 120, is an ordinary number.
-# The *correct* answer is the nastier case: its loss is a plausible 0, but its gradient is `nan`, because it is a product of 0 and
-# the infinite derivative of the logarithm. After one step all weights are `nan`, and nothing in the loss announced it. The cure is to compute the
-# loss without the probabilities:
+# The *correct* answer is the nastier case, because its loss is a plausible 0 while its gradient is `nan`, the product of 0 and the infinite
+# derivative of the logarithm. After one step, the weights of the last layer are `nan`, and so are those of every active unit below it,
+# without any sign of it in the loss. The cure is to compute the loss without computing the probabilities:
 #
 # $$-\log \frac{e^{z_y}}{\sum_j e^{z_j}} = \log \sum_j e^{z_j} - z_y, \qquad
 # \log \sum_j e^{z_j} = m + \log \sum_j e^{z_j - m}$$
 #
-# If $m$ is the largest logit, no argument of `exp` is above 0, so nothing overflows, and one term of the sum is 1, so its logarithm is finite.
-# This is the **log-sum-exp trick**.
+# If $m$ is the largest logit, no argument of `exp` is above 0, so nothing overflows, and one term of the sum is 1, so its logarithm is
+# finite. This is the **log-sum-exp trick**.
 
 
 # %%
@@ -85,8 +86,8 @@ for each in ([1000.0, 0.0], [0.0, 1000.0], scores):
 
 # %% [markdown] given="mytorch.nn.loss:cross_entropy"
 # ### In `mytorch`
-# `log_softmax` is from [chapter 10](10_activations_and_initialization.ipynb). You will write `nll_loss`, which picks one log-probability from
-# each row and handles class weights and targets to be ignored.
+# You have `log_softmax` from [chapter 10](10_activations_and_initialization.ipynb), and now you will write `nll_loss`, which picks one
+# log-probability from each row and handles class weights and ignored targets.
 
 # %% tags=["proof-pick"]
 import numpy as np
@@ -100,8 +101,9 @@ chosen = targets.reshape(4, 1) == mytorch.arange(3)
 pictures.grids(("logits", logits), "→", ("log_softmax", rows, chosen), "→", ("losses", column))
 
 # %% [markdown]
-# The third target is −100, which is PyTorch's default `ignore_index` and usually marks padding. An ignored target adds nothing to the sum, and
-# the mean doesn't count it either: for class indices, the divisor is the sum of the class weights of all targets that aren't ignored.
+# The third target is −100, which is PyTorch's default `ignore_index` and usually marks padding. An ignored target adds nothing to the sum,
+# and it doesn't count in the mean either, because for class indices the divisor is the sum of the class weights of all targets that aren't
+# ignored.
 #
 # The backward pass is simpler than you might expect. The gradient of a logit is its probability, minus 1 for the correct class, divided by
 # the batch size:
@@ -122,22 +124,24 @@ for weights, label, kind in (
     print(f"{kind:13} weights {weights}: {F.cross_entropy(logits, label, weights):.2f}")
 
 # %% [markdown]
-# The one-hot rows describe the same targets, and still their weighted loss is larger. For targets that are probabilities, PyTorch divides by
-# the number of rows, even if there are class weights.
+# Although the one-hot rows describe the same targets, their weighted loss is larger, because for targets that are probabilities PyTorch
+# divides by the number of rows, even if there are class weights.
 #
 # **Interview · What is cross-entropy, and why is it computed from logits?**
 #
 # - *Thirty seconds:* Cross-entropy is the negative log-probability of the correct class. From logits it is one stable formula, log-sum-exp
-#   minus the correct logit. If you take the softmax first and then the logarithm, a probability that underflows gives an infinite loss or
-#   `nan` gradients.
-# - *Longer:* The gradient with respect to the logits is softmax minus one-hot. Without class weights no entry exceeds ±1, however wrong the
-#   prediction is, and it doesn't vanish for a confident wrong answer.
-# - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights. For targets given
-#   as probabilities it divides by the number of rows, so the same targets can give two different losses.
-# - *The trap:* A softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't fall below 1.46.
+#   minus the correct logit, whereas a softmax followed by a logarithm gives an infinite loss or `nan` gradients as soon as a probability
+#   underflows.
+# - *Longer:* The gradient with respect to the logits is softmax minus one-hot. Without class weights none of its entries exceeds ±1,
+#   however wrong the prediction is, and it doesn't vanish for a confident wrong answer either.
+# - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights, but for targets
+#   given as probabilities by the number of rows, so the same targets can give two different losses.
+# - *The trap:* Don't put a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't fall
+#   below 1.46.
 # - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.
 #
-# For sequences and images, the class dimension is still dimension 1. If you forget that, you get an error, unless the sizes happen to agree:
+# For sequences and images, the class dimension is still dimension 1. If you forget that, you get an error unless the sizes happen to agree,
+# as they do here:
 
 # %% tags=["proof-class-dimension"]
 tokens = torch.tensor([[1, 2, 3, 0], [3, 2, 1, 0]])  # 2 texts, 4 positions
@@ -149,26 +153,27 @@ losses = F.cross_entropy(perfect, tokens).item(), F.cross_entropy(perfect.transp
 print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed {losses[1]:.2f}")
 
 # %% [markdown]
-# With as many positions as tokens, PyTorch can't notice the mistake, and a perfect model gets a large loss.
+# With as many positions as tokens, PyTorch can't notice the mistake, so a perfect model gets a large loss.
 #
 # **Interview · What should the loss be before the first step?**
 #
-# - *Thirty seconds:* With K classes and no preference each class gets 1/K, so the loss is ln K. That is 2.30 for ten classes and 10.82 for the
-#   50,257 tokens of GPT-2. I check it before I train.
-# - *Longer:* A much higher loss means that the network starts out confident and wrong, because its weights or its unscaled inputs make the logits
-#   too large. A loss that stays at ln K means that nothing is learned: no gradient arrives, or the input is lost on its way
-#   ([chapter 10](10_activations_and_initialization.ipynb)). A loss that soon falls below what is possible points to a leak
-#   ([chapter 14](14_attention.ipynb)).
-# - *They ask next:* What is *perplexity*? It is exp(loss), with the loss in nats per token. An untrained model has the perplexity K, as if it
-#   chose among K equally likely tokens. What if 95 % of the rows belong to one class? Set the last bias to the logarithms of the class
-#   frequencies, so training doesn't have to learn them first.
-# - *The trap:* "0.69 isn't bad." For two classes it is ln 2, a coin toss.
+# - *Thirty seconds:* With K classes and no preference each class gets a probability of 1/K, so the loss is ln K, which is 2.30 for ten
+#   classes and 10.82 for the 50,257 tokens of GPT-2. I check that before I train.
+# - *Longer:* A much higher loss means that the network starts out confident and wrong, because its weights or its unscaled inputs make the
+#   logits too large. A loss that stays at ln K means that the model learns nothing, either because no gradient arrives or because the input
+#   is lost on its way ([chapter 10](10_activations_and_initialization.ipynb)). A loss that soon falls below what is possible points to a
+#   leak ([chapter 14](14_attention.ipynb)).
+# - *They ask next:* What is *perplexity*? It is exp(loss), with the loss in nats per token, so an untrained model has a perplexity of K, as
+#   if it chose among K equally likely tokens.
+# - *They ask next:* What if 95 % of the rows belong to one class? Then I set the last bias to the logarithms of the class frequencies, so
+#   that training doesn't have to learn them first.
+# - *The trap:* "A loss of 0.69 isn't bad." For two classes that is ln 2, which a coin toss reaches.
 # - *Proof:* `proof-class-dimension`, where all logits are 0, and `proof-rapid-fire`.
 #
 # ## Class imbalance: `pos_weight` and focal loss
 # A binary classifier has a single logit, and its loss is `binary_cross_entropy_with_logits`. Suppose that only one label in twenty is
-# positive. `pos_weight` multiplies the loss of the positive labels, which changes the best constant prediction. **Focal loss** instead
-# multiplies each loss by $(1 - p)^\gamma$, where $p$ is the probability of the correct class and γ is usually 2:
+# positive. `pos_weight` multiplies the loss of the positive labels, which changes the best constant prediction. **Focal loss**, in
+# contrast, multiplies each loss by $(1 - p)^\gamma$, where $p$ is the probability of the correct class and γ is usually 2:
 
 # %% tags=["proof-imbalance"]
 rare, z = torch.tensor([1.0] + [0.0] * 19), torch.linspace(-6, 6, 1201)
@@ -183,18 +188,18 @@ for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * 
 # %% [markdown]
 # **Interview · Five percent of your labels are positive. What do you change?**
 #
-# - *Thirty seconds:* I change the metric first, because a model that always says no is 95 % accurate. Then I either weight the positive labels
-#   with `pos_weight`, negatives over positives, or I sample them more often. Both make a missed positive expensive.
-# - *Longer:* Focal loss scales each loss by $(1 - p)^\gamma$, so easy examples hardly count. At p = 0.9 and γ = 2 it is a hundred times smaller
-#   than cross-entropy. It was made for object detection, where nearly all boxes are background.
-# - *They ask next:* Are the probabilities still calibrated? No. With `pos_weight=19` the best constant prediction rises from 0.05 to 0.50. If you
-#   need probabilities, correct the logit by ln 19, or leave the loss alone and move the decision threshold.
-# - *The trap:* Using a `WeightedRandomSampler` *and* `pos_weight`, which corrects twice.
+# - *Thirty seconds:* I change the metric first, because a model that always says no is 95 % accurate. Then I either weight the positive
+#   labels with `pos_weight`, the ratio of negatives to positives, or I sample them more often. Both make a missed positive expensive.
+# - *Longer:* Focal loss scales each loss by $(1 - p)^\gamma$, so easy examples hardly count: at p = 0.9 and γ = 2 it is a hundred times
+#   smaller than cross-entropy. It was invented for object detection, where nearly all boxes are background.
+# - *They ask next:* Are the probabilities still calibrated? No, because with `pos_weight=19` the best constant prediction rises from 0.05
+#   to 0.50. If I need probabilities, I correct the logit by ln 19, or I leave the loss alone and move the decision threshold.
+# - *The trap:* Don't use a `WeightedRandomSampler` *and* `pos_weight`, because together they correct twice.
 # - *Proof:* `proof-imbalance`.
 #
 # ## SGD with momentum
-# Now the parameters have gradients, and gradient descent is one line, `w -= lr * g`. Let it run in a valley, $f(x, y) = (x^2 + 20 y^2) / 2$,
-# which is flat in one direction and steep in the other.
+# Now that the parameters have gradients, gradient descent is one line, `w -= lr * g`. Let it run in a valley,
+# $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one direction and steep in the other.
 
 # %%
 CURVATURE = np.array([1.0, 20.0])
@@ -226,10 +231,10 @@ pictures.slider(draw, start={"lr": 0.09, "momentum": 0.0}, lr=[0.04, 0.09, 0.11]
 # $y$ by $1 - 20\,lr$, which is then below −1. **The steepest direction limits the learning rate, while the flattest one decides how long
 # training takes.**
 #
-# **Momentum** keeps a velocity in which gradients that agree add up and gradients that alternate cancel. Move the second slider; 0.04 with
-# 0.9 is a good pair. PyTorch's velocity isn't an average, so under a constant gradient the steps grow to $1 / (1 - 0.9) = 10$ times the
-# plain one. **Nesterov momentum** uses $g + \mu b$ in place of the new velocity $b$, as if the next step of coasting had already begun, so it
-# reacts one step earlier when the gradient changes:
+# **Momentum** keeps a velocity, in which gradients that agree add up while gradients that alternate cancel. To see it, move the second
+# slider; a learning rate of 0.04 with a momentum of 0.9 is a good pair. PyTorch's velocity isn't an average, so under a constant gradient
+# the steps grow to $1 / (1 - 0.9) = 10$ times the plain one. **Nesterov momentum** uses $g + \mu b$ instead of the new velocity $b$, as if
+# the next step of coasting had already begun, so it reacts one step earlier when the gradient changes:
 
 
 # %% tags=["proof-momentum"]
@@ -257,18 +262,19 @@ for nesterov in (False, True):
 # %% [markdown] given="mytorch.optim.optimizer:Optimizer.step"
 # **Interview · What does momentum do?**
 #
-# - *Thirty seconds:* The velocity $b = \mu b + g$ replaces the gradient in the step. In directions where the gradients agree the steps grow,
-#   up to $1/(1-\mu)$ times, and in directions where they alternate they cancel.
+# - *Thirty seconds:* The velocity $b = \mu b + g$ replaces the gradient in the step. In directions where the gradients agree the steps
+#   grow, up to $1/(1-\mu)$ times, whereas in directions where they alternate they cancel.
 # - *Longer:* Momentum helps in narrow valleys, where the steepest direction caps the learning rate. Nesterov momentum steps along $g + \mu b$
 #   with the new $b$, so it brakes one step earlier when the gradient turns around.
-# - *They ask next:* You switch from plain SGD to momentum 0.9. What do you do with `lr`? I lower it, because the steps get up to ten times longer.
-# - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there, unless you set
+# - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? I lower it, because the steps become up to ten
+#   times longer.
+# - *The trap:* People call the 0.9 a step size, or read $b$ as a running mean. PyTorch's velocity has no factor $1 - \mu$ unless you set
 #   `dampening`.
 # - *Proof:* `proof-momentum`, `proof-step-size`.
 #
 # ### What all optimizers share
 # `Optimizer` holds the parameters in *groups* with their options, and a dict with the *state* of each parameter. Its `step` runs under
-# `no_grad` and calls `update`, which for SGD calls `sgd` and for Adam calls `adam`. You will write these two functions.
+# `no_grad` and calls `update`, which for SGD calls `sgd` and for Adam calls `adam`.
 
 # %% [markdown]
 # ## `zero_grad`
@@ -291,26 +297,26 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
     print(f"{calls:23}", run(10, calls, lr=0.1))
 
 # %% [markdown]
-# The sum of all gradients acts like a velocity with momentum 1. Nothing slows it down, so $w$ oscillates. The first steps look fine, which
-# makes this bug hard to see.
+# The sum of all gradients acts like a velocity with momentum 1, so nothing slows it down and $w$ oscillates. This bug is hard to see,
+# because the first steps look fine.
 #
 # **Interview · Where does `zero_grad` go, and what if you forget it?**
 #
-# - *Thirty seconds:* It goes anywhere between one `step` and the next `backward`. Without it the gradients of all earlier batches are added
-#   up, which acts like momentum 1.
-# - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients become
-#   zeros, and then weight decay and momentum still move those parameters.
-# - *They ask next:* When do you skip it on purpose? When I accumulate gradients over several batches.
-# - *The trap:* Calling it between `backward` and `step`. Then there is no gradient left to step with, and no error is raised.
+# - *Thirty seconds:* It goes anywhere between one `step` and the next `backward`. Without it the gradients of all earlier batches add up,
+#   which acts like momentum 1.
+# - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients
+#   become zeros, and then weight decay and momentum still move those parameters.
+# - *They ask next:* When do you skip it on purpose? I skip it while I accumulate gradients over several batches.
+# - *The trap:* Don't call it between `backward` and `step`, because then `step` has no gradient to work with, and no error is raised.
 # - *Proof:* `proof-zero-grad`, `proof-rapid-fire`.
 #
 # ## Adagrad, RMSprop, Adam
-# Some parameters get gradients of 1000 and others of 0.001, so no single `lr` suits both. The remedy is to divide each step by the
-# typical size of its gradient. Three optimizers do that, and each of them fixes a fault of the one before:
+# Some parameters get gradients of 1000 and others of 0.001, so no single `lr` suits both. The remedy is to divide each step by the typical
+# size of its gradient. Three optimizers do that, each fixing a fault of the one before:
 #
-# 1. **Adagrad** divides by the root of the sum of all squares so far, $v \leftarrow v + g^2$. The sum never shrinks, so the steps die out.
-# 2. **RMSprop** takes a running mean, $v \leftarrow 0.99\, v + 0.01\, g^2$, which forgets. But $v$ starts at 0, so the first steps are too
-#    long.
+# 1. **Adagrad** divides by the root of the sum of all squares so far, $v \leftarrow v + g^2$. As the sum never shrinks, the steps die out.
+# 2. **RMSprop** replaces the sum by a running mean, $v \leftarrow 0.99\, v + 0.01\, g^2$, which forgets. But because $v$ starts at 0, the
+#    first steps are too long.
 # 3. **Adam** corrects for that start, and it steps along a running mean $m$ of the gradients: $lr \cdot m / \sqrt{v}$.
 #
 # Under a constant gradient, a step should be one `lr` long, however large the gradient is:
@@ -338,8 +344,8 @@ pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
 # %% [markdown]
 # Adagrad's step $t$ is $1 / \sqrt t$ long, and RMSprop's first step is $1 / \sqrt{0.01} = 10$. Adam without correction starts with
 # $0.1 / \sqrt{0.001} = 3.2$, and it gets worse before it gets better, because $v$ forgets its initial zero a hundred times more slowly than
-# $m$. In a running mean over $t$ gradients, their weights add up to only $1 - \beta^t$, while the remaining $\beta^t$ is still on the initial
-# zero. Dividing by $1 - \beta^t$ removes this **bias**.
+# $m$. In a running mean over $t$ gradients, their weights add up to only $1 - \beta^t$, and the rest is
+# still on the initial zero. Dividing by $1 - \beta^t$ removes this **bias**.
 #
 # The last number is `eps`, which is added to $\sqrt{\hat v}$ and avoids a division by zero:
 
@@ -354,26 +360,30 @@ noise, burst = (np.diff(places("Adam", each, lr=1.0))[-1] for each in ([1.0, -1.
 print(f"step 1000 of 1, -1, 1, ... is {abs(noise):.2f} lr, of 999 times 1e-6 and a 1 {abs(burst):.2f} lr")
 print("in float16:", torch.tensor(gradients).half())
 
-# %% [markdown] tags=["short"]
-# Gradients of 1000 and of 0.001 give the same first step, while a gradient as small as `eps` gives half of it. Where the sign keeps changing,
-# $m$ is small while $v$ isn't, so Adam takes short steps where the gradient is mostly noise. After many tiny gradients, a large one makes a
-# step longer than `lr`, because $m$ follows faster than $v$.
+# %% [markdown]
+# Gradients of 1000 and of 0.001 give the same first step, while a gradient as small as `eps` gives half of it. Where the sign keeps
+# changing, $m$ is small although $v$ isn't, and so is the step. After many tiny gradients, a large one makes a step longer than `lr`,
+# because $m$ follows faster than $v$.
 #
 # **Interview · Explain Adam, from Adagrad on. What does bias correction do?**
 #
-# - *Thirty seconds:* A step is a running mean of the gradient, divided by the root of a running mean of its square. That makes it about `lr` long
-#   in each coordinate, whatever the scale. Both means start at 0, and dividing by $1 - \beta^t$ corrects for that.
-# - *Longer:* Adagrad divides by the root of the sum of squares, so its steps die out, although more slowly for rare features. RMSprop's running
-#   mean forgets, but it starts at 0, so its first step is 10 `lr` long. Adam adds $m$ and the correction. Without it, and with the default
-#   betas, early steps under a constant gradient are 3 to 7 times too long.
+# - *Thirty seconds:* A step is a running mean of the gradient, divided by the root of a running mean of its square, so it is about `lr`
+#   long in each coordinate, whatever the scale of the gradient. Both means start at 0, which would bias the early steps, and dividing by
+#   $1 - \beta^t$ corrects for that.
+# - *Longer:* Adagrad divides by the root of the sum of squares, so its steps die out, although more slowly for rare features. RMSprop's
+#   running mean forgets, but it starts at 0, so its first step is 10 `lr` long. Adam adds $m$ and the correction, without which early steps
+#   under a constant gradient would be 3 to 7 times too long with the default betas.
 # - *They ask next:* What is `eps` for? It avoids 0 / 0, and it shortens the steps of gradients that are as small as `eps`. In float16 the
 #   default of 1e-8 rounds to 0.
-# - *The trap:* "Adam needs no learning rate." It does, because `lr` sets the length of its steps.
+# - *They ask next:* What do you do if Adam's state doesn't fit into memory? 8-bit Adam stores both means in 8 bits, with a scale for each
+#   block of elements, while Adafactor keeps only the row and column means of $v$ for each matrix.
+# - *The trap:* "Adam needs no learning rate." It does need one, because `lr` sets the length of its steps.
 # - *Proof:* `proof-lineage`, `proof-Adam`.
 #
 # ## Weight decay: Adam or AdamW?
-# L2 regularization adds $\lambda w$ to the gradient, which in plain SGD multiplies $w$ by $1 - lr \cdot \lambda$ in each step. In Adam, the
-# added term is divided by $\sqrt{\hat v}$ as well. Give a weight gradients $\pm s$ that cancel, so that only decay moves it:
+# L2 regularization adds $\lambda w$ to the gradient, which in plain SGD multiplies $w$ by $1 - lr \cdot \lambda$ in each step. In Adam,
+# however, the added term is divided by $\sqrt{\hat v}$ as well. To see what that does, give a weight gradients $\pm s$ that cancel, so that
+# only decay moves it:
 
 
 # %% tags=["proof-AdamW"]
@@ -389,18 +399,49 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 
 # %% [markdown]
 # With SGD, 82 % of the weight remains, which is $(1 - lr \cdot \lambda)^{200}$. With Adam, weights with large gradients hardly decay, while
-# those with small ones vanish. **AdamW** shrinks $w$ separately, $w \leftarrow (1 - lr \cdot \lambda) w$, so all weights decay alike. (The
-# remaining difference of 0.02 comes from the first steps, in which the gradients don't cancel yet.)
+# those with small ones vanish. **AdamW** shrinks $w$ separately, $w \leftarrow (1 - lr \cdot \lambda) w$, so all weights decay at the same
+# rate. (The remaining difference of 0.02 comes from the first steps, in which the gradients don't cancel yet.)
 #
 # **Interview · Adam with `weight_decay`, or AdamW?**
 #
-# - *Thirty seconds:* I use AdamW. `Adam` puts $\lambda w$ into the gradient, where it is rescaled like the rest, so weights with large gradients
-#   hardly decay. AdamW decouples the decay. For SGD without momentum the two are the same.
+# - *Thirty seconds:* I use AdamW. `Adam` puts $\lambda w$ into the gradient, where it is rescaled like the rest, so weights with large
+#   gradients hardly decay, while AdamW decouples the decay. For SGD without momentum there is no difference.
 # - *Longer:* AdamW's decay doesn't depend on the scale of the gradients, so one $\lambda$ means the same for all weights.
-# - *They ask next:* Which parameters don't you decay? Usually biases and the weights of norms, which I put into a second group with
-#   `weight_decay=0`.
-# - *The trap:* Swapping one for the other and keeping the same $\lambda$.
+# - *They ask next:* Which parameters don't you decay? I usually exclude biases and the weights of norms, by putting them into a second
+#   group with `weight_decay=0`.
+# - *The trap:* Don't swap one for the other and keep the same $\lambda$, because it means something else in each of them.
 # - *Proof:* `proof-AdamW`.
+
+# %% [markdown]
+# ## Muon
+# Adam treats a weight matrix as a bag of numbers. **Muon** treats it as a matrix: it keeps a momentum, and then a few matrix
+# multiplications (*Newton–Schulz iterations*) bring all singular values of the update close to 1, so that rare directions move as far as
+# dominant ones. Here is the first step for a gradient with singular values of 10, 3, 1 and 0.3:
+
+# %% tags=["proof-Muon"]
+torch.manual_seed(0)
+left, right = (torch.linalg.qr(torch.randn(4, 4))[0] for _ in range(2))
+gradient = left @ torch.diag(torch.tensor([10.0, 3.0, 1.0, 0.3])) @ right
+for kind in ("SGD", "Muon"):
+    w = torch.zeros(4, 4, requires_grad=True)
+    w.grad = gradient.clone()
+    getattr(torch.optim, kind)([w], lr=1.0, weight_decay=0.0).step()
+    print(
+        f"{kind:4} singular values of the step", [round(each, 1) for each in torch.linalg.svdvals(w.detach()).tolist()]
+    )
+
+# %% [markdown]
+# **Interview · What does Muon do differently from Adam?**
+#
+# - *Thirty seconds:* Adam rescales each element by itself, while Muon orthogonalizes the update of a whole matrix. All directions of the
+#   matrix then move about equally far, even those that the gradient hardly shows. Muon keeps one momentum buffer per weight, so its state
+#   is half of Adam's.
+# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16. PyTorch has
+#   had it as `torch.optim.Muon` since version 2.9.
+# - *They ask next:* Which parameters does it update? It updates only the two-dimensional weights of hidden layers, while embeddings, the
+#   output layer, biases and norms usually stay with AdamW.
+# - *The trap:* Don't reuse Adam's learning rate. The length of the steps means something else, so it has to be tuned again or rescaled.
+# - *Proof:* `proof-Muon`.
 #
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: the layers, the loss and the optimizers. Of the 1,797 digits, 397 are held out. Each optimizer runs three
@@ -441,53 +482,14 @@ about = "Training loss over 15 epochs: SGD falls slowest; SGD with momentum and 
 shown = {name: run[0] for name, run in trained.items()}
 pictures.curves(shown, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
 
-# %% [markdown]
-# ## What an optimizer remembers
-# `optimizer.state_dict()` is what you save along with the weights. It identifies each parameter by its index in the groups. The model has
-# $64 \cdot 64 + 64 + 64 \cdot 10 + 10 = 4810$ elements in four parameters.
-
-# %% tags=["proof-state"]
-for name, (_, _, optimizer) in trained.items():
-    saved = optimizer.state_dict()
-    kept = sum(each.numel() for entry in saved["state"].values() for each in entry.values())
-    print(f"{name:9} remembers {kept} numbers, for each parameter:", list(saved["state"].get(0, {})))
-before = saved["state"][0]["step"].item()
-optimizer.step()
-print("step in what was saved:", before, " after one more step:", saved["state"][0]["step"].item())
-again = mytorch.optim.Adam(optimizer.param_groups[0]["params"], lr=7.0)
-again.load_state_dict(saved)
-print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["state"][0]["step"].item())
-
-# %% [markdown]
-# **Interview · Why save the optimizer, and what is in its `state_dict`?**
-#
-# - *Thirty seconds:* It holds the options of each group and the state of each parameter: a velocity for momentum, or two running means and a step
-#   count for Adam. Without them a resumed run takes different steps.
-# - *Longer:* Adam's state is twice the size of the weights. Loading it also restores the saved `lr`.
-# - *They ask next:* How does a state find its parameter? By its index, so the parameters must come in the same order.
-# - *The trap:* `saved = optimizer.state_dict()` is not a snapshot, because later steps change its tensors. Deep-copy it, or write it to a file.
-# - *Proof:* `proof-state`.
-
-# %% [markdown]
-# ## Myths
-# ### Myth · "Learning rate 0.01 and step size 0.9"
-# This is sometimes said of `SGD(params, lr=1e-2, momentum=0.9)`. But the step size *is* the learning rate, and 0.9 is the momentum.
-
-# %% tags=["proof-step-size"]
-for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
-    print(options, run(3, **options))
-
 # %% [markdown] tags=["short"]
-# `lr` scales each step, while `momentum` says how much of the last velocity is kept. The first step is the same with and without momentum,
-# because there is no earlier velocity yet.
-#
 # ## Rapid fire
 # 1. What is the loss of an untrained classifier of 10 classes, and its perplexity? About $\ln 10 = 2.30$, and 10.
 # 2. Every target is ignored. What is the mean loss? `nan`, because it is 0 / 0.
 # 3. A parameter's `.grad` is `None`. Does weight decay move it? No, `step` skips it. If `.grad` is zero, decay does move it.
 # 4. What are the default weight decays of Adam and AdamW? 0 and 0.01.
-# 5. `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? The second. `BCELoss` clamps each logarithm at −100, and where the sigmoid has
-#    underflowed to 0 its gradient is 0, so the worst mistakes can't be learned.
+# 5. `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? The second, because where the sigmoid has underflowed to 0, `BCELoss` has a
+#    gradient of 0, so the worst mistakes can't be learned.
 
 # %% tags=["proof-rapid-fire"]
 loss = F.cross_entropy(torch.zeros(1, 10), torch.tensor([3])).item()
@@ -509,13 +511,13 @@ for loss in (F.binary_cross_entropy(far.sigmoid(), target), F.binary_cross_entro
 # 1. `cross_entropy` takes logits, so don't put a softmax in front of it.
 # 2. Log-sum-exp subtracts the largest logit, so that no `exp` overflows.
 # 3. The gradient of the logits is softmax minus one-hot, divided by the batch size.
-# 4. For class indices, the mean divides by the weights of the targets that count. Classes are dimension 1.
-# 5. The steepest direction limits `lr`, and momentum is faster along the flat ones.
+# 4. For class indices, the mean divides by the sum of the weights of the targets that aren't ignored. Classes are dimension 1.
+# 5. The steepest direction limits `lr`, while momentum speeds up progress along the flat ones.
 # 6. Momentum makes steps up to $1/(1-\mu)$ times longer.
 # 7. Adam's steps are mostly up to `lr` long, whatever the gradient's scale.
 # 8. Bias correction matters in the first steps, and `eps` matters for tiny gradients.
 # 9. AdamW decays all weights alike, while Adam's L2 doesn't.
-# 10. Call `zero_grad`, `backward`, `step`, and save the optimizer with the model.
+# 10. Call `zero_grad`, `backward` and `step` in this order, and save the optimizer with the model.
 #
 # ## You try
 # In [the exercises](../exercises/16_losses_and_optimizers.ipynb) you predict which weight moves furthest; write `nll_loss`, a binary loss,
@@ -525,7 +527,7 @@ for loss in (F.binary_cross_entropy(far.sigmoid(), target), F.binary_cross_entro
 #
 # ## If you have time
 # ### The real one
-# This is the core of minitorch's Adam. It processes the arrays in chunks that are small enough to stay in the cache.
+# This is the core of minitorch's Adam, which processes the arrays in chunks that are small enough to stay in the cache.
 
 # %%
 import inspect
@@ -535,14 +537,27 @@ from minitorch.kernels.adam import adam_step
 print(inspect.getsource(inspect.unwrap(adam_step)).partition("beta1, beta2 = betas\n")[2])
 
 # %% [markdown]
-# `x`, `g`, `m` and `v` are NumPy arrays, and `xp` is NumPy or CuPy. `size` is $\mathrm{lr} / (1 - \beta_1^t)$ and `scale` is
-# $\sqrt{1 - \beta_2^t}$. `top` belongs to `amsgrad`, which divides by the largest $v$ so far; otherwise it is `v`. The last lines compute what
-# your `adam` computes. Numerator and denominator are both multiplied by `scale`, so the corrections become products of plain numbers, which
-# saves a pass over the memory. On a GPU, a kernel of a few lines does all of it in one pass: `minitorch/kernels/cuda/adam.cu`.
+# `x`, `g`, `m` and `v` are NumPy or CuPy arrays, and `xp` is the library that they belong to. `size` is $\mathrm{lr} / (1 - \beta_1^t)$ and
+# `scale` is $\sqrt{1 - \beta_2^t}$. `top` belongs to `amsgrad`, which divides by the largest $v$ so far; otherwise it is `v`. The last
+# lines compute what your `adam` computes, except that numerator and denominator are both multiplied by `scale`, so that the corrections
+# become products of plain numbers, which saves a pass over the memory. On a GPU, a kernel of a few lines does all of it in one pass:
+# `minitorch/kernels/cuda/adam.cu`.
+
+# %% [markdown]
+# ### Myth · "Learning rate 0.01 and step size 0.9"
+# This is sometimes said of `SGD(params, lr=1e-2, momentum=0.9)`, but the step size *is* the learning rate, and 0.9 is the momentum.
+
+# %% tags=["proof-step-size"]
+for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
+    print(options, run(3, **options))
+
+# %% [markdown]
+# `lr` scales each step, while `momentum` says how much of the last velocity is kept. The first step is the same with and without momentum,
+# because there is no earlier velocity yet.
 #
 # ### Label smoothing and KL divergence
-# A target can also be a distribution, because `cross_entropy` accepts a row of probabilities for each example. **Label smoothing** uses such
-# rows. It takes ε from the correct class and spreads it over all K classes, so that the correct one keeps
+# A target can also be a distribution, because `cross_entropy` accepts a row of probabilities for each example. **Label smoothing** uses
+# such rows: it takes ε from the correct class and spreads it over all K classes, so that the correct one keeps
 # $1 - \varepsilon + \varepsilon / K$. The **KL divergence** measures how far the model's distribution $q$ is from the target's $p$:
 #
 # $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
@@ -562,24 +577,24 @@ for lead in (2.0, 3.33, 10.0):
     print(f"a lead of {lead}: {F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1):.3f}")
 
 # %% [markdown]
-# With hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets have an optimal lead, here
-# $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
+# With hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets, in contrast, have an
+# optimal lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
 #
 # **Interview · What does label smoothing do, and what is the KL divergence?**
 #
-# - *Thirty seconds:* Label smoothing takes ε from the correct class and spreads it over all classes, so the optimal lead of the correct logit is
-#   finite and the model becomes less confident. KL(p‖q) is the cross-entropy minus the entropy of p. It is 0 where the two distributions are
-#   equal, and positive otherwise.
+# - *Thirty seconds:* Label smoothing takes ε from the correct class and spreads it over all classes, so the optimal lead of the correct
+#   logit is finite and the model becomes less confident. KL(p‖q) is the cross-entropy minus the entropy of p, which is 0 if the two
+#   distributions are equal and positive otherwise.
 # - *Longer:* The entropy of the targets doesn't depend on the model, so cross-entropy and KL divergence have the same gradients. For one-hot
 #   targets the entropy is 0, so the losses are the same as well.
 # - *They ask next:* How do you call `kl_div`? The model's *log*-probabilities come first and the target's probabilities second, with
 #   `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
-# - *The trap:* Passing probabilities as the first argument. No error is raised, and the result can be negative.
+# - *The trap:* Don't pass probabilities as the first argument, because no error is raised, and the result can be negative.
 # - *Proof:* `proof-KL`.
 #
 # ### Regression losses: MSE, L1 and Huber
-# For a real-valued target, the loss depends on the error. **MSE** squares it, **L1** takes its absolute value, and **Huber** is quadratic up
-# to δ and linear beyond. Which constant prediction minimizes each of them for these five targets?
+# For a real-valued target, the loss depends on the error. **MSE** squares it and **L1** takes its absolute value, while **Huber** is
+# quadratic up to δ and linear beyond. Which constant prediction minimizes each of them for these five targets?
 
 # %% tags=["proof-regression"]
 data, errors = torch.tensor([0.0, 1.0, 1.5, 3.0, 100.0]).double(), torch.linspace(-3, 3, 31)
@@ -599,23 +614,27 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 #
 # **Interview · MSE, L1 or Huber?**
 #
-# - *Thirty seconds:* MSE is minimized by the mean, so outliers move it. L1 is minimized by the median, so it doesn't matter how far out they are.
-#   Huber behaves like MSE for small errors and like L1 for large ones.
-# - *Longer:* The gradient of MSE grows with the error. That of L1 is ±1 until the error is 0, so its steps don't shrink near the target.
-# - *They ask next:* And `SmoothL1Loss`? With `beta` = δ it is Huber divided by δ, so at the default of both, which is 1, they are equal.
-# - *The trap:* Predictions of shape (N, 1) and targets of shape (N) broadcast to N × N. Then even a perfect prediction has a large loss, and
+# - *Thirty seconds:* MSE is minimized by the mean, so outliers move it. L1 is minimized by the median, so it doesn't matter how far out
+#   they are. Huber behaves like MSE for small errors and like L1 for large ones.
+# - *Longer:* The gradient of MSE grows with the error, while that of L1 is ±1 until the error is 0, so its steps don't shrink near the
+#   target.
+# - *They ask next:* How is `SmoothL1Loss` related? With `beta` = δ it is Huber divided by δ, so at the default of both, which is 1, they
+#   are equal.
+# - *The trap:* Predictions of shape (N, 1) and targets of shape (N) broadcast to N × N, so even a perfect prediction has a large loss, and
 #   all you get is a warning.
 # - *Proof:* `proof-regression`.
 #
 # ### `foreach` and `fused`
 # **Interview · What do `foreach=True` and `fused=True` change in an optimizer?**
 #
-# - *Thirty seconds:* They change how the step is computed, not the formula. A loop launches several small kernels for each parameter, and on a GPU
-#   launching them takes longer than the arithmetic. `foreach` processes lists of tensors, and `fused` does the whole update in very few kernels.
-# - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither, and `fused` is opt-in. An optimizer step has a low arithmetic intensity, so
-#   once launches are cheap, memory traffic is what remains.
-# - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters. `fused` doesn't.
-# - *The trap:* Expecting equal bits. The order of operations differs, so the last digits may.
+# - *Thirty seconds:* They change how the step is computed, not the formula. A plain loop launches several small kernels for each parameter,
+#   and on a GPU launching them takes longer than the arithmetic. `foreach` processes lists of tensors instead, and `fused` does the whole
+#   update in very few kernels.
+# - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither, while `fused` is opt-in. An optimizer step has a low arithmetic
+#   intensity, so once launches are cheap, memory traffic is what remains.
+# - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters, which `fused`
+#   doesn't.
+# - *The trap:* Don't expect equal bits, because the order of operations differs, and with it the last digits may.
 # - *Proof:* `proof-implementations`.
 
 # %% tags=["proof-implementations"]
@@ -631,31 +650,31 @@ for options in ({}, {"foreach": True}, {"fused": True}):
     print(f"{options!s:17}", ends[-1])
 
 # %% [markdown]
-# ### Muon
-# Adam treats a weight matrix as a bag of numbers. **Muon** treats it as a matrix: it keeps a momentum, and then a few matrix multiplications
-# (*Newton–Schulz iterations*) bring all singular values of the update close to 1, so rare directions move as far as dominant ones. Here is the
-# first step for a gradient with singular values of 10, 3, 1 and 0.3:
+# ### What an optimizer remembers
+# You save `optimizer.state_dict()` along with the weights. It identifies each parameter by its index in the groups. The digits' model has
+# $64 \cdot 64 + 64 + 64 \cdot 10 + 10 = 4810$ elements in four parameters, so you can check how much each optimizer remembers:
 
-# %% tags=["proof-Muon"]
-torch.manual_seed(0)
-left, right = (torch.linalg.qr(torch.randn(4, 4))[0] for _ in range(2))
-gradient = left @ torch.diag(torch.tensor([10.0, 3.0, 1.0, 0.3])) @ right
-for kind in ("SGD", "Muon"):
-    w = torch.zeros(4, 4, requires_grad=True)
-    w.grad = gradient.clone()
-    getattr(torch.optim, kind)([w], lr=1.0, weight_decay=0.0).step()
-    print(
-        f"{kind:4} singular values of the step", [round(each, 1) for each in torch.linalg.svdvals(w.detach()).tolist()]
-    )
+# %% tags=["proof-state"]
+for name, (_, _, optimizer) in trained.items():
+    saved = optimizer.state_dict()
+    kept = sum(each.numel() for entry in saved["state"].values() for each in entry.values())
+    print(f"{name:9} remembers {kept} numbers, for each parameter:", list(saved["state"].get(0, {})))
+before = saved["state"][0]["step"].item()
+optimizer.step()
+print("step in what was saved:", before, " after one more step:", saved["state"][0]["step"].item())
+again = mytorch.optim.Adam(optimizer.param_groups[0]["params"], lr=7.0)
+again.load_state_dict(saved)
+print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["state"][0]["step"].item())
 
 # %% [markdown]
-# **Interview · What does Muon do differently from Adam?**
+# **Interview · Why save the optimizer, and what is in its `state_dict`?**
 #
-# - *Thirty seconds:* Adam rescales each element by itself, while Muon orthogonalizes the update of a whole matrix. All directions of the matrix
-#   then move about equally far, even those that the gradient hardly shows. It keeps one momentum buffer per weight, so its state is half of Adam's.
-# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16. PyTorch has
-#   `torch.optim.Muon` since version 2.9.
-# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers. Embeddings, the output layer, biases and
-#   norms usually stay with AdamW.
-# - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so it has to be tuned again or rescaled.
-# - *Proof:* `proof-Muon`.
+# - *Thirty seconds:* It contains the options of each group and the state of each parameter, which is a velocity for momentum, or two
+#   running means and a step count for Adam. Without that state a resumed run takes different steps.
+# - *Longer:* Adam's state is twice the size of the weights. Loading it also restores the saved `lr`, which overrides the one that you
+#   passed to the constructor.
+# - *They ask next:* How does a state find its parameter? It does so by the parameter's index, so the parameters must come in the same
+#   order.
+# - *The trap:* `saved = optimizer.state_dict()` is not a snapshot, because later steps change its tensors, so deep-copy it or write it to a
+#   file.
+# - *Proof:* `proof-state`.

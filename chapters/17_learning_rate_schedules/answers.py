@@ -615,3 +615,332 @@ def largest_stable_rate(train) -> float:
         else:
             high = mid
     return low
+
+
+# %% answer="schedule_base" wrong="the rates of the epoch before: get_lr is called first" spoils="_update_lr"
+def _update_lr(self):
+    self._last_lr = self.get_lr()
+    self.last_epoch += 1
+    for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
+        group["lr"] = rate
+
+
+# %% answer="schedule_base" wrong="the closed form, which overwrites a rate that was set by hand" spoils="get_lr"
+def get_lr(self):
+    return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+# %% answer="schedule_base" wrong="lowers the rate in epoch 0 as well" spoils="get_lr"
+def get_lr(self):
+    return self._scaled(self.gamma if self.last_epoch % self.step_size == 0 else 1)
+
+
+# %% answer="schedule_base" wrong="the base rates are the current ones" spoils="__init__"
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group.setdefault("initial_lr", group["lr"])
+        elif "initial_lr" not in group:
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer, self.last_epoch = optimizer, last_epoch
+    self.base_lrs = [group["lr"] for group in optimizer.param_groups]
+    self._initial_step()
+
+
+# %% answer="schedule_base" right="loops over indices"
+def _update_lr(self):
+    self.last_epoch = self.last_epoch + 1
+    rates = list(self.get_lr())
+    self._last_lr = rates
+    groups = self.optimizer.param_groups
+    for _ in zip(groups, rates, strict=True):
+        pass
+    for number in range(len(groups)):
+        groups[number]["lr"] = rates[number]
+
+
+# %% answer="schedule_cosine" wrong="the quotient is that of the rates, not of the distances from eta_min" spoils="_next"
+def _next(self, rate, base):
+    if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * rate
+
+
+# %% answer="schedule_cosine" wrong="starts again at the top after T_max" spoils="_next"
+def _next(self, rate, base):
+    t = self.last_epoch % self.T_max
+    if t == 0:
+        return base
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (t, t - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% answer="schedule_cosine" wrong="the scheduler that begins keeps its epoch" spoils="_begin"
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
+    scheduler._initial_step()
+    self._last_lr = scheduler.get_last_lr()
+
+
+# %% answer="schedule_cosine" wrong="the last rates stay those of the scheduler before" spoils="_begin"
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
+    scheduler.last_epoch = -1
+    scheduler._initial_step()
+    self._last_lr = getattr(self, "_last_lr", scheduler.get_last_lr())
+
+
+# %% answer="schedule_plateau" wrong="a good epoch in the cooldown isn't noticed" spoils="step"
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    elif self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" wrong="eps is compared with the new rate" spoils="step"
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" wrong="the best metric is a tensor's history: bad epochs replace it" spoils="step"
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    self.num_bad_epochs = 0 if self._is_better(current, self.best) else self.num_bad_epochs + 1
+    self.best = current
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_average" wrong="the buffers are averaged, too"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each, dtype=torch.float32) for each in model.state_dict().values()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, value in zip(self.averages, model.state_dict().values()):
+            average.mul_(self.decay).add_((1 - self.decay) * value)
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = list(model.state_dict().values())
+        own = [each.clone() for each in held]
+        with torch.no_grad():
+            for each, average in zip(held, self.averages):
+                each.copy_(average / (1 - self.decay**self.updates))
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own):
+                    each.copy_(value)
+
+
+# %% answer="schedule_average" wrong="replaces the parameters' data"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters()):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        own = [each.data for each in (*model.parameters(), *model.buffers())]
+        correction = 1 - self.decay**self.updates
+        new = [*(each / correction for each in self.averages), *(each.clone() for each in self.buffers)]
+        for each, value in zip((*model.parameters(), *model.buffers()), new):
+            each.data = value
+        try:
+            yield
+        finally:
+            for each, value in zip((*model.parameters(), *model.buffers()), own):
+                each.data = value
+
+
+# %% answer="schedule_average" wrong="the model's own buffers stay inside"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters()):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+
+    @contextmanager
+    def swapped_in(self, model):
+        own = [each.detach().clone() for each in model.parameters()]
+        with torch.no_grad():
+            for each, average in zip(model.parameters(), self.averages):
+                each.copy_(average / (1 - self.decay**self.updates))
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(model.parameters(), own):
+                    each.copy_(value)
+
+
+# %% answer="schedule_repair_resume" wrong="the optimizer's state is loaded before the scheduler is made"
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    checkpoint = copy.deepcopy(checkpoint)
+    model = make_model()
+    model.load_state_dict(checkpoint["model"])
+    optimizer = make_optimizer(model.parameters())
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler = make_scheduler(optimizer)
+    scheduler.load_state_dict(checkpoint["scheduler"])
+    return model, optimizer, scheduler
+
+
+# %% answer="schedule_repair_resume" wrong="the scheduler is stepped to the saved epoch"
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    checkpoint = copy.deepcopy(checkpoint)
+    model = make_model()
+    model.load_state_dict(checkpoint["model"])
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler.last_epoch = checkpoint["scheduler"]["last_epoch"]
+    return model, optimizer, scheduler
+
+
+# %% answer="schedule_repair_resume" wrong="resuming works on the checkpoint's own tensors"
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)
+    model.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler.load_state_dict(checkpoint["scheduler"])
+    return model, optimizer, scheduler
+
+
+# %% answer="schedule_measure_limit" wrong="powers of two"
+def largest_stable_rate(train):
+    lr = 2.0**-12
+    while lr < 2**6:
+        losses = train(2 * lr)
+        if not losses[-1] <= losses[0]:
+            return lr
+        lr *= 2
+    return lr
+
+
+# %% answer="schedule_measure_limit" wrong="halves the interval, not the ratio, and stops at a width of 0.01"
+def largest_stable_rate(train):
+    low, high = 2.0**-12, 2.0**6
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        losses = train(middle)
+        if losses[-1] <= losses[0]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+# %% answer="schedule_measure_limit" wrong="tries rates up to 6"
+def largest_stable_rate(train):
+    low, high = 2.0**-12, 6.0
+    for _ in range(30):
+        middle = (low * high) ** 0.5
+        losses = train(middle)
+        low, high = (middle, high) if losses[-1] <= losses[0] else (low, middle)
+    return low
+
+
+# %% answer="schedule_average" wrong="averages the constructor's model, whichever it gets"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.model, self.decay, self.updates = model, decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, self.model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in self.model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = [*self.model.parameters(), *self.model.buffers()]
+        own = [each.detach().clone() for each in held]
+        correction = 1 - self.decay**self.updates
+        with torch.no_grad():
+            for each, value in zip(held, [*(a / correction for a in self.averages), *self.buffers], strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)

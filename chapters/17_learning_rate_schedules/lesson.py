@@ -6,7 +6,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(17)  # your library as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
 # ## A cosine that climbs
@@ -122,6 +122,8 @@ for name, make in makers.items():
 # |---|---|
 # | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
 # | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
+#
+# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does.
 #
 # Chainable schedulers can share an optimizer. `ChainedScheduler` steps one after the other, and the factors of the first pair below
 # multiply. A closed-form scheduler that steps last overwrites what the other one did:
@@ -244,8 +246,8 @@ pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step"
 # %% [markdown]
 # The first step is a full `lr` in each of these weights, although its direction rests on one batch. With noise, later steps are five times
 # shorter, because $\beta_1$ averages the noise away; with a constant gradient they stay as long. Without momentum there is hardly any
-# transient, and $\beta_2$ makes no difference here. Its part is another one: the estimate of the mean square rests on few samples at
-# first, about $1 / (1 - \beta_2)$ steps long, so the size of a weight's step is unreliable.
+# transient, and $\beta_2$ makes no difference here. It plays another part: for about the first $1 / (1 - \beta_2)$ steps the mean square is
+# estimated from few samples, so the size of a weight's step is unreliable.
 #
 # **Interview · Why warm up, and why with Adam?**
 #
@@ -329,7 +331,8 @@ pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 
 # **Interview · StepLR, cosine, one cycle or warmup-stable-decay: which?**
 #
 # - *Thirty seconds:* Cosine with a short warm-up is a good default if you know the number of steps. Warmup-stable-decay does about as well and
-#   doesn't need to know the end: you keep the peak until you decide to stop, and then decay. In both the low end and the warm-up matter.
+#   doesn't need to know the end: you keep the peak until you decide to stop, and then decay. In both schedules, what matters is the low end
+#   and the warm-up.
 # - *Longer:* `StepLR` has `step_size` and `gamma` to tune. One cycle warms up for 30 % of the time and raises an error past its end. A
 #   cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay at any time.
 # - *They ask next:* Training goes on after a cosine. What happens? In PyTorch the rate climbs again. For continued pretraining people warm up
@@ -349,8 +352,8 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
 # %% [markdown]
 # **Interview · The batch gets 8 times larger. What about `lr`?**
 #
-# - *Thirty seconds:* With SGD, multiply it by 8: you get about as far per example, and to about the same noise floor. With Adam people
-#   often multiply by the square root of 8, because its steps don't shrink with the noise in the same way.
+# - *Thirty seconds:* With SGD, multiply it by 8: you get about as far per example, and to about the same noise floor. With Adam people often
+#   multiply by the square root of 8: where noise dominates the gradient, dividing by $\sqrt{\hat v}$ already contributes the other $\sqrt 8$.
 # - *Longer:* The rule ends where the curvature limits the rate. On a parabola that is at $2 / \text{curvature}$, which you measure in
 #   exercise 7.
 # - *They ask next:* And the warm-up? Keep it about as long in examples, so that it has fewer steps, although the higher peak may need more.
@@ -369,8 +372,8 @@ print("counted in updates, they have", rates[:3])
 # %% [markdown]
 # **Interview · Schedules under gradient accumulation: which step counts?**
 #
-# - *Thirty seconds:* The optimizer's step counts. I step the scheduler where I step the optimizer, and give it the number of updates, which
-#   is the number of batches divided by the accumulation.
+# - *Thirty seconds:* The optimizer's step counts. I step the scheduler where I step the optimizer, and give it the number of updates, which is
+#   the number of batches divided by the number that are accumulated.
 # - *Longer:* Counted in batches, the warm-up here is over before the first update, and a decay ends four times too early.
 # - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
 # - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
@@ -411,7 +414,7 @@ for name, make in makers.items():
 #   optimizer's state has the rate of each group, but not the epoch.
 # - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because a scheduler's constructor sets the rates.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? It lacks the function, if that is a plain one; your code defines it again.
-# - *The trap:* Checking the first rate alone. It is right without the scheduler, too.
+# - *The trap:* Checking the first rate alone. It is correct even without the scheduler.
 # - *Proof:* `proof-resume`.
 #
 # ## Average the weights instead
@@ -435,10 +438,10 @@ for name, path in paths.items():
 pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 
 # %% [markdown]
-# `AveragedModel` starts with a copy of the initial weights. An average that starts at 0 has to be corrected, as Adam's means are, and you
-# do that in exercise 5.
+# `AveragedModel` copies the weights at its first update, so the average starts at them and needs no correction. An average that starts
+# at 0 has to be corrected, as Adam's means are, and you do that in exercise 5.
 #
-# **Interview · What does an EMA of the weights buy, and why is it evaluated apart?**
+# **Interview · What do you gain from an EMA of the weights, and why is it evaluated separately?**
 #
 # - *Thirty seconds:* It averages away much of the noise without lowering the rate. The optimizer goes on with the raw weights, while the
 #   average is another model, so you evaluate and save it separately.
@@ -469,7 +472,8 @@ print(inspect.getsource(base._watch))
 #
 # ## Rapid fire
 # 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? It multiplies the rate by `gamma` squared.
-# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises an error.
+# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises an error, because it has no function for
+#    the new group. A `StepLR` or a cosine simply goes on.
 # 3. Where does a scheduler keep the initial rate? In each group, as `"initial_lr"`.
 # 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A thousandth is left.
 # 5. What goes down while one cycle increases the rate? The momentum, or Adam's first beta.

@@ -822,3 +822,334 @@ def measure(epoch) -> tuple[float, float, int, float]:
     best = epoch(16)
     workers = min(range(17), key=epoch)
     return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_samplers" wrong="the generator is drawn once, when the sampler is asked for the first time" spoils="__iter__"
+def __iter__(self):
+    if self.generator is None:
+        self.generator = Generator(draw_seed(None))
+    count = len(self.data_source)
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            yield from randint(count, (min(32, self.num_samples - start),), generator=self.generator).tolist()
+    else:
+        for start in range(0, self.num_samples + 1, count):
+            yield from randperm(count, generator=self.generator).tolist()[: self.num_samples - start]
+
+
+# %% answer="data_samplers" wrong="the same seed in each epoch" spoils="share"
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed)).tolist()
+    total = len(self) * self.num_replicas
+    return (order * -(-total // max(count, 1)))[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="the order is filled up once, not several times" spoils="share"
+def share(self):
+    order = list(range(len(self.dataset)))
+    if self.shuffle:
+        order = randperm(len(self.dataset), generator=Generator(self.seed + self.epoch)).tolist()
+    total = len(self) * self.num_replicas
+    order = order + order[: total - len(order)] if total > len(order) else order[:total]
+    return order[self.rank :: self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="fails for an empty dataset" spoils="share"
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    return [order[place % count] for place in range(self.rank, max(len(self), 1) * self.num_replicas, self.num_replicas)]
+
+
+# %% answer="data_samplers" right="cycle and islice"
+def share(self):
+    from itertools import cycle, islice
+
+    count = len(self.dataset)
+    order = range(count)
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    return list(islice(cycle(order), self.rank, len(self) * self.num_replicas, self.num_replicas))
+
+
+# %% answer="data_collate" wrong="the keys of all samples" spoils="default_collate"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch if key in each]) for each in batch for key in each}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="a named tuple becomes a list" spoils="default_collate"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if len({len(each) for each in batch}) > 1:
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return [default_collate(column) for column in zip(*batch)]
+
+
+# %% answer="data_collate" wrong="Python floats become float32" spoils="collate_leaves"
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% answer="data_collate" wrong="the error shows the value in place of its type" spoils="collate_leaves"
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first}"
+    )
+
+
+# %% answer="data_prefetch" wrong="a thread ends with the first error" spoils="work"
+def work(fetch, tasks, results):
+    try:
+        while (task := tasks.get()) is not STOP:
+            number, chosen = task
+            results.put((number, fetch(chosen), None))
+    except Exception as error:
+        results.put((number, None, error))
+
+
+# %% answer="data_prefetch" wrong="the count advances at the end of the batches as well" spoils="_ask"
+def _ask(self):
+    chosen = next(self.batches, None)
+    if chosen is not None:
+        self.tasks.put((self.asked, chosen))
+    self.asked += 1
+
+
+# %% answer="data_prefetch" wrong="batches in the order in which they arrive" spoils="__next__"
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    if not self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(next(iter(self.arrived)))
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_prefetch" wrong="no task is handed out after an error" spoils="__next__"
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    if error is not None:
+        raise error
+    self._ask()
+    return batch
+
+
+# %% answer="data_prefetch" wrong="results are kept after they were returned" spoils="__next__"
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived[self.given]
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_pack" wrong="positions go on through the row"
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        row = next((row for row in rows if sum(map(len, row)) + len(document) <= length), None)
+        if row is None:
+            rows.append(row := [])
+        row.append(document)
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([sum(row, []) for row in full])
+    owner = torch.tensor([[number for number, each in enumerate(row) for _ in each] for row in full])
+    positions = torch.arange(length).expand(len(rows), length)
+    return tokens, positions, (owner[:, :, None] == owner[:, None, :]).tril()
+
+
+# %% answer="data_pack" wrong="the longest document first"
+def pack(documents, length):
+    rows = []
+    for document in sorted(documents, key=len, reverse=True):
+        row = next((row for row in rows if sum(map(len, row)) + len(document) <= length), None)
+        if row is None:
+            rows.append(row := [])
+        row.append(document)
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([sum(row, []) for row in full])
+    owner = torch.tensor([[number for number, each in enumerate(row) for _ in each] for row in full])
+    positions = torch.tensor([[place for each in row for place in range(len(each))] for row in full])
+    return tokens, positions, (owner[:, :, None] == owner[:, None, :]).tril()
+
+
+# %% answer="data_pack" wrong="free positions attend to nothing"
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        row = next((row for row in rows if sum(map(len, row)) + len(document) <= length), None)
+        if row is None:
+            rows.append(row := [])
+        row.append(document)
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([sum(row, []) for row in full])
+    owner = torch.tensor([[number for number, each in enumerate(row) for _ in each] for row in full])
+    positions = torch.tensor([[place for each in row for place in range(len(each))] for row in full])
+    free = torch.tensor([[number == len(row) - 1 for number, each in enumerate(row) for _ in each] for row in full])
+    return tokens, positions, (owner[:, :, None] == owner[:, None, :]).tril() & ~free[:, None, :]
+
+
+# %% answer="data_repair_augmentation" wrong="a generator made anew from the worker's seed for each sample"
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(np.random.default_rng(torch.initial_seed()).integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% answer="data_repair_augmentation" wrong="a generator that is made at the first access"
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count, self.generator = count, None
+
+    def __getitem__(self, index):
+        if self.generator is None:
+            self.generator = np.random.default_rng(torch.initial_seed())
+        return int(self.generator.integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% answer="data_repair_augmentation" wrong="a seed from the clock"
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        import os
+
+        return int.from_bytes(os.urandom(8), "big") % 10**9
+
+    def __len__(self):
+        return self.count
+
+
+# %% answer="data_repair_augmentation" right="a generator of NumPy, seeded by each draw of torch"
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        seed = int(torch.randint(0, 2**62, (1,))[0])
+        return int(np.random.default_rng([seed, index]).integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% answer="data_measure_workers" wrong="begins with one worker"
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    load = (loop - reused) / 199
+    step = loop / 200 - load
+    workers = next(n for n in range(1, 17) if epoch(n) <= 1.02 * epoch(16))
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_measure_workers" wrong="less than 2 % longer"
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    load = (loop - reused) / 199
+    step = loop / 200 - load
+    workers = next(n for n in range(17) if n == 16 or epoch(n) < 1.02 * epoch(16))
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_measure_workers" wrong="compares with more workers than there are"
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    load = (loop - reused) / 199
+    step = loop / 200 - load
+    workers = next(n for n in range(33) if epoch(n) <= 1.02 * epoch(32))
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_measure_workers" right="the two equations as a linear system"
+def measure(epoch):
+    load, step = np.linalg.solve([[200.0, 200.0], [1.0, 200.0]], [epoch(0), epoch(0, reuse=True)])
+    times = [epoch(n) for n in range(17)]
+    workers = [time / times[16] <= 1.02 for time in times].index(True)
+    return float(load), float(step), workers, 200 * step / times[workers]
+
+
+# %% answer="data_pack" wrong="takes each 0 for a free position"
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    tokens = torch.zeros(len(rows), length, dtype=torch.int64)
+    positions, owners = tokens.clone(), tokens.clone()
+    for number, row in enumerate(rows):
+        at = 0
+        for owner, document in enumerate([*row, [0] * (length - sum(map(len, row)))]):
+            tokens[number, at : at + len(document)] = torch.tensor(document, dtype=torch.int64)
+            positions[number, at : at + len(document)] = torch.arange(len(document))
+            owners[number, at : at + len(document)] = owner
+            at += len(document)
+    owners[tokens == 0] = -1
+    return tokens, positions, (owners[:, :, None] == owners[:, None, :]).tril()

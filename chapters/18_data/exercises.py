@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Data
-# There are seven exercises with 18 points, which take about 85 minutes. Three of them add to your library, and once
-# you have solved them, it shuffles, collates and prefetches with your code. These three run inside files of
-# `mytorch`, where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Three of the exercises add to your library, and once you have solved them, it shuffles, collates and prefetches with
+# your code. These three run inside files of `mytorch`, where all names that a task or a docstring mentions are
+# defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -183,6 +183,7 @@ check.show(
         "shares, in epoch 4": shares(count + 1, 3, 4),
         "shares, the end dropped": shares(count + 1, 3, drop_last=True),
         "more processes than samples": shares(2, 5, shuffle=False),
+        "processes without samples": [shares(0, 2, shuffle=False), shares(0, 2, drop_last=True)],
     },
     text="The orders of samplers, batches of indices, and the shares of several processes.",
 )
@@ -391,8 +392,8 @@ def collate_leaves():
       Python float.
 
     Raises:
-            TypeError: "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists;
-        found {}" with the type of the first value, or the dtype of an array that isn't accepted.
+        TypeError: "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists;
+            found {}" with the type of the first value, or the dtype of an array that isn't accepted.
     """
 
 
@@ -974,7 +975,7 @@ def __next__(self):
 # goes into the first row that has room for all of it, after the tokens that are already there. If no row has room, it
 # opens a new one. Return three tensors:
 #
-# - `tokens`, int64, (rows, length), with 0 in the free positions;
+# - `tokens`, int64, (rows, length), with 0 in the free positions, which is a token like the others elsewhere;
 # - `positions`, int64, (rows, length): a token's position in its own document, counted from 0. The free positions at
 #   the end of a row are counted from 0 as well;
 # - `mask`, bool, (rows, length, length): `mask[r, i, j]` is True if position `i` may attend to position `j`, that is,
@@ -1011,7 +1012,8 @@ def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.T
 generator = check.rng()
 torch.manual_seed(check.seed())
 sizes = [5, 6, 3, 1, *generator.permutation([3, 4])]
-documents = [generator.integers(1, 50, size=size).tolist() for size in sizes]
+documents = [generator.integers(0, 50, size=size).tolist() for size in sizes]
+documents[-1][-1] = 0  # a token like the others
 length = 8
 tokens, positions, mask = pack(documents, length)
 table = torch.randn(50, 4)
@@ -1027,7 +1029,7 @@ packed = attend(tokens, positions, mask)
 last = documents[-1]
 alone = attend(torch.tensor([last]), torch.arange(len(last))[None], torch.ones(1, len(last), len(last)).tril().bool())
 exact = pack([[7] * length, [8] * length], length)
-# # In both, the third document fits into both rows: it fills up the second, or leaves less room in the first.
+# In both, the third document fits into both rows: it fills up the second, or leaves less room in the first.
 choices = [
     pack([[number + 1] * size for number, size in enumerate(each)], length)[0] for each in ([5, 6, 2], [6, 5, 2])
 ]
@@ -1210,7 +1212,7 @@ class Shifted(data.Dataset):
         self.count = count
 
     def __getitem__(self, index):
-        return int(torch.randint(0, 10**9, ()).item())
+        return int(torch.randint(10**9, ()).item())
 
     ### END SOLUTION
     ### BEGIN STUB
@@ -1399,6 +1401,8 @@ def machine(load, step, lanes=99, startup=0.0):
     """A function epoch(workers, reuse=False). The disk serves at most `lanes` workers at the same time."""
 
     def epoch(workers, reuse=False):
+        if not 0 <= workers <= 16:
+            raise ValueError(f"there are 16 workers, not {workers}")
         if reuse:
             return load + 200 * step
         if workers == 0:
@@ -1442,6 +1446,17 @@ def patient(step):
     return epoch
 
 
+def borderline(load, first):
+    """A machine on which `first` to 15 workers take exactly 2 % longer than 16."""
+
+    def epoch(workers, reuse=False):
+        if reuse or workers == 0:
+            return load + 200 * 10.0 if reuse else 200 * (load + 10.0)
+        return 3200.0 if workers == 16 else 3264.0 if workers >= first else 3300.0
+
+    return epoch
+
+
 generator = check.rng()
 times = [(float(generator.uniform(25, 45)), float(generator.uniform(6, 12))) for _ in range(5)]
 machines = {
@@ -1450,14 +1465,16 @@ machines = {
     "slow steps": machine(*reversed(times[2])),
     "a little faster with each worker": patient(times[3][1]),
     "slow start": machine(*times[4], startup=float(generator.uniform(100, 200))),
+    "exactly 2 % longer": borderline(float(generator.uniform(20, 30)), int(generator.integers(3, 8))),
+    "hardly any loading": machine(0.01 * times[0][1], times[0][1]),
 }
 shown = {}
 for name, epoch in machines.items():
     found = measure(epoch)
     for part, value in zip(("load", "step", "workers", "share"), found, strict=True):
-        shown[f"{name}: {part}"] = round(float(value), 4) if part != "workers" else int(value)
+        shown[f"{name}: {part}"] = round(float(value), 6) if part != "workers" else int(value)
     shown[f"{name}: load / step"] = found[0] / found[1]
-check.show(shown, rtol=0.01, text="Times in ms, workers, and the fraction of the time in which the GPU is busy.")
+check.show(shown, rtol=1e-5, text="Times in ms, workers, and the fraction of the time in which the GPU is busy.")
 
 # %% [markdown] hint="data_measure_workers"
 # Without workers, an epoch takes 200 loads and 200 steps. With `reuse` it takes one load and 200 steps. That gives

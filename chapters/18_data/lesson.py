@@ -49,8 +49,8 @@ print([batch.tolist() for batch in batches(numbers, 3, torch.randperm(7))])
 print("the dataset:", numbers.tolist())
 
 # %% [markdown]
-# Only the indices were shuffled, while the data stayed where they are. The last batch is shorter because 7 isn't a multiple of 3;
-# `drop_last=True` would drop it.
+# Only the indices were shuffled; the data stayed where it was. The last batch is shorter because 7 isn't a multiple of 3; `drop_last=True`
+# would drop it.
 #
 # ### Break it: ragged samples and slow samples
 # Samples of different lengths can't be stacked, and a slow sample causes a second problem once **workers** share the loading. A worker
@@ -196,10 +196,11 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 
 # %% [markdown] tags=["short"]
 # Fully sorted batches waste little, but they are the same in every epoch and run from short to long. *Buckets* are the usual compromise:
-# shuffle, sort within buckets of some batches, and shuffle the batches. Packed rows need positions that restart at 0 in each sentence,
-# and attention must not cross a boundary. A mask of $L \times L$ entries can express that; you write one in exercise 5. Kernels for
-# variable lengths take the boundaries alone, as cumulative lengths (`cu_seqlens`); in PyTorch these are `varlen_attn`, FlexAttention's
-# block masks and nested tensors.
+# shuffle, sort within buckets of some batches, and shuffle the batches. Packed rows need positions that restart at 0 in each sentence, and
+# attention must not cross a boundary. A mask of $L \times L$ entries can express that; you write one in exercise 5. Kernels for variable
+# lengths take the boundaries alone, as cumulative lengths (`cu_seqlens`); in PyTorch that is `varlen_attn`, and jagged nested tensors
+# store the same offsets. FlexAttention takes a function that compares two positions' documents, and skips the blocks in which no pair may
+# attend.
 #
 # **Interview · When do you write a `collate_fn`?**
 #
@@ -253,8 +254,9 @@ run("files/turns.py")
 run("files/workers.py")
 
 # %% [markdown]
-# A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A spawned worker doesn't see what
-# the program changed after its import, while a forked one does.
+# A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A forked worker sees
+# everything that the program changed before. A spawned one imports your module again, so it doesn't see a global that was changed since; the
+# dataset it gets as it is when the pass begins, because that is pickled and sent.
 #
 # **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago. Today PyTorch seeds `random`,
 # `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass unless the workers
@@ -325,7 +327,7 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 #
 # **Interview · Your GPU is 40 % busy. Is it the loader?**
 #
-# - *Thirty seconds:* Replace the loader by one batch that you reuse. If you then get more steps a second, the loader is the
+# - *Thirty seconds:* Replace the loader by one batch that you reuse. If you then get more steps per second, the loader is the
 #   bottleneck. You can also time `next(iterator)` and the step separately.
 # - *Longer:* You need about as many workers as the load time divided by the step time, as long as the disk and the cores keep up. If the
 #   first batches of each epoch are slow, workers are being started, and `persistent_workers=True` keeps them.
@@ -364,8 +366,8 @@ given = [next(iterator).item() for _ in range(6)]
 print("first finished:", finished[:3], " given:", given, " then:", repr(check.error(next, iterator)))
 
 # %% [markdown]
-# The other thread fetched 1, 2 and 3 while sample 0 was slow; in PyTorch, sample 2 would have waited behind it. The
-# batches are given in order all the same, and an error, too, comes in its turn and is raised in your loop, which can handle it.
+# The other thread fetched 1, 2 and 3 while sample 0 was slow; in PyTorch, sample 2 would have waited behind it. The batches come in order
+# all the same. An error also waits for its turn, and is then raised in your loop, which can handle it.
 #
 # ## Distributed training: `DistributedSampler` and sharded streams
 # With a `DistributedSampler`, each of *n* training processes takes every *n*-th index of one shuffled order; the cell has eight samples
@@ -512,7 +514,7 @@ pictures.curves({"loss": list(mine[::4])}, range(1, 191, 4), xlabel="step", ylab
 # ## Rapid fire
 # 1. How many batches do ten samples make with `batch_size=4` and `drop_last=True`? Two.
 # 2. What happens if you pass `shuffle=True` together with a sampler? The loader raises a `ValueError`.
-# 3. Which dtype has a batch of Python floats? [float64](proof-collate).
+# 3. Which dtype does a batch of Python floats have? [float64](proof-collate).
 # 4. How many batches are requested ahead with two workers and `prefetch_factor=3`? [Six](proof-turns).
 # 5. How does `random_split(dataset, [0.5, 0.5])` split 7 samples? Into 4 and 3.
 

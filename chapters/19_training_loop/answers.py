@@ -99,7 +99,7 @@ def state_dict(self) -> dict[str, Any]:
     return dict({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -109,20 +109,20 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = get_rng_state()
-    set_rng_state(self.began)
+    now = self.random_state()
+    self.set_random_state(self.began)
     rest = iter(self.loader)
     for _ in range(self.seen):
         next(rest)
-    set_rng_state(now)
+    self.set_random_state(now)
     return rest
 
 
@@ -131,7 +131,7 @@ def state_dict(self) -> dict[str, Any]:
     return deepcopy({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -141,20 +141,20 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = get_rng_state()
-    set_rng_state(self.began)
+    now = self.random_state()
+    self.set_random_state(self.began)
     rest = iter(self.loader)
     for _ in range(self.seen):
         next(rest)
-    set_rng_state(now)
+    self.set_random_state(now)
     return rest
 
 
@@ -163,7 +163,7 @@ def state_dict(self) -> dict[str, Any]:
     return deepcopy({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -173,19 +173,19 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = get_rng_state()
+    now = self.random_state()
     rest = iter(self.loader)
     for _ in range(self.seen):
         next(rest)
-    set_rng_state(now)
+    self.set_random_state(now)
     return rest
 
 
@@ -194,7 +194,7 @@ def state_dict(self) -> dict[str, Any]:
     return deepcopy({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -204,16 +204,16 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = get_rng_state()
-    set_rng_state(self.began)
+    now = self.random_state()
+    self.set_random_state(self.began)
     rest = iter(self.loader)
     for _ in range(self.seen):
         next(rest)
@@ -225,7 +225,7 @@ def state_dict(self) -> dict[str, Any]:
     return deepcopy({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -235,20 +235,20 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = self.began_now = get_rng_state()
-    set_rng_state(self.began)
+    now = self.began_now = self.random_state()
+    self.set_random_state(self.began)
     rest = iter(self.loader)
     for _ in range(self.seen):
         next(rest)
-    set_rng_state(now)
+    self.set_random_state(now)
     self.began = now
     return rest
 
@@ -258,7 +258,7 @@ def state_dict(self) -> dict[str, Any]:
     return deepcopy({
         "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
         "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
-        "began": self.began, "random": get_rng_state(),
+        "began": self.began, "random": self.random_state(),
     })
 
 
@@ -268,19 +268,19 @@ def load_state_dict(self, state_dict: dict[str, Any]) -> None:
     self.optimizer.load_state_dict(state["optimizer"])
     self.scheduler.load_state_dict(state["scheduler"])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
     self.epoch = None
 
 
 def rest_of_epoch(self) -> Iterator[Any]:
     if self.seen == 0:
-        self.began = get_rng_state()
+        self.began = self.random_state()
         return iter(self.loader)
-    now = get_rng_state()
-    set_rng_state(self.began)
+    now = self.random_state()
+    self.set_random_state(self.began)
     rest = iter(self.loader)
     rest = list(rest)[self.seen:]
-    set_rng_state(now)
+    self.set_random_state(now)
     return iter(rest)
 
 
@@ -490,7 +490,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = copy.deepcopy(model)
         else:
@@ -506,7 +506,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = model.state_dict()
         else:
@@ -522,7 +522,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = dict(model.state_dict())
         else:
@@ -538,7 +538,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = [p.detach().clone() for p in model.parameters()]
         else:
@@ -554,7 +554,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -570,7 +570,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -587,7 +587,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -603,7 +603,7 @@ class EarlyStopping:
         self.patience, self.min_delta = patience, min_delta
         self.best_loss, self.bad, self.state = math.inf, 0, None
     def stop(self, loss, model):
-        if loss <= self.best_loss - self.min_delta:
+        if self.state is None or loss <= self.best_loss - self.min_delta:
             self.best_loss, self.bad = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -640,3 +640,356 @@ def smallest_diverging_exponent(train) -> int:
         if losses[-1] >= losses[0]:
             return k
     return 5
+
+
+# %% answer="training_trainer_step" wrong="adds up losses with their graphs" spoils="accumulate"
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    total, count = 0.0, 0
+    for batch in batches:
+        loss, n = self.loss(self.model, batch)
+        loss.backward()
+        total = total + loss
+        count += n
+    for p in self.model.parameters():
+        if p.grad is not None:
+            p.grad /= count
+    return (total / count).item()
+
+
+# %% answer="training_trainer_step" wrong="divides by the number of batches" spoils="accumulate"
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    total, number = 0.0, 0
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        (loss / added).backward()
+        total, number = total + loss.item() / added, number + 1
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= number
+    return total / number
+
+
+# %% answer="training_trainer_step" wrong="all graphs at once" spoils="accumulate"
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    results = [self.loss(self.model, batch) for batch in batches]
+    count = sum(added for _, added in results)
+    mean = sum(loss for loss, _ in results) / count
+    mean.backward()
+    return mean.item()
+
+
+# %% answer="training_trainer_step" wrong="earlier gradients stay" spoils="accumulate"
+def accumulate(self, batches):
+    total, count = 0.0, 0
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + added
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
+
+
+# %% answer="training_trainer_step" wrong="the schedule steps before the optimizer" spoils="step"
+def step(self, batches):
+    self.model.train()
+    self.losses.append(self.accumulate(batches))
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.scheduler.step()
+    self.optimizer.step()
+
+
+# %% answer="training_trainer_step" wrong="the mode stays as it is" spoils="step"
+def step(self, batches):
+    self.losses.append(self.accumulate(batches))
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.optimizer.step()
+    self.scheduler.step()
+
+
+# %% answer="training_trainer_step" wrong="each parameter is clipped by itself" spoils="step"
+def step(self, batches):
+    self.model.train()
+    self.losses.append(self.accumulate(batches))
+    for parameter in self.model.parameters():
+        clip_grad_norm_([parameter], self.max_norm)
+    self.optimizer.step()
+    self.scheduler.step()
+
+
+# %% answer="training_trainer_step" right="grad of the list of parameters, and a generator of the batches"
+def accumulate(self, batches):
+    self.optimizer.zero_grad(set_to_none=True)
+    sums, count = [], 0
+    for each in iter(batches):
+        value, n = self.loss(self.model, each)
+        value.backward()
+        sums.append(float(value.detach()))
+        count += n
+    for p in (p for p in self.model.parameters() if p.grad is not None):
+        p.grad = p.grad / count
+    return sum(sums) / count
+
+
+# %% answer="training_trainer_resume" wrong="the loader's own generator is forgotten"
+def state_dict(self):
+    return deepcopy({
+        "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
+        "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
+        "began": self.began, "random": state_of(default_generator),
+    })
+
+
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    self.model.load_state_dict(state["model"])
+    self.optimizer.load_state_dict(state["optimizer"])
+    self.scheduler.load_state_dict(state["scheduler"])
+    self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
+    set_state(default_generator, state["random"])
+
+
+# %% answer="training_trainer_resume" wrong="the schedule is forgotten"
+def state_dict(self):
+    return deepcopy({
+        "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
+        "scheduler": self.scheduler.state_dict(), "losses": self.losses, "seen": self.seen,
+        "began": self.began, "random": self.random_state(),
+    })
+
+
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    self.model.load_state_dict(state["model"])
+    self.optimizer.load_state_dict(state["optimizer"])
+    self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
+    self.set_random_state(state["random"])
+
+
+# %% answer="training_trainer_resume" wrong="an epoch that is over is gone through again"
+def rest_of_epoch(self):
+    if self.began is None:
+        self.began = self.random_state()
+    now = self.random_state()
+    self.set_random_state(self.began)
+    batches = iter(self.loader)
+    for _ in range(self.seen):
+        next(batches)
+    self.set_random_state(now)
+    return batches
+
+
+# %% answer="training_trainer_resume" right="islice skips"
+def rest_of_epoch(self):
+    if not self.seen:
+        self.began = self.random_state()
+        return iter(self.loader)
+    now = self.random_state()
+    self.set_random_state(self.began)
+    rest = iter(self.loader)
+    list(islice(rest, self.seen))
+    self.set_random_state(now)
+    return rest
+
+
+# %% answer="optim_decay_groups" wrong="a shared matrix is listed twice"
+def decay_groups(model, weight_decay):
+    trained = [each for _, each in model.named_parameters(remove_duplicate=False) if each.requires_grad]
+    return [
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+# %% answer="optim_decay_groups" wrong="the others first"
+def decay_groups(model, weight_decay):
+    trained = [each for each in model.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in trained if each.dim() < 2], "weight_decay": 0.0},
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+    ]
+
+
+# %% answer="optim_decay_groups" wrong="exactly two dimensions"
+def decay_groups(model, weight_decay):
+    trained = [each for each in model.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in trained if each.dim() == 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() != 2], "weight_decay": 0.0},
+    ]
+
+
+# %% answer="training_confusion_matrix" wrong="macro over the classes that were predicted"
+def report(confusion):
+    right = confusion.diagonal()
+    precision, recall = right / confusion.sum(0).clamp(min=1), right / confusion.sum(1).clamp(min=1)
+    f1 = (2 * precision * recall / (precision + recall)).nan_to_num(0.0)
+    return precision, recall, f1, f1[confusion.sum(0) > 0].mean().item()
+
+
+# %% answer="training_confusion_matrix" wrong="macro is a tensor of float64"
+def report(confusion):
+    right = confusion.diagonal().double()
+    precision, recall = right / confusion.sum(0).clamp(min=1), right / confusion.sum(1).clamp(min=1)
+    f1 = (2 * precision * recall / (precision + recall)).nan_to_num(0.0)
+    return precision, recall, f1, f1[confusion.sum(1) > 0].mean()
+
+
+# %% answer="training_confusion_matrix" wrong="f1 from the mean precision and the mean recall"
+def report(confusion):
+    right, occurs = confusion.diagonal(), confusion.sum(1) > 0
+    precision, recall = right / confusion.sum(0).clamp(min=1), right / confusion.sum(1).clamp(min=1)
+    f1 = (2 * precision * recall / (precision + recall)).nan_to_num(0.0)
+    p, r = precision[occurs].mean().item(), recall[occurs].mean().item()
+    return precision, recall, f1, 2 * p * r / (p + r)
+
+
+# %% answer="training_repair_loop" wrong="gradients are zeroed once an epoch"
+def fit(model, batches, validation, optimizer, epochs):
+    history = []
+    for _ in range(epochs):
+        model.train()
+        optimizer.zero_grad()
+        total = 0.0
+        for inputs, targets in batches:
+            loss = F.cross_entropy(model(inputs), targets)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        model.eval()
+        with torch.no_grad():
+            validation_loss = F.cross_entropy(model(validation[0]), validation[1]).item()
+        history.append((total / len(batches), validation_loss))
+    return history
+
+
+# %% answer="training_repair_loop" wrong="gradients are zeroed between backward and step"
+def fit(model, batches, validation, optimizer, epochs):
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for inputs, targets in batches:
+            loss = F.cross_entropy(model(inputs), targets)
+            loss.backward()
+            optimizer.zero_grad()
+            optimizer.step()
+            total += loss.item()
+        model.eval()
+        with torch.no_grad():
+            validation_loss = F.cross_entropy(model(validation[0]), validation[1]).item()
+        history.append((total / len(batches), validation_loss))
+    return history
+
+
+# %% answer="training_repair_loop" wrong="validates in training mode"
+def fit(model, batches, validation, optimizer, epochs):
+    history = []
+    model.train()
+    for _ in range(epochs):
+        total = 0.0
+        for inputs, targets in batches:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(inputs), targets)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        with torch.no_grad():
+            validation_loss = F.cross_entropy(model(validation[0]), validation[1]).item()
+        history.append((total / len(batches), validation_loss))
+    return history
+
+
+# %% answer="training_early_stopping" wrong="an infinite first loss isn't stored"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.state = math.inf, 0, None
+
+    def stop(self, loss, model):
+        if loss < self.best_loss - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% answer="training_early_stopping" wrong="another default of min_delta"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.2):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.state = None, 0, None
+
+    def stop(self, loss, model):
+        if self.best_loss is None or self.best_loss - loss > self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% answer="training_early_stopping" wrong="the losses are kept, and the count isn't in a row"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta, self.losses, self.best_loss = patience, min_delta, [], None
+
+    def stop(self, loss, model):
+        if not self.losses or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.state = loss, copy.deepcopy(model.state_dict())
+        self.losses.append(loss)
+        return sum(each > self.best_loss for each in self.losses[-self.patience - 1 :]) >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% answer="training_early_stopping" right="None before the first loss, clones of the values"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta, self.best_loss, self.epochs = patience, min_delta, None, 0
+
+    def stop(self, loss, model):
+        self.epochs += 1
+        if self.best_loss is None or loss + self.min_delta < self.best_loss:
+            self.best_loss, self.epochs = loss, 0
+            self.kept = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        return self.epochs >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.kept)
+
+
+# %% answer="training_divergence" wrong="begins at -13"
+def smallest_diverging_exponent(train):
+    k = -13
+    while train(2.0**k)[-1] < train(2.0**k)[0]:
+        k += 1
+    return k
+
+
+# %% answer="training_divergence" wrong="a loss that rises once has diverged"
+def smallest_diverging_exponent(train):
+    for k in range(-12, 5):
+        losses = train(2.0**k)
+        if any(not after < before for before, after in zip(losses, losses[1:])):
+            return k
+
+
+# %% answer="training_divergence" wrong="infinite or nan alone"
+def smallest_diverging_exponent(train):
+    for k in range(-12, 5):
+        if not math.isfinite(train(2.0**k)[-1]):
+            return k
+    return 4

@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Exercises · The training loop
-# There are eight exercises with 20 points, which take about 90 minutes. Two of them write the trainer of your
-# library: its step, and how it resumes after an interruption. These two run inside a file of `mytorch`, where all
-# names that a task or a docstring mentions are defined.
+# Two of the exercises write the trainer of your library: its step, and how it resumes after an interruption.
+# These two run inside a file of `mytorch`, where all names that a task or a docstring mentions are defined.
 
 # %% setup=true
 from __future__ import annotations
+
+import gc
+import weakref
 
 from course import check
 
 # %% setup=true
 import copy
-import gc
 import math
-import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -230,16 +230,19 @@ def step():
 # %% check="training_trainer_step"
 generator = check.rng()
 mytorch.manual_seed(check.seed())
-layers, events = mytorch.nn, []
+layers, events, nodes, held = mytorch.nn, [], [], []
 sizes = [int(each) for each in generator.permutation([2, 4, 5, 7])]
 batches = [(mytorch.randn(size, 3), mytorch.arange(float(size)) >= size // 2 - 1) for size in sizes]
 
 
 def token_loss(model, batch):
     """The sum of the squares of the outputs in the rows that count, and the number of these rows."""
+    gc.collect()
+    held.append(sum(node() is not None for node in nodes))  # the graphs of earlier batches
     inputs, counts = batch
     events.append(f"forward of {len(inputs)}")
     loss = ((model(inputs) ** 2).sum(1) * counts).sum()
+    nodes.append(weakref.ref(loss.grad_fn))
     loss.register_hook(lambda _: events.append("backward"))
     return loss, int(counts.sum().item())
 
@@ -282,11 +285,13 @@ def a_trainer(max_norm=float("inf"), noted=False):
 trainer, shown = a_trainer(), {"sizes": sizes, "rows that count": [int(each.sum().item()) for _, each in batches]}
 trainer.model.layer.weight.grad = mytorch.ones(2, 3)
 for name, chosen in {"all four": batches, "then the first": batches[:1]}.items():
-    events.clear()
+    for noted in (events, nodes, held):
+        noted.clear()
     mean = trainer.accumulate(iter(chosen))
     shown[f"{name}: loss"], shown[f"{name}: its type"] = float(mean), type(mean).__name__
     shown[f"{name}: gradient"] = trainer.model.layer.weight.grad.clone()
     shown[f"{name}: order"] = list(events)
+    shown[f"{name}: holds the graphs of several earlier batches"] = max(held) > 1
 tight = a_trainer(1e-3)
 tight.accumulate(batches)
 shown["gradient before it is clipped"] = tight.model.layer.weight.grad
@@ -373,6 +378,22 @@ def accumulate(self, batches):
         loss.backward()
         total, count = total + loss.item(), count + added
     return total / count
+
+
+# %% mutant="training_trainer_step"
+# Adds up losses with their graphs
+# The values are correct, but the sum is a tensor that holds the graph of each batch. Add `loss.item()` instead.
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    total, count = 0.0, 0
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss, count + added
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return (total / count).item()
 
 
 # %% mutant="training_trainer_step"
@@ -487,8 +508,9 @@ def step(self, batches):
 #             raise ValueError("the loader gives no batches")
 # ```
 #
-# The order of the data is drawn when an epoch begins. So `self.began` stores the result of `get_rng_state()` at that
-# moment, and `set_rng_state` restores it; both functions are defined in the file.
+# The order of the data is drawn when an epoch begins. So `self.began` stores the result of `self.random_state()` at
+# that moment, and `self.set_random_state` restores it. Both methods are provided, and they include the loader's own
+# generator, if it has one.
 
 
 # %% docstrings="training_trainer_resume"
@@ -496,8 +518,7 @@ def state_dict():
     """A copy of everything that the next steps depend on, as a dict; later steps don't change it.
 
     Its entries are the state dicts of "model", "optimizer" and "scheduler", the attributes "losses", "seen"
-    and "began", and "random", the current state of the random number generator. `deepcopy` is defined in the
-    file.
+    and "began", and "random", the current random state. `deepcopy` is defined in the file.
     """
 
 
@@ -535,12 +556,14 @@ class Noisy:
         return mytorch.ones(3) * index / 10 + mytorch.rand(3)
 
 
-def a_trainer():
+def a_trainer(own=None):
+    """A trainer, whose loader has a generator of its own if there is a seed for it."""
     mytorch.manual_seed(check.seed())
     model = layers.Sequential(layers.Linear(3, 4), layers.Dropout(0.5), layers.Tanh(), layers.Linear(4, 1))
     optimizer = mytorch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     schedule = mytorch.optim.lr_scheduler.StepLR(optimizer, 3, 0.5)
-    loader = mytorch.utils.data.DataLoader(Noisy(), 2, shuffle=True, drop_last=True)
+    source = None if own is None else mytorch.Generator().manual_seed(own)
+    loader = mytorch.utils.data.DataLoader(Noisy(), 2, shuffle=True, drop_last=True, generator=source)
     return mytorch.Trainer(model, optimizer, schedule, loader, lambda m, x: ((m(x) ** 2).sum(), len(x)), 2)
 
 
@@ -572,9 +595,22 @@ for stop in (1, 2, 5):
         shown[f"stopped after {stop}, {attempt} load: losses after more steps"] = rounded(resumed)
         shown[f"stopped after {stop}, {attempt} load: items that it loaded last"] = seen[-8:]
     shown[f"stopped after {stop}: unchanged by loading"] = repr(state) == kept
+stopped = a_trainer(own=1)
+stopped.fit(3)
+state = stopped.state_dict()
+stopped.fit(total)
+resumed = a_trainer(own=2)
+seen.clear()
+resumed.load_state_dict(state)
+resumed.fit(total)
+shown["a generator of the loader's own: losses if it continues, and after it is loaded"] = (
+    rounded(stopped),
+    rounded(resumed),
+)
+shown["a generator of the loader's own: items that it loaded last"] = seen[-8:]
 for begun in (0, 2):
     alone = a_trainer()
-    alone.began = mytorch.get_rng_state()
+    alone.began = alone.random_state()
     mytorch.rand(5)
     alone.seen = begun
     seen.clear()
@@ -599,9 +635,9 @@ check.show(shown, rtol=1e-4, atol=2e-3, text="A run without a stop, and runs tha
 # `next`.
 
 # %% [markdown] hint="training_trainer_resume"
-# Let `now = get_rng_state()`, and if no batch was seen, set `self.began = now`. Then call
-# `set_rng_state(self.began)`, `batches = iter(self.loader)`, and `next(batches)` for each batch that was seen. Only
-# if there were any, finish with `set_rng_state(now)`.
+# Let `now = self.random_state()`, and if no batch was seen, set `self.began = now`. Then call
+# `self.set_random_state(self.began)`, `batches = iter(self.loader)`, and `next(batches)` for each batch that was
+# seen. Only if there were any, finish with `self.set_random_state(now)`.
 
 
 # %% mutant="training_trainer_resume"
@@ -610,7 +646,7 @@ check.show(shown, rtol=1e-4, atol=2e-3, text="A run without a stop, and runs tha
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
-    return own | parts | {"random": get_rng_state()}
+    return own | parts | {"random": self.random_state()}
 
 
 def load_state_dict(self, state_dict):
@@ -618,7 +654,7 @@ def load_state_dict(self, state_dict):
     for name in ("model", "optimizer", "scheduler"):
         getattr(self, name).load_state_dict(state[name])
     self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
 
 
 # %% mutant="training_trainer_resume"
@@ -628,7 +664,7 @@ def load_state_dict(self, state_dict):
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
-    return deepcopy(own | parts | {"random": get_rng_state()})
+    return deepcopy(own | parts | {"random": self.random_state()})
 
 
 def load_state_dict(self, state_dict):
@@ -636,7 +672,7 @@ def load_state_dict(self, state_dict):
         getattr(self, name).load_state_dict(state_dict[name])
     self.losses, self.seen, self.began = state_dict["losses"], state_dict["seen"], state_dict["began"]
     self.epoch = None
-    set_rng_state(state_dict["random"])
+    self.set_random_state(state_dict["random"])
 
 
 # %% mutant="training_trainer_resume"
@@ -645,7 +681,7 @@ def load_state_dict(self, state_dict):
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
-    return deepcopy(own | parts | {"random": get_rng_state()})
+    return deepcopy(own | parts | {"random": self.random_state()})
 
 
 def load_state_dict(self, state_dict):
@@ -653,7 +689,7 @@ def load_state_dict(self, state_dict):
     for name in ("model", "optimizer", "scheduler"):
         getattr(self, name).load_state_dict(state[name])
     self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
-    set_rng_state(state["random"])
+    self.set_random_state(state["random"])
 
 
 # %% mutant="training_trainer_resume"
@@ -662,7 +698,7 @@ def load_state_dict(self, state_dict):
 def state_dict(self):
     own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
     parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
-    return deepcopy(own | parts | {"random": get_rng_state()})
+    return deepcopy(own | parts | {"random": self.random_state()})
 
 
 def load_state_dict(self, state_dict):
@@ -673,10 +709,27 @@ def load_state_dict(self, state_dict):
 
 
 # %% mutant="training_trainer_resume"
+# Saves the default generator alone
+# The loader may have a generator of its own, which draws the order of the next epochs. `self.random_state()` has both.
+def state_dict(self):
+    own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
+    parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
+    return deepcopy(own | parts | {"random": state_of(default_generator)})
+
+
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state[name])
+    self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
+    set_state(default_generator, state["random"])
+
+
+# %% mutant="training_trainer_resume"
 # Starts the epoch again
 # The batches that were seen in this epoch are seen again, in another order.
 def rest_of_epoch(self):
-    self.began, self.seen = get_rng_state(), 0
+    self.began, self.seen = self.random_state(), 0
     return iter(self.loader)
 
 
@@ -685,8 +738,8 @@ def rest_of_epoch(self):
 # After the batches that were seen, the random state is still that of the epoch's beginning, so dropout repeats what
 # it drew there.
 def rest_of_epoch(self):
-    self.began = self.began if self.seen else get_rng_state()
-    set_rng_state(self.began)
+    self.began = self.began if self.seen else self.random_state()
+    self.set_random_state(self.began)
     batches = iter(self.loader)
     for _ in range(self.seen):
         next(batches)
@@ -699,7 +752,7 @@ def rest_of_epoch(self):
 # at all.
 def rest_of_epoch(self):
     if not self.seen:
-        self.began = get_rng_state()
+        self.began = self.random_state()
     batches = iter(self.loader)
     for _ in range(self.seen):
         next(batches)
@@ -911,8 +964,12 @@ counts[4, :] = 0  # doesn't occur, but is predicted
 counts[5, :] = counts[:, 5] = 0  # neither occurs nor is predicted
 confusion = torch.tensor(counts)
 precision, recall, f1, macro = report(confusion)
+hits, misses = (int(each) for each in generator.integers(1, 6, size=2))
+# Class 1 doesn't occur, but is predicted; class 2 has a single sample.
+small = torch.tensor([[hits, 1, misses], [0, 0, 0], [1, 0, 0]])
 check.show(
-    {"confusion": confusion, "precision": precision, "recall": recall, "f1": f1, "macro": macro},
+    {"confusion": confusion, "precision": precision, "recall": recall, "f1": f1, "macro": macro}
+    | {"a small matrix": small, "its macro": report(small)[3]},
     rtol=1e-5,
     text="Class 2 was never predicted, class 4 doesn't occur, and class 5 neither occurs nor was predicted.",
 )
@@ -1192,9 +1249,9 @@ def fit(model, batches, validation, optimizer, epochs):
 #
 # - `EarlyStopping(patience, min_delta=0.0)` is the constructor, which stores the two settings.
 # - `stop(loss, model)` is called after each epoch with the validation loss and the model. The loss has **improved**
-#   if it is below the best so far by more than `min_delta`, and the first loss always counts as improved. An improved
-#   loss becomes the attribute `best_loss`, and the current values of the model's parameters and buffers are stored.
-#   `stop` returns whether `patience` epochs *in a row* haven't improved.
+#   if it is below the best so far by more than `min_delta`, and the first loss always counts as improved, even if it
+#   is infinite. An improved loss becomes the attribute `best_loss`, and the current values of the model's parameters
+#   and buffers are stored. `stop` returns whether `patience` epochs *in a row* haven't improved.
 # - `restore(model)` loads the stored parameters and buffers into the model.
 
 
@@ -1206,7 +1263,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss: float, model: nn.Module) -> bool:
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -1243,7 +1300,7 @@ with torch.no_grad():
     model.weight.fill_(-1.0)
     model.running_mean.fill_(-1.0)
 stopping.restore(model)
-large = EarlyStopping(1)
+large, by_default, infinite = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2)
 check.show(
     {
         "patience": patience,
@@ -1256,6 +1313,12 @@ check.show(
         "stop? for the losses 1e12, 1e11, 1e11, with patience 1": [
             bool(large.stop(loss, model)) for loss in (1e12, 1e11, 1e11)
         ],
+        "stop? for the losses 0.8, 0.799, 0.798, 0.797, with patience 2": [
+            bool(by_default.stop(loss, model)) for loss in (0.8, 0.799, 0.798, 0.797)
+        ],
+        "stop? for the losses inf, inf, 3, with patience 2": [
+            bool(infinite.stop(loss, model)) for loss in (math.inf, math.inf, 3.0)
+        ],
     },
     text="In epoch n both the weight and the running mean of the model are n.",
 )
@@ -1265,9 +1328,9 @@ check.show(
 # is reset.
 
 # %% [markdown] hint="training_early_stopping"
-# Start with `best_loss = math.inf`. If `loss < self.best_loss - self.min_delta`, there is a new best loss, the count
-# is 0, and the state is stored; otherwise increment the count. Does a `state_dict` contain copies of the values, or
-# the parameters' own memory?
+# Start with `best_loss = math.inf`. If nothing is stored yet, or `loss < self.best_loss - self.min_delta`, there is a
+# new best loss, the count is 0, and the state is stored; otherwise increment the count. Does a `state_dict` contain
+# copies of the values, or the parameters' own memory?
 
 # %% [markdown] hint="training_early_stopping"
 # Store `self.state = copy.deepcopy(model.state_dict())`, and `return self.waited >= self.patience`. `restore` is
@@ -1284,7 +1347,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -1317,6 +1380,27 @@ class EarlyStopping:
 
 
 # %% mutant="training_early_stopping"
+# A first loss of infinity isn't stored
+# Infinity isn't below infinity, so here an infinite first loss counts as an epoch without improvement, and nothing is
+# stored that `restore` could load. Test whether anything is stored yet.
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited, self.state = math.inf, 0, None
+
+    def stop(self, loss, model):
+        if loss < self.best_loss - self.min_delta:
+            self.best_loss, self.waited = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% mutant="training_early_stopping"
 # Stores the state without copying
 # A state_dict shares memory with the parameters, so training went on changing the stored state: `restore` gives back
 # the last weights, not the best. Copy it.
@@ -1326,7 +1410,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited, self.state = loss, 0, model.state_dict()
         else:
             self.waited += 1
@@ -1346,7 +1430,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(dict(model.named_parameters()))
         else:
@@ -1366,7 +1450,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.state = loss, copy.deepcopy(model.state_dict())
         else:
             self.waited += 1
@@ -1385,7 +1469,7 @@ class EarlyStopping:
         self.best_loss, self.waited, self.state = math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -1404,7 +1488,7 @@ class EarlyStopping:
         self.patience, self.best_loss, self.waited, self.state = patience, math.inf, 0, None
 
     def stop(self, loss, model):
-        if loss < self.best_loss:
+        if self.state is None or loss < self.best_loss:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
@@ -1422,13 +1506,13 @@ class EarlyStopping:
 class EarlyStopping:
     def __init__(self, patience, min_delta=0.0):
         self.patience, self.min_delta = patience, min_delta
-        self.best_loss = self.previous = math.inf
-        self.waited, self.state = 0, None
+        self.best_loss, self.previous, self.waited, self.state = math.inf, None, 0, None
 
     def stop(self, loss, model):
-        self.waited = 0 if loss < self.previous - self.min_delta else self.waited + 1
+        fell = self.previous is None or loss < self.previous - self.min_delta
+        self.waited = 0 if fell else self.waited + 1
         self.previous = loss
-        if loss < self.best_loss - self.min_delta:
+        if self.state is None or loss < self.best_loss - self.min_delta:
             self.best_loss, self.state = loss, copy.deepcopy(model.state_dict())
         return self.waited >= self.patience
 
@@ -1446,8 +1530,9 @@ class EarlyStopping:
 # problems on the same 100 images. The second differs from the first in momentum only, the third in brightness only
 # (its pixels are three times as bright), and the fourth in both. What effect does each factor have on your results?
 # This loss is a parabola in the weights, whose curvature would grow with the square of the brightness if there were
-# no bias, and momentum $\mu$ multiplies the limit by $1 + \mu$. Two further `train` functions aren't networks: the
-# last loss of one is `nan` from some rate on, and at the highest rate the other's equals its first loss.
+# no bias, and momentum $\mu$ multiplies the limit by $1 + \mu$. The check also has `train` functions that aren't
+# networks: the last loss of one is `nan` from some rate on, one diverges at every rate, and at the highest rate the
+# last loss of another equals its first loss.
 
 
 # %% setup=true
@@ -1497,6 +1582,7 @@ swings, grows = 2.0**limit, 2.0 ** (limit + 2)
 values["oscillates from that rate on, grows from four times that rate on"] = smallest_diverging_exponent(
     lambda lr: [1.0, 2.0] if lr >= grows else [1.0, 1.5, 0.4, 0.6] if lr >= swings else [1.0, 0.5]
 )
+values["grows at every rate"] = smallest_diverging_exponent(lambda lr: [1.0, 2.0])
 values["stays constant at 16, falls below"] = smallest_diverging_exponent(lambda lr: [1.0, 1.0 if lr == 16 else 0.5])
 check.show(values, text="The learning rate is 2 to the power of these exponents.", secret=True)
 

@@ -298,7 +298,7 @@ print("mean of two means:", gradient(lambda tokens: 2 * tokens), "  mean over al
 # ## Milestone · Resume a run exactly
 # Here are the digits again, on your library, with three batches per step, dropout, Adam, and a cosine schedule ([chapter
 # 17](17_learning_rate_schedules.ipynb)). Each run is stopped after 50 of 60 steps, in the middle of its fourth epoch, and goes on in a new
-# trainer, which gets either the whole state or the weights alone. The last run also has a loader with a `generator` of its own.
+# trainer, which gets either the whole state or the weights alone. One run has a loader with a `generator` of its own.
 
 # %% tags=["proof-trainer"]
 layers, data = mytorch.nn, mytorch.utils.data
@@ -340,13 +340,15 @@ lines = {"in one go": three[0][0], "weights alone": three[0][2]}
 pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"resumed": 50}, alt=alt)
 
 # %% [markdown]
-# With the whole state and the default generator, every loss is the same to the last bit. With the weights alone, Adam's averages start at
-# zero and the schedule at its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people
-# rarely notice the mistake. Here the state is a dict in memory; [chapter 20](20_saving_and_loading.ipynb) writes it to a file.
+# With the whole state, every loss is the same to the last bit, whether or not the loader has its own generator. With the weights alone,
+# Adam's averages start at zero and the schedule at its highest rate, so the run loses much of what the low rate had gained. It still
+# learns, which is why people rarely notice the mistake. Here the state is a dict in memory; [chapter 20](20_saving_and_loading.ipynb)
+# writes it to a file.
 #
 # The order of an epoch is drawn when the epoch begins, so the state also holds the random state of that moment, which you'll save in
-# exercise 3. `Trainer` saves only the *default* generator, which is why the run with a generator of its own went on with other data,
-# without any warning. In a real run you also have to save a loader's own generator and those of Python's `random`, NumPy and the GPU.
+# exercise 3. For `Trainer`, a random state is that of the default generator and, if the loader has a generator of its own, that one's as
+# well. If you forget the second one, the resumed run continues with data in another order, without any warning. In a real run you also
+# have to save the states of Python's `random`, NumPy and the GPU.
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
@@ -419,18 +421,6 @@ print(f"7 billion parameters, 10,000 tokens/s on a GPU with 989 TFLOP/s: MFU {6 
 # which computes the gradients of inputs and of weights. **Model FLOP utilization** (MFU) is that number per second, divided by the peak of
 # the hardware.
 #
-# **Interview · What is MFU, and how do you log without slowing training down?**
-#
-# - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the peak of
-#   the hardware. Good runs of large models reach about 40 percent. I keep metrics on the device and read them every hundred steps, because each
-#   `.item()` waits for the GPU.
-# - *Longer:* The factor of 6 ignores the attention scores, whose cost matters for long sequences, and MFU doesn't count recomputed
-#   activations.
-# - *They ask next:* What do you check when MFU is 15 percent? I check whether the GPU waits for data or for communication, and whether the
-#   batch is large enough.
-# - *The trap:* Timing without `torch.cuda.synchronize()`, or evaluating the raw weights when you ship their average (EMA).
-# - *Proof:* `proof-logging`.
-#
 # ## Overfitting, on purpose
 # Take only 200 training images, 40 of which have a wrong label. Will the network ignore the wrong labels, or memorize them?
 
@@ -479,11 +469,11 @@ for name, state in {"kept": kept, "copied": copied}.items():
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *What first loss do you expect for 100 classes?* It should be near $\ln 100 \approx 4.6$.
-# - *Where in the loop may `zero_grad` be?* It may be anywhere between `step` and the next `backward`.
-# - *`loss` or `loss.item()` in a sum?* `item()` on a CPU and `detach()` on a GPU, because the loss itself keeps its graph alive.
-# - *What does `zero_grad` set each gradient to?* It sets it to None rather than zero, and `step` skips parameters without a gradient.
-# - *Do you clip gradients before or after `backward`?* I clip them after `backward` and before the optimizer's `step`.
+# 1. What first loss do you expect for 100 classes? It should be near $\ln 100 \approx 4.6$.
+# 2. What does `zero_grad` set each gradient to? It sets it to None rather than zero, and `step` skips parameters without a gradient.
+# 3. `loss` or `loss.item()` in a sum? `item()` on a CPU and `detach()` on a GPU, because the loss itself keeps its graph alive.
+# 4. Where in the loop may `zero_grad` be? It may be anywhere between `step` and the next `backward`.
+# 5. Do you clip gradients before or after `backward`? I clip them after `backward` and before the optimizer's `step`.
 #
 # ## Ten lines to remember
 # 1. Skipping `zero_grad`, `backward` or `step` raises no error, so know which numbers to expect.
@@ -557,6 +547,19 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 # %% [markdown]
 # A rate that is too high need not end in `nan`. With 2 and 10, the first steps push most hidden units below zero for every image. No
 # gradient reaches such a unit, so the loss stays high but finite. (We saw the same with two other seeds.)
+#
+# ### MFU
+# **Interview · What is MFU, and how do you log without slowing training down?**
+#
+# - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the peak of
+#   the hardware. Good runs of large models reach about 40 percent. I keep metrics on the device and read them every hundred steps, because each
+#   `.item()` waits for the GPU.
+# - *Longer:* The factor of 6 ignores the attention scores, whose cost matters for long sequences, and MFU doesn't count recomputed
+#   activations.
+# - *They ask next:* What do you check when MFU is 15 percent? I check whether the GPU waits for data or for communication, and whether the
+#   batch is large enough.
+# - *The trap:* Timing without `torch.cuda.synchronize()`, or evaluating the raw weights when you ship their average (EMA).
+# - *Proof:* `proof-logging`.
 #
 # ### Seeds and reproducibility
 # The next cell runs the same training twice. Then it draws one extra random number before it creates the model and shuffles the data.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Saving and loading
-# There are seven exercises with 18 points, which take about 80 minutes. Three of them add to your library, and once
-# you have solved them, it reads and writes PyTorch's files. These three run inside files of `mytorch`, where all
-# names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Three of the exercises add to your library, and once you have solved them, it reads and writes PyTorch's files.
+# These three run inside files of `mytorch`, where all names that a task or a docstring mentions are defined; import
+# anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -180,6 +180,12 @@ values = {
     "one entry": outcome(pickle.dumps([{letter: numbers[1]}, [numbers[2]]], 2)),
     "OrderedDict": outcome(pickle.dumps(ordered, 2), lambda found: repr([type(found).__name__, *found.items()])),
     "attributes": outcome(pickle.dumps(described, 2), lambda found: repr(found._metadata)),
+    "attributes of one in a list": outcome(
+        pickle.dumps([shared, described], 2), lambda found: repr(found[1]._metadata)
+    ),
+    "marks within marks, nothing above them": outcome(
+        b"\x80\x02((K\x01tK\x02](e}(uX\x01\x00\x00\x00a(tt."  # ((1,), 2, [], {}, "a", ())
+    ),
     "the same list twice": outcome(
         pickle.dumps([shared, (shared, 1), shared], 2),
         lambda found: repr([found, found[0] is found[1][0], found[0] is found[2]]),
@@ -739,6 +745,7 @@ values = {
     "the order of the records": list(mytorch.serialization.records_of([x, x[1], mytorch.ones(2)])),
     "records of views": listing([x, x[1], [x.t()], {"again": x}]),
     "records of equal tensors": listing([x, x.clone(), mytorch.ones(3), mytorch.ones(3)]),
+    "records without a tensor, of an empty one": [listing(size), listing([mytorch.empty(0, size), x[0, 0]])],
     "records of types": listing([mytorch.ones(3).to(kind) for kind in kinds]),
     "the program": type(program).__name__,
     "the references of x, a clone, a view": [[str(kind), *others] for _, kind, *others in references],
@@ -1002,19 +1009,25 @@ header = {
     "second": {"dtype": "I64", "shape": [2], "data_offsets": [8, 24]},
     "__metadata__": {"format": "pt"},
     "first": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]},
+    "last": {"dtype": "U8", "shape": [3], "data_offsets": [24, 27]},
+    "empty": {"dtype": "F32", "shape": [0, 2], "data_offsets": [27, 27]},
 }
 text = json.dumps(header).encode()
 first, second = np.array([[1, 2], [3, size]], np.float16), np.array([7, -size])
-path.write_bytes(len(text).to_bytes(8, "little") + text + first.tobytes() + second.tobytes())
+path.write_bytes(len(text).to_bytes(8, "little") + text + first.tobytes() + second.tobytes() + bytes([9, 8, size]))
 loaded = mytorch.safetensors.load_file(path)
 for each in loaded.values():
-    each[0] = 5
+    each[:1] = 5
+mytorch.safetensors.save_file({"none": w[:0], "w": w.clone(), "single": w[0, 0].clone()}, path, {})
+with_empty = parsed(path.read_bytes())
 check.show(
     {
         "w": w,
         "saved": whole,
         "a slice, with metadata": part_of_w,
         "names that aren't ASCII": with_umlauts,
+        "an empty tensor and a 0-d one": with_empty,
+        "other files in the folder": sorted(each.name for each in path.parent.iterdir()),
         "from a GPU": gpu_error or from_gpu,
         "to a GPU": to_gpu,
         "views of one storage": str(error),
@@ -1269,6 +1282,8 @@ values["a submodule called module"] = list(plain_names(own))
 values["compiled, with such a submodule"] = list(
     plain_names({f"_orig_mod.{name}": value for name, value in own.items()})
 )
+values["one name"] = list(plain_names({f"module._orig_mod.{layers[0]}": 1}))
+values["a name that the prefix continues"] = list(plain_names({f"modules.{each}": 1 for each in layers}))
 values["nothing"] = list(plain_names({}))
 check.show(values)
 
@@ -1415,27 +1430,34 @@ def checksum(data):
     return "no file" if data is None else f"{zlib.crc32(data):08x}"
 
 
-def interrupted(point, before, data):
+def interrupted(point, before, data, name="model.pt"):
     """What remains after a failure here ("old", "new" or "lost"), its checksum, and whether a later save works."""
     disk = Disk()
+    disk.files["other.pt"] = disk.synced["other.pt"] = newer
     for each in before:
-        save_checkpoint(disk, "model.pt", each)
+        save_checkpoint(disk, name, each)
     disk.lasts, failed = point, False
     try:
-        save_checkpoint(disk, "model.pt", data)
+        save_checkpoint(disk, name, data)
     except PowerFailure:
         disk.files, failed = dict(disk.synced), True
     disk.lasts = float("inf")
-    found = disk.synced.get("model.pt")
+    found = disk.synced.get(name)
     kind = "new" if found == data else "old" if found == (before[-1] if before else None) else "lost"
-    save_checkpoint(disk, "model.pt", newer)  # the run continues, with whatever the failure left behind
-    tidy = failed or list(disk.synced) == ["model.pt"]
-    return kind, checksum(found), tidy and disk.synced.get("model.pt") == newer
+    save_checkpoint(disk, name, newer)  # the run continues, with whatever the failure left behind
+    tidy = failed or sorted(disk.synced) == sorted([name, "other.pt"])
+    return kind, checksum(found), tidy and disk.synced.get(name) == disk.synced.get("other.pt") == newer
 
 
 values = {"checksums of the old and the new checkpoint": [checksum(old), checksum(new)]}
-for title, before in (("after a first save", [old]), ("at the first save", []), ("after two saves", [newer, old])):
-    outcomes = [interrupted(point, before, new) for point in range(60)]
+for title, before, *name in (
+    ("after a first save", [old]),
+    ("at the first save", []),
+    ("after two saves", [newer, old]),
+    ("of an empty file with another name", [old], "step 7"),
+):
+    data = b"" if name else new
+    outcomes = [interrupted(point, before, data, *name) for point in range(60)]
     kinds = [kind for kind, _, _ in outcomes]
     values[title] = {
         "lost": kinds.count("lost"),

@@ -232,8 +232,8 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 #   21](21_features_and_visualization.ipynb)).
 # - *Longer:* A pickled module refers to its class by name, so a change of the code goes unnoticed. A module with
 #   `get_extra_state` may put objects into its `state_dict` that `weights_only` refuses.
-# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode
-#   aren't in it.
+# - *They ask next:* What isn't in a `state_dict`? It lacks the architecture, buffers with `persistent=False`, the optimizer and
+#   the mode.
 # - *The trap:* Keeping a `state_dict` in a variable as a backup, although it shares the model's memory ([chapter
 #   19](19_training_loop.ipynb)), whereas a file is a copy.
 # - *Proof:* `proof-code-is-not-saved`.
@@ -335,7 +335,7 @@ ax.set(
 pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 kills lose the file; with replace, none.")
 
 # %% [markdown]
-# `os.replace` is **atomic** within one file system, so other programs see either the old file or the new one, and nothing
+# `os.replace` is **atomic** within one file system, so other programs see either the old file or the new one, and nothing in
 # between. `mytorch.save` writes that way, and its tests kill a real process at 25 points. PyTorch's `torch.save` writes in place,
 # so with PyTorch you do the replacing yourself. It doesn't even take a kill: if the object can't be pickled, `torch.save` raises
 # an error *after* it has emptied the old file. (minitorch's keeps the old file here.)
@@ -482,7 +482,7 @@ for mmap in (False, True):
 # 1. Does a loaded tensor remember `requires_grad`? Yes, it does.
 # 2. Does a loaded tensor remember its graph? No, because it comes back as a leaf.
 # 3. Is a `.pt` file compressed? It isn't, so twelve numbers of 4 bytes take 48 bytes.
-# 4. What happens with half of a `.pt` file? You get a `RuntimeError`, because the zip's directory is at its end.
+# 4. What happens if you load half of a `.pt` file? You get a `RuntimeError`, because the zip's directory is at its end.
 # 5. Does `strict=False` ignore wrong shapes? No, it only ignores missing and unexpected names.
 
 # %% tags=["proof-rapid-fire"]

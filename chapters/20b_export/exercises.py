@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Export
-# There are six exercises with 17 points, which take about 85 minutes. Three of them add to your library, and once you
-# have solved them, it writes ONNX files and runs them. These three run inside files of `mytorch`, where all names
-# that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Three of the exercises add to your library, and once you have solved them, it writes ONNX files and runs them. These
+# three run inside files of `mytorch`, where all names that a task or a docstring mentions are defined; import
+# anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -125,7 +125,8 @@ check.show(
         "a field with a large number": protobuf.field(int(generator.integers(16, 4000)), 1).hex(),
         "a float": protobuf.field(2, half).hex(),
         "a string": protobuf.field(1, word).hex(),
-        "bytes": protobuf.field(9, bytes(generator.integers(0, 256, 200).astype(np.uint8))).hex()[:16],
+        "a whole number as a float": protobuf.field(2, 3.0).hex(),
+        "bytes": protobuf.field(9, bytes(generator.integers(0, 256, 200).astype(np.uint8))).hex(),
         "an empty string": protobuf.field(4, "").hex(),
     },
     text="The bytes, each as two hexadecimal digits.",
@@ -338,6 +339,11 @@ shown = {
         fusing.LINEAR, matrix, constant(outputs), by=["sub"], constant_first=True
     ),
     "linear, divided": folded(fusing.LINEAR, matrix, constant(outputs), by=["div"]),
+    "another operation of three arguments, plus a constant": folded(
+        mytorch.pointwise.where, matrix, constant(outputs), by=["add"]
+    ),
+    "convolution without bias, times a constant": folded(fusing.CONV2D, kernels, None, *geometry, 2, by=["mul"]),
+    "linear without bias, minus a constant": folded(fusing.LINEAR, matrix, None, by=["sub"]),
     "the given weight": matrix.array,
 }
 
@@ -366,7 +372,7 @@ scale = constant(4)
 shown |= {
     "flatten": outcome(lambda x: (x * scale).flatten(1).exp()),
     "two views": outcome(lambda x: x.reshape(len(x) * inputs, 4).tanh().reshape(len(x), inputs * 4)),
-    "two results": outcome(lambda x: (x.flatten(1), x.exp())),
+    "two results": outcome(lambda x: (x.reshape(len(x), 2, inputs * 2), x.exp())),
     "a view of one size": outcome(lambda x: x.sum(0).reshape(4, inputs).tanh()),
     "a view of one size, then one with the batch size": outcome(
         lambda x: x.flatten(1) * x.sum(0).reshape(4 * inputs).reshape(1, inputs * 4)
@@ -798,6 +804,7 @@ def read(data):
 shown = {
     "integers": read(runtime.fields(message({1: [3, number, 0], 2: 1}))),
     "a float": read(runtime.fields(message({2: half, 3: half}))),
+    "fields in turn": read(runtime.fields(message({1: number, 2: half}) + message({1: 7, 2: 0.5}))),
     "strings": read(runtime.fields(message({1: ["x", "", "weight"], 300: "y"}))),
     "long bytes": [len(each) for each in runtime.fields(message({9: bytes(number % 1000 + 128), 1: 1}))[9]],
     "a nested message": read(runtime.fields(runtime.fields(message({7: inner}))[7][0])),
@@ -822,6 +829,12 @@ shown |= {
     "two inputs": runtime.run_onnx(model([node("Sub", ["y", "x"], "z", {})], {}, ["x", "y"], ["z"]), x, y),
     "two inputs, in the model's order": runtime.run_onnx(
         model([node("Sub", ["a", "x"], "z", {})], {}, ["x", "a"], ["z"]), x, y
+    ),
+    "a node with a name of its own": runtime.run_onnx(
+        model([message({1: ["x"], 2: "z", 3: "y", 4: "Neg"})], {}, ["x"], ["z"]), x
+    ),
+    "a node of two inputs, the first a weight": runtime.run_onnx(
+        model([node("Div", ["w", "x"], "z", {})], {"w": y}, ["x"], ["z"]), x
     ),
     "two outputs": runtime.run_onnx(
         model([node("Exp", ["x"], "e", {}), node("Neg", ["e"], "n", {})], {}, ["x"], ["n", "e"]), x
@@ -851,6 +864,7 @@ arrays = {
 }
 options = {"alpha": half, "axis": -2, "group": number, "pads": [1, -1, number], "one": [3]}
 shown |= {
+    "a varint with empty groups": [runtime.read_varint(bytes([128, each, 1]), 0) for each in (128, 129, 0)],
     "varints in a row": [runtime.read_varint(bits, place)[0] for place in places[:3]],
     "where they end": places[1:],
     "with a sign": [runtime.signed(each) for each in (0, number, 2**63 - 1, 2**63, 2**64 - number, 2**64 - 1)],
@@ -1112,7 +1126,9 @@ class Network(layers.Module):
 model = Network()
 norm.eval()  # frozen, on purpose
 before = [each.training for each in model.modules()]
-weights = [each.detach().clone() for each in model.parameters()]
+weights = [each.detach().clone() for each in (*model.parameters(), *model.buffers())]
+for each in model.parameters():
+    each.grad = mytorch.ones(each.shape)
 
 
 def answers(data, size):
@@ -1149,7 +1165,10 @@ values = {
     "logits of three images": answers(file, 3),
     "training of each module, before": before,
     "training of each module, afterwards": [each.training for each in model.modules()],
-    "weights unchanged": [bool((one == two).all()) for one, two in zip(weights, model.parameters(), strict=True)],
+    "weights unchanged": [
+        bool((one == two).all()) for one, two in zip(weights, (*model.parameters(), *model.buffers()), strict=True)
+    ],
+    "gradients kept": [each.requires_grad and float(each.grad.sum()) == each.numel() for each in model.parameters()],
     "a model that can't be exported": type(failed).__name__,
     "its modules train afterwards": [each.training for each in other.modules()],
     "a model in evaluation trains afterwards": [each.training for each in evaluated.modules()],

@@ -451,7 +451,7 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #   weights are wrong.
 # - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
 #   stands between it and the layer, such as a ReLU.
-# - *The trap:* Training the folded model further, although its batch norms are gone.
+# - *The trap:* Continuing to train the folded model, although its batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
 #
 # ## A runtime

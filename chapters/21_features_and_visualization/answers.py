@@ -105,6 +105,28 @@ def features(model, names):
             m._forward_hooks.clear()
 
 
+# %% answer="features_lora" wrong="the merged layer shares the memory of the frozen bias"
+def __init__(self, base, r, alpha):
+    super().__init__()
+    self.base = base.requires_grad_(False)
+    self.scaling = alpha / r
+    w = base.weight
+    self.lora_A = Parameter(empty(r, base.in_features, dtype=w.dtype, device=w.device))
+    draw([self.lora_A], base.in_features)
+    self.lora_B = Parameter(zeros(base.out_features, r, dtype=w.dtype, device=w.device))
+
+def forward(self, input):
+    return self.base(input) + self.scaling * linear(linear(input, self.lora_A), self.lora_B)
+
+@no_grad()
+def merge(self):
+    new = Linear(self.base.in_features, self.base.out_features, bias=self.base.bias is not None)
+    new.weight = Parameter(self.base.weight + self.scaling * (self.lora_B @ self.lora_A))
+    if self.base.bias is not None:
+        new.bias = Parameter(self.base.bias.detach())
+    return new
+
+
 # %% answer="features_lora" wrong="merge unfreezes the base"
 def __init__(self, base, r, alpha):
     super().__init__()

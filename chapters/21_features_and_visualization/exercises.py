@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises · Features, transfer and pictures
-# There are eight exercises with 20 points, which take about 95 minutes. Five of them add to your library, and once
-# you have solved them, it keeps features, computes attributions, finds principal components, trains adapters and
-# writes for TensorBoard. These five run inside files of `mytorch`, where all names that a task or a docstring
-# mentions are defined; import anything else in the cell itself.
+# Five of the exercises add to your library, and once you have solved them, it keeps features, computes
+# attributions, finds principal components, trains adapters and writes for TensorBoard. These five run inside files
+# of `mytorch`, where all names that a task or a docstring mentions are defined; import anything else in the cell
+# itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -403,9 +403,23 @@ slopes = [parameter.grad for parameter in (layer.lora_A, layer.lora_B)]
 drawn = mytorch.nn.LoRALinear(mytorch.nn.Linear(100, 2), 50, 1.0).lora_A
 with mytorch.no_grad():
     layer.lora_B.copy_(mytorch.tensor(generator.normal(size=(outputs, r))))
-before = base.weight.clone()
+before = [each.clone() for each in base.parameters()]
 merged = layer.merge()
 without_bias = adapted(bias=False)[1].merge()
+
+
+def changes():
+    return [(now - then).abs().max().item() for now, then in zip(base.parameters(), before, strict=True)]
+
+
+def after_a_step():
+    """The base's changes once the merged layer's parameters have moved."""
+    with mytorch.no_grad():
+        for each in merged.parameters():
+            each += 1.0
+    return changes()
+
+
 check.show(
     {
         "in, out, r, alpha": [inputs, outputs, r, alpha],
@@ -422,13 +436,14 @@ check.show(
         "with B filled": layer(x).detach(),
         "intermediate results of shape (out, in)": products(layer).count((outputs, inputs)),
         "merged": merged(x).detach(),
-        "merged weight": merged.weight.detach(),
+        "merged weight": merged.weight.detach().clone(),
         "merged is a": type(merged).__name__,
         "merged can be trained": [each.requires_grad for each in merged.parameters()],
         "merged is recorded": merged.weight.grad_fn is not None,
-        "the base changed by": (base.weight - before).abs().max().item(),
+        "the base's weight and bias changed by": changes(),
         "the base's parameters require gradients": [each.requires_grad for each in base.parameters()],
         "merged without a bias": without_bias.bias is None,
+        "and after a step of the merged layer by": after_a_step(),
     },
     text="A layer and its adapter, before and after the adapter was trained.",
 )
@@ -542,6 +557,19 @@ def merge(self):
 def merge(self):
     merged = copy.deepcopy(self.base).requires_grad_()
     merged.weight += self.lora_B @ self.lora_A
+    return merged
+
+
+# %% mutant="features_lora"
+# Shares the bias with the base
+# A parameter that is made of the base's bias has the base's memory, so training the merged layer changes the frozen
+# one. Copy the bias.
+@no_grad()
+def merge(self):
+    merged = Linear(self.base.in_features, self.base.out_features, bias=self.base.bias is not None)
+    merged.weight = Parameter(self.base.weight + self.scaling * (self.lora_B @ self.lora_A))
+    if self.base.bias is not None:
+        merged.bias = Parameter(self.base.bias.detach())
     return merged
 
 
@@ -850,6 +878,7 @@ check.show(
         ],
         "largest element is positive": largest,
         "type": directions.dtype,
+        "types of float32 rows": [each.dtype for each in mytorch.utils.pca(rows.to(mytorch.float32), 1)],
         "recorded": recorded,
         "of rows on a GPU": gpu_error or [each.cpu() for each in on_gpu],
     },

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Mixed precision
-# There are seven exercises with 19 points, which take about 80 minutes. Four of them add to your library, and once
-# you have solved them, its operations choose their precision by your code. These four run inside files of `mytorch`,
-# where all names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Four of the exercises add to your library, and once you have solved them, its operations choose their precision by
+# your code. These four run inside files of `mytorch`, where all names that a task or a docstring mentions are
+# defined; import anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations

@@ -468,7 +468,7 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 # - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer
 #   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two, because once you have used the new one,
 #   reading the old one raises an error.
-# - *They ask next:* How large is the error? It is a few 10⁻⁴ of the result, compared with about 10⁻⁷ in float32.
+# - *They ask next:* How large is the error? It is a few parts in ten thousand, compared with about one in ten million in float32.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
 # - *Proof:* `proof-TF32`.
 #
@@ -476,8 +476,9 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 #
 # - *Thirty seconds:* E4M3 is more precise and E5M2 has more range. The recipes of 2022 used E4M3 for weights and activations and E5M2 for gradients,
 #   with one scale for each tensor. Newer ones use E4M3 for all three, because a scale for each small block takes care of the range.
-# - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that
-#   is a power of two, and in NVFP4 16 elements share one in E4M3, while master weights and sums stay in higher precision.
+# - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that is a
+#   power of two, and in NVFP4 16 elements share one in E4M3, beside a float32 scale for the whole tensor. Master weights and sums stay in higher
+#   precision.
 # - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN.
 # - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
 # - *Proof:* `proof-FP8`.

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Exercises · Where the memory goes
-# There are six exercises with 16 points, which take about 70 minutes. Three of them add to your library, and once you
-# have solved them, it trains in less memory, computes attention in tiles, and stores weights in 8 bits. These three
-# run inside files of `mytorch`, where all names that a task or a docstring mentions are defined; import anything else
-# in the cell itself, for instance with `from mytorch import arange`.
+# Three of the exercises add to your library, and once you have solved them, it trains in less memory, computes
+# attention in tiles, and stores weights in 8 bits. These three run inside files of `mytorch`, where all names that a
+# task or a docstring mentions are defined; import anything else in the cell itself, for instance with `from mytorch
+# import arange`.
 
 # %% setup=true
 from __future__ import annotations
@@ -198,6 +198,57 @@ def inner_pass():
     return found
 
 
+def shared():
+    """What the second run gets: leaves in the memory of the saved tensors. Two arguments that need no gradient."""
+    found = []
+
+    def function(h, unused, index):
+        found.append([h.is_leaf, unused.is_leaf, h.data_ptr() == inputs[0].data_ptr(), h.grad is None])
+        return h[index] * 3
+
+    inputs = [(x * 2)[:, 1:].t(), x * 3, mytorch.tensor([1, 0])]
+    for each in inputs[:2]:
+        each.retain_grad()
+    source.checkpoint(function, *inputs).sum().backward()
+    return found, [each.grad for each in inputs[:2]]
+
+
+def nested():
+    """The gradient and the number of runs of a checkpoint within a checkpoint, through which two passes go."""
+    runs = []
+
+    def inner(h):
+        runs.append("inner")
+        return mytorch.nn.functional.dropout(h.sin(), 0.5)
+
+    def outer(h):
+        runs.append("outer")
+        return source.checkpoint(inner, h * 2).cos()
+
+    mytorch.manual_seed(check.seed())
+    h = x.detach().requires_grad_()
+    out = source.checkpoint(outer, h)
+    out.backward(mytorch.arange(float(h.numel())).reshape(h.shape), retain_graph=True)
+    mytorch.rand(3)
+    out.backward(mytorch.ones(h.shape))
+    return h.grad, runs
+
+
+def backward_inside():
+    """A backward pass inside an autocast that the forward pass was outside of: precisions in the second run, inside, after."""
+    found = []
+
+    def function(h):
+        found.append((h @ h.T).dtype)
+        return h * 2
+
+    out = source.checkpoint(function, x.detach().requires_grad_())
+    with mytorch.autocast("cpu"):
+        out.sum().backward()
+        found.append((x @ x.T).dtype)
+    return [*found, (x @ x.T).dtype]
+
+
 def put_back():
     """Surroundings that are restored after draws, outside the autocast in which they were saved."""
     mytorch.manual_seed(check.seed())
@@ -210,7 +261,15 @@ def put_back():
     on = (x @ x.T).dtype
     again = mytorch.randn(4), mytorch.rand(2)
     source.restore(outside)
-    return len(found), first, again, on, (x @ x.T).dtype, mytorch.dispatch.LAYERS["autocast"] is None
+    return (
+        isinstance(found, tuple),
+        len(found),
+        first,
+        again,
+        on,
+        (x @ x.T).dtype,
+        mytorch.dispatch.LAYERS["autocast"] is None,
+    )
 
 
 check.show(
@@ -222,6 +281,9 @@ check.show(
         "raises in the second run": failing(),
         "surroundings restored": put_back(),
         "in the backward pass of the result": inner_pass(),
+        "arguments of the second run, and gradients": shared(),
+        "a checkpoint in a checkpoint, twice": nested(),
+        "only the backward pass under autocast": backward_inside(),
     },
     rtol=2e-3,
     atol=1e-4,
@@ -407,7 +469,7 @@ def attend():
     """The triple of these keys: for queries (..., L, E), m and l are (..., L, 1), and o is (..., L, V).
 
     Attention scores are query · key / √E. With `is_causal`, query i attends to keys 0 to i of this tile, and the other
-    scores are -inf. m has no derivative, because it cancels in o / l.
+    scores are -inf. m has no derivative, because it cancels in o / l. The results are on the device of the query.
     """
 
 
@@ -427,6 +489,7 @@ def tiled_attention():
 # %% check="memory_tiles"
 source, functional = mytorch.nn.attention, mytorch.nn.functional
 mytorch.manual_seed(check.seed())
+mytorch.cuda.simulate(1)
 tile = int(check.rng().integers(3, 6))
 length, keys = 3 * tile + 2, 2 * tile + 1
 q, k, v = (mytorch.randn(2, each, 4) for each in (length, keys, keys))
@@ -466,6 +529,7 @@ triples = [source.attend(q, *each) for each in parts]
 far_triples = [source.attend(q, *each) for each in [(far[:, :tile], v[:, :tile]), (far[:, tile:], v[:, tile:])]]
 square = source.attend(q[:, :tile], k[:, :tile], v[:, :tile], True)
 same_size = mytorch.randn(2, length, 4), mytorch.randn(2, length, 3)
+heads = [mytorch.randn(2, 3, length, width) for width in (4, 4, 5)]
 # each key scores higher than the ones before it
 falling = (mytorch.arange(tile) - tile).reshape(tile, 1).expand(tile, 4) * 1e10
 lowest = source.attend(mytorch.ones(tile, 4), falling, v[0, :tile], True)
@@ -475,6 +539,8 @@ check.show(
         "attend: m, l, o": tensor(triples[0]),
         "attend, causal": tensor(square),
         "attend, causal, scores below -1e10": tensor(lowest),
+        "attend, causal, fewer keys than queries": tensor(source.attend(q, k[:, :tile], v[:, :tile], True)),
+        "attend, causal, on a GPU": tensor(source.attend(*(each[:, :tile].to("cuda") for each in (q, k, v)), True)),
         "attend, large scores": ratio(far_triples[0]),
         "attend, m has a derivative": source.attend(q.detach().requires_grad_(), *parts[0])[0].requires_grad,
         "merge": tensor(source.merge(*triples)),
@@ -485,6 +551,10 @@ check.show(
         "tiles, large scores": tiles(q, far, v)[0],
         "causal tiles": tiles(q, *same_size, is_causal=True),
         "one tile": tiles(q, k, v, size=100),
+        "causal tiles, more keys than queries": tiles(q[:, : tile + 1], *same_size, is_causal=True),
+        "causal tiles, more queries than keys": tiles(q, k[:, : tile + 1], v[:, : tile + 1], is_causal=True),
+        "causal tiles of three heads": tiles(*heads, is_causal=True),
+        "tiles of doubles without a batch": tiles(*(each[0].double() for each in (q, k, v))),
         "gradients": gradients(),
     },
     rtol=1e-3,
@@ -511,7 +581,7 @@ check.show(
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
-        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean, device=scores.device).tril(), -math.inf)
     weights = scores.exp()
     return scores.detach().amax(-1, keepdim=True) * 0, weights.sum(-1, keepdim=True), weights @ value
 
@@ -522,7 +592,7 @@ def attend(query, key, value, is_causal=False):
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
-        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean, device=scores.device).tril(), -math.inf)
     m = scores.detach().amax(-1, keepdim=True)
     weights = (scores - m).exp()
     total = weights.sum(-1, keepdim=True)
@@ -535,7 +605,7 @@ def attend(query, key, value, is_causal=False):
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
     if is_causal:
-        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean, device=scores.device).tril(), -math.inf)
     m = scores.detach().amax((-1, -2), keepdim=True)
     weights = (scores - m).exp()
     return m, weights.sum(-1, keepdim=True), weights @ value
@@ -615,7 +685,7 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
 
 # %% docstrings="memory_int8"
 def quantize():
-    """Integers (int8) from -127 to 127, and scales (float): `x` is approximately integers * scales.
+    """Integers (int8) from -127 to 127, and scales of the dtype of `x`: `x` is approximately integers * scales.
 
     Each row, along `dim`, has its own scale: the largest absolute value divided by 127, in a tensor of size 1 in that
     dimension. With `dim=None`, all elements share one scale, in a tensor of size 1 in each dimension. Round to the
@@ -638,6 +708,7 @@ numbers = generator.normal(size=(rows, columns)) * 10.0 ** generator.integers(-2
 numbers[0, 0] = -abs(numbers[0]).max() - 1  # the largest absolute value is that of a negative number
 numbers[-1] = 0
 x = mytorch.tensor(numbers.tolist())
+cube = mytorch.tensor(generator.normal(size=(2, rows, columns)).tolist(), dtype=mytorch.float64).permute(2, 1, 0)
 mytorch.manual_seed(check.seed())
 linear, plain = mytorch.nn.Linear(columns, rows), mytorch.nn.Linear(columns, rows, bias=False)
 layer, batch = mytorch.nn.Int8Linear(linear), mytorch.randn(4, columns)
@@ -652,11 +723,17 @@ check.show(
         "rows": source.quantize(x),
         "one scale": source.quantize(x, None),
         "columns": source.quantize(x, 0),
+        "the middle dimension, of doubles": source.quantize(cube, 1),
+        "a scale for all of them": source.quantize(cube, None),
+        "a single number": source.quantize(x[1, 1], None),
+        "a row of zeros counts as 1e-12, times 1e12": source.quantize(x)[1][-1] * 127e12,
+        "the numbers afterwards": x,
         "values at the limits": source.quantize(mytorch.tensor([[127.0, -127.0, 63.6, -63.4], [254.0, 1.1, 2.9, 3.1]])),
         "the layer's buffers": described(layer),
         "without a bias": described(mytorch.nn.Int8Linear(plain)),
         "its parameters": len(list(layer.parameters())),
         "its integers": layer.weight,
+        "saved": [(name, tuple(each.shape)) for name, each in layer.state_dict().items()],
         "its results": layer(batch),
     },
     rtol=1e-4,
@@ -769,13 +846,13 @@ def __init__(self, layer):
 # checkpointed  largest difference 5.2
 # ```
 #
-# Fix the module. Each call has to drop different rows, `torch.manual_seed` has to determine which, and `eval()` must
-# drop none.
+# Fix the module. Each call has to drop different samples, `torch.manual_seed` has to determine which, and `eval()` must
+# drop none. The result keeps the dtype of `x`.
 
 
 # %% solution="memory_repair_rows"
 class DropRows(nn.Module):
-    """Zeroes each sample of a batch with probability p in training, and divides the others by 1 - p."""
+    """Zeroes each sample of a batch (N, ...) with probability p < 1 in training, and divides the others by 1 - p."""
 
     ### BEGIN SOLUTION
     def __init__(self, p: float) -> None:
@@ -785,7 +862,8 @@ class DropRows(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not self.training:
             return x
-        keep = torch.rand(len(x), 1) >= self.p
+        shape = len(x), *[1] * (x.ndim - 1)
+        keep = torch.rand(shape) >= self.p
         return x * keep / (1 - self.p)
 
     ### END SOLUTION
@@ -798,7 +876,8 @@ class DropRows(nn.Module):
     # def forward(self, x: torch.Tensor) -> torch.Tensor:
     #     if not self.training:
     #         return x
-    #     keep = torch.tensor(self.generator.random((len(x), 1)) >= self.p)
+    #     shape = len(x), *[1] * (x.ndim - 1)
+    #     keep = torch.tensor(self.generator.random(shape) >= self.p)
     #     return x * keep / (1 - self.p)
     ### END STUB
 
@@ -835,6 +914,8 @@ first, second = rows_kept(), rows_kept()
 kept = module(torch.full((400, 3), 2.0))
 share = (kept[:, 0] > 0).float().mean().item()
 everything = DropRows(0.0)(x * w)
+pictures = module(torch.full((50, 2, 3, 4), 2.0)).flatten(1)
+short = x[:5].to(torch.float16)
 check.show(
     {
         "p": p,
@@ -846,11 +927,14 @@ check.show(
         "about p of the rows are dropped": abs(1 - share - p) < 0.15,
         "value of a 2 that is kept": kept.max().item(),
         "sums of the columns, with p = 0": everything.sum(0).detach(),
-        "whole rows": bool(((kept == 0).sum(1) % 3 == 0).all()),
+        "dtype for half floats": module(short).dtype,
+        "whole rows, whole pictures": [
+            bool(((kept == 0).sum(1) % 3 == 0).all()),
+            bool((pictures == pictures[:, :1]).all()),
+        ],
         "two calls drop the same rows": bool((first == second).all()),
         "the same seed, the same rows": bool((seeded() == seeded()).all()),
-        "evaluation drops nothing": bool((module.eval()(x) == x).all()),
-        "sums of the columns in evaluation": module(x).sum(0),
+        "sums of the columns in evaluation": module.eval()(x).sum(0),
     },
     rtol=1e-4,
     atol=1e-4,
@@ -865,7 +949,7 @@ check.show(
 # numbers come from?
 
 # %% [markdown] hint="memory_repair_rows"
-# Use `torch.rand(len(x), 1)` instead of `self.generator.random((len(x), 1))`.
+# Use `torch.rand(shape)` instead of `self.generator.random(shape)`.
 
 
 # %% mutant="memory_repair_rows"
@@ -880,7 +964,8 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = torch.tensor(np.random.default_rng(0).random((len(x), 1)) >= self.p)
+        shape = len(x), *[1] * (x.ndim - 1)
+        keep = torch.tensor(np.random.default_rng(0).random(shape) >= self.p)
         return x * keep / (1 - self.p)
 
 
@@ -907,7 +992,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        return x * (torch.rand(len(x), 1) >= self.p)
+        return x * (torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p)
 
 
 # %% mutant="memory_repair_rows"
@@ -922,7 +1007,8 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = torch.tensor(np.random.random((len(x), 1)) >= self.p)
+        shape = len(x), *[1] * (x.ndim - 1)
+        keep = torch.tensor(np.random.random(shape) >= self.p)
         return x * keep / (1 - self.p)
 
 
@@ -973,7 +1059,7 @@ def best(peak, n: int) -> int:
 
 # %% check="memory_measure_segments"
 shown = {}
-for n, kept in ((16, 1), (36, 1), (64, 1), (16, 4), (64, 4)):
+for n, kept in ((16, 1), (36, 1), (64, 1), (16, 4), (64, 4), (4, 16)):
     shown[f"{n} layers that keep {kept}"] = int(best(chain(n, kept), n))
 check.show(shown, secret=True, text="The best number of segments.")
 

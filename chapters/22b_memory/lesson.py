@@ -73,8 +73,8 @@ for rows in (8, 64, 512):
 #   before the first activation, so one GPU with 80 GB isn't enough.
 # - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
 #   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4.
-# - *They ask next:* And inference in bfloat16? It takes 2 bytes, or 14 GB, plus a [cache of keys and values](proof-estimates) that grows with
-#   the text.
+# - *They ask next:* And inference in bfloat16? It takes 2 bytes per parameter, so 14 GB, plus a [cache of keys and values](proof-estimates) that grows
+#   with the text.
 # - *The trap:* Forgetting the activations, which are the largest part when the context is long.
 # - *Proof:* `proof-sixteen`.
 
@@ -185,7 +185,7 @@ for p in (0.0, 0.5):
     expected = torch.autograd.grad(second(first(torch.ones(4, 8))).square().sum(), first[0].weight)[0]
     torch.manual_seed(0)
     wrong = (by_hand(first, second, torch.ones(4, 8)) - expected).norm() / expected.norm()
-    print(f"dropout {p}: the gradient is wrong by {wrong.item():.1f} of its length")
+    print(f"dropout {p}: relative error of the gradient {wrong.item():.1f}")
 
 # %% [markdown]
 # ### Break it
@@ -354,7 +354,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
-# - *Thirty seconds:* Attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main memory. It
+# - *Thirty seconds:* Unfused attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main memory. It
 #   rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
 # - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum. Its memory grows with the length instead of
 #   the square of the length.
@@ -364,7 +364,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 #
 # ## The roofline
 # An operation can be faster neither than its arithmetic allows nor than its bytes allow. Which of the two limits it depends on its **arithmetic
-# intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes a second. It computes 67 · 10¹² float32 operations a second without tensor cores, and
+# intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes per second. It computes 67 · 10¹² float32 operations per second without tensor cores, and
 # 989 · 10¹² in bfloat16 with them. So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16.
 # Multiply different numbers of rows by one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are
 # those of the previous cell, in float32.)
@@ -465,7 +465,7 @@ print(f"{row.count('.')} of {len(row)} cells are free; two go to {row.find('..')
 #   the two, together with an out-of-memory error, points to fragmentation: there is enough free memory, but not in one piece.
 # - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the gaps.
 # - *They ask next:* Why does `nvidia-smi` show more? It shows what is reserved, and the CUDA context.
-# - *The trap:* Calling `empty_cache()` in each step. It is slower, and a segment that is partly used stays.
+# - *The trap:* Calling `empty_cache()` in each step. That makes the step slower, and a segment that is still partly used isn't returned.
 # - *Proof:* `proof-fragments`.
 #
 # ## The real one
@@ -480,7 +480,7 @@ print(inspect.getsource(inspect.getmodule(checkpoint)._restored))
 # Unlike yours, it treats each GPU's generator separately, and `preserve_rng_state=False` skips the generators.
 #
 # ## Rapid fire
-# 1. How many bytes a parameter does Adam's state take? It takes 8.
+# 1. How many bytes per parameter does Adam's state take? It takes 8.
 # 2. How many operations does a product of (m, k) and (k, n) take? It takes 2mkn.
 # 3. You checkpoint 100 equal layers. How many segments take the least memory? Ten do.
 # 4. How many scales does a (4096, 1024) weight have, with one for each output? It has 4,096.

@@ -449,8 +449,9 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 # - *Thirty seconds:* I look for the rank that is *not* in the collective. NCCL's watchdog aborts after ten minutes and names the operation, and the
 #   flight recorder has the last collectives of each rank, so comparing the dumps shows who is missing. Meanwhile `py-spy dump` shows where a live
 #   process is.
-# - *Longer:* `TORCH_FR_BUFFER_SIZE` switches the recorder on, and `torchfrtrace` compares its dumps. `TORCH_DISTRIBUTED_DEBUG=DETAIL` checks before
-#   each collective that all ranks call the same one with the same shape. On Gloo, `monitored_barrier` names the missing rank.
+# - *Longer:* The recorder is on by default and keeps the last 2,000 entries of each rank (`TORCH_FR_BUFFER_SIZE`), and `torchfrtrace` compares its
+#   dumps. `TORCH_DISTRIBUTED_DEBUG=DETAIL` checks before each collective that all ranks call the same one with the same shape. On Gloo,
+#   `monitored_barrier` names the missing rank.
 # - *They ask next:* What are the usual causes? Uneven batches, an `if rank == 0` around a collective, an exception on one rank, rank 0 saving a
 #   checkpoint for longer than the timeout, or broken hardware.
 # - *The trap:* Raising the timeout. It helps against one slow step, but not against a rank that never comes.

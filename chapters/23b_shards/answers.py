@@ -336,3 +336,297 @@ def best_number(run):
             best = total, 2**e, busy
     total, m, busy = best
     return m, sum(total - b for b in busy) / total / len(busy), (len(busy) - 1) / (m + len(busy) - 1)
+
+
+# %% answer="shards_zero" wrong="the last shards are the longer ones" spoils="in_shards"
+def in_shards(tensor):
+    least, more = divmod(tensor.numel(), get_world_size())
+    return tensor.detach().view(-1).split([least + (rank >= get_world_size() - more) for rank in range(get_world_size())])
+
+
+# %% answer="shards_zero" wrong="the shards have a history" spoils="in_shards"
+def in_shards(tensor):
+    least, more = divmod(tensor.numel(), get_world_size())
+    return tensor.view(-1).split([least + (rank < more) for rank in range(get_world_size())])
+
+
+# %% answer="shards_zero" wrong="every n-th element, as a sampler takes them" spoils="in_shards"
+def in_shards(tensor):
+    return [tensor.detach().view(-1)[rank :: get_world_size()] for rank in range(get_world_size())]
+
+
+# %% answer="shards_zero" wrong="the division is recorded: only the ring runs without" spoils="mean_of_shard"
+def mean_of_shard(gradient):
+    chunks = in_shards((gradient / get_world_size()).contiguous())
+    with no_grad():
+        reduce_scatter_ring(chunks)
+        return chunks[get_rank()].clone()
+
+
+# %% answer="shards_zero" wrong="divides the gradient itself" spoils="mean_of_shard"
+def mean_of_shard(gradient):
+    with no_grad():
+        gradient.div_(get_world_size())
+        chunks = in_shards(gradient.contiguous().clone())
+        reduce_scatter_ring(chunks)
+        return chunks[get_rank()].clone()
+
+
+# %% answer="shards_zero" wrong="reads a transposed gradient in the order of its memory" spoils="mean_of_shard"
+def mean_of_shard(gradient):
+    with no_grad():
+        if not gradient.is_contiguous():
+            gradient = gradient.t()
+        chunks = in_shards((gradient / get_world_size()).contiguous())
+        reduce_scatter_ring(chunks)
+        return chunks[get_rank()].clone()
+
+
+# %% answer="shards_zero" wrong="gathers into a new tensor, so that other views of the parameter keep the old values" spoils="gather_shards"
+def gather_shards(shard, whole):
+    with no_grad():
+        made = whole.detach().clone()
+        chunks = in_shards(made)
+        chunks[get_rank()].copy_(shard)
+        all_gather_ring(chunks)
+        whole.data = made
+
+
+# %% answer="shards_zero" wrong="without no_grad, as in_shards detaches anyway" spoils="gather_shards"
+def gather_shards(shard, whole):
+    chunks = in_shards(whole)
+    chunks[get_rank()].copy_(shard)
+    all_gather_ring(chunks)
+
+
+# %% answer="shards_zero" wrong="sends float32, and rounds at the end" spoils="gather_shards"
+def gather_shards(shard, whole):
+    with no_grad():
+        made = whole.detach().float()
+        chunks = in_shards(made)
+        chunks[get_rank()].copy_(shard)
+        all_gather_ring(chunks)
+        whole.copy_(made)
+
+
+# %% answer="shards_zero" wrong="the optimizer gets bfloat16 gradients" spoils="step"
+def step(self):
+    for shard, whole in zip(self.shards, self.params):
+        shard.grad = mean_of_shard(whole.grad)
+    self.optim.step()
+    for shard, whole in zip(self.shards, self.params):
+        gather_shards(shard, whole)
+        shard.grad = None
+
+
+# %% answer="shards_zero" wrong="also takes the whole gradients away" spoils="step"
+def step(self):
+    for shard, whole in zip(self.shards, self.params):
+        shard.grad = mean_of_shard(whole.grad).float()
+        whole.grad = None
+    self.optim.step()
+    for shard, whole in zip(self.shards, self.params):
+        gather_shards(shard, whole)
+        shard.grad = None
+
+
+# %% answer="shards_zero" wrong="its own gradient, not averaged" spoils="step"
+def step(self):
+    for shard, whole in zip(self.shards, self.params):
+        shard.grad = in_shards(whole.grad)[get_rank()].float()
+    self.optim.step()
+    for shard, whole in zip(self.shards, self.params):
+        gather_shards(shard, whole)
+        shard.grad = None
+
+
+# %% answer="shards_fully" wrong="float32 whatever the parameter is" spoils="unshard"
+def unshard(self):
+    made = empty(self.whole.shape, device=self.whole.device)
+    gather_shards(self.shard, made)
+    self.whole.storage.flat = made.storage.flat
+    self.place[self.name] = self.whole
+
+
+# %% answer="shards_fully" wrong="only makes room: the shard is copied, nothing is gathered" spoils="unshard"
+def unshard(self):
+    made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)
+    with no_grad():
+        in_shards(made)[get_rank()].copy_(self.shard)
+    self.whole.storage.flat = made.storage.flat
+    self.place[self.name] = self.whole
+
+
+# %% answer="shards_fully" wrong="puts the whole into the module as a plain attribute" spoils="unshard"
+def unshard(self):
+    made = empty(self.whole.shape, dtype=self.whole.dtype, device=self.whole.device)
+    gather_shards(self.shard, made)
+    self.whole.storage.flat = made.storage.flat
+    self.place["whole"] = self.whole
+
+
+# %% answer="shards_fully" wrong="expects that the array was remembered" spoils="reshard"
+def reshard(self):
+    self.whole.storage.flat = self.shard.storage.flat[:0]
+    self.whole.__dict__.pop("array")
+    self.place[self.name] = self.shard
+
+
+# %% answer="shards_fully" wrong="a new storage instead of an empty one" spoils="reshard"
+def reshard(self):
+    self.whole.data = empty(0, dtype=self.whole.dtype, device=self.whole.device)
+    self.whole.__dict__.pop("array", None)
+    self.place[self.name] = self.shard
+
+
+# %% answer="shards_fully" wrong="removes the parameter from its place" spoils="reshard"
+def reshard(self):
+    self.whole.storage.flat = self.shard.storage.flat[:0]
+    self.whole.__dict__.pop("array", None)
+    self.place.pop(self.name, None)
+
+
+# %% answer="shards_fully" wrong="the mean of old and new" spoils="reduce_grad"
+def reduce_grad(self, whole):
+    mean = mean_of_shard(whole.grad)
+    self.shard.grad = mean if self.shard.grad is None else (self.shard.grad + mean) / 2
+    whole.grad = None
+    self.reshard()
+
+
+# %% answer="shards_fully" wrong="divides by the ranks once more" spoils="reduce_grad"
+def reduce_grad(self, whole):
+    mean = mean_of_shard(whole.grad) / get_world_size()
+    self.shard.grad = mean if self.shard.grad is None else self.shard.grad + mean
+    whole.grad = None
+    self.reshard()
+
+
+# %% answer="shards_fully" wrong="adds the whole gradients up first, and keeps them" spoils="reduce_grad"
+def reduce_grad(self, whole):
+    self.shard.grad = mean_of_shard(whole.grad)
+    self.reshard()
+
+
+# %% answer="shards_build_mlp" wrong="the parameters are views of the layers"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        h = up.weight.shape[0] // size
+        self.up_weight = nn.Parameter(up.weight.detach()[rank * h : (rank + 1) * h])
+        self.up_bias = nn.Parameter(up.bias.detach()[rank * h : (rank + 1) * h])
+        self.down_weight = nn.Parameter(down.weight.detach()[:, rank * h : (rank + 1) * h].contiguous())
+        self.down_bias = nn.Parameter(down.bias.detach())
+
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        hidden = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(hidden, self.down_weight)) + self.down_bias
+
+
+# %% answer="shards_build_mlp" wrong="every n-th hidden unit"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        self.up_weight = nn.Parameter(up.weight.detach()[rank::size].clone())
+        self.up_bias = nn.Parameter(up.bias.detach()[rank::size].clone())
+        self.down_weight = nn.Parameter(down.weight.detach()[:, rank::size].clone())
+        self.down_bias = nn.Parameter(down.bias.detach().clone())
+
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        hidden = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(hidden, self.down_weight)) + self.down_bias
+
+
+# %% answer="shards_build_mlp" wrong="sums x over the ranks instead of copying it"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        self.up_weight = nn.Parameter(up.weight.detach().chunk(size)[rank].clone())
+        self.up_bias = nn.Parameter(up.bias.detach().chunk(size)[rank].clone())
+        self.down_weight = nn.Parameter(down.weight.detach().chunk(size, 1)[rank].clone())
+        self.down_bias = nn.Parameter(down.bias.detach().clone())
+
+    def forward(self, x):
+        x = distributed.SumOverRanks.apply(x / distributed.get_world_size())
+        hidden = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(hidden, self.down_weight)) + self.down_bias
+
+
+# %% answer="shards_build_mlp" right="slices, and the bias through a linear layer's functional at the end"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, h = distributed.get_rank(), up.weight.shape[0] // distributed.get_world_size()
+        mine = slice(rank * h, rank * h + h)
+        for name, value in {
+            "up_weight": up.weight[mine], "up_bias": up.bias[mine], "down_weight": down.weight[:, mine], "down_bias": down.bias
+        }.items():
+            self.register_parameter(name, nn.Parameter(value.detach().clone()))
+
+    def forward(self, x):
+        hidden = nn.functional.gelu(distributed.CopyToRanks.apply(x) @ self.up_weight.T + self.up_bias)
+        return self.down_bias + distributed.SumOverRanks.apply(hidden @ self.down_weight.T)
+
+
+# %% answer="shards_repair_clip" wrong="new gradients in place of the old ones"
+def clip(sharded, replicated, max_norm):
+    squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
+    distributed.all_reduce(squares)
+    norm = (squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt()
+    factor = min(1.0, max_norm / (float(norm) + 1e-6))
+    for p in (*sharded, *replicated):
+        p.grad = p.grad * factor
+    return norm
+
+
+# %% answer="shards_repair_clip" wrong="without the 1e-6"
+def clip(sharded, replicated, max_norm):
+    squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
+    distributed.all_reduce(squares)
+    norm = float((squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt())
+    if norm > max_norm:
+        for p in (*sharded, *replicated):
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+
+# %% answer="shards_repair_clip" wrong="returns the norm after clipping"
+def clip(sharded, replicated, max_norm):
+    squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
+    distributed.all_reduce(squares)
+    norm = (squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt()
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for p in (*sharded, *replicated):
+        p.grad.mul_(factor)
+    return norm * factor
+
+
+# %% answer="shards_measure_bubble" wrong="tries 512 as well"
+def best_number(run):
+    best = min([2**power for power in range(10)], key=lambda m: run(m)[0])
+    total, busy = run(best)
+    p = len(busy)
+    return best, 1 - sum(busy) / p / total, (p - 1) / (best + p - 1)
+
+
+# %% answer="shards_measure_bubble" wrong="the idle time of the first stage"
+def best_number(run):
+    best = min([2**power for power in range(9)], key=lambda m: run(m)[0])
+    total, busy = run(best)
+    p = len(busy)
+    return best, 1 - busy[0] / total, (p - 1) / (best + p - 1)
+
+
+# %% answer="shards_measure_bubble" wrong="stops as soon as a step is not shorter"
+def best_number(run):
+    m = 1
+    while m < 256 and run(2 * m)[0] < run(m)[0]:
+        m *= 2
+    total, busy = run(m)
+    p = len(busy)
+    return m, 1 - sum(busy) / p / total, (p - 1) / p

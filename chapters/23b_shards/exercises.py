@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Shards
-# Six exercises, 17 points. Two of them add to your library: once you have solved them, ranks share one optimizer's state and one copy of the
-# weights. These two run inside files of `mytorch`, so every name that a task or a docstring mentions is there; import anything else in the cell.
+# Two of the exercises add to your library: once you have solved them, ranks share one optimizer's state and one copy of the weights. These two
+# run inside files of `mytorch`, so every name that a task or a docstring mentions is there; import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -113,8 +113,8 @@ def step():
     """Averages the gradients of this rank's shards, updates these shards, and gathers the
     shards of all ranks.
 
-    `self.params` has the whole parameters, whose gradients are complete, and `self.shards` has
-    this rank's float32 shards of them, in the same order. `self.optim` is an optimizer of the
+    `self.params` has the whole parameters, whose gradients are complete and stay as they are,
+    and `self.shards` has this rank's float32 shards of them, in the same order. `self.optim` is an optimizer of the
     shards, which reads their `.grad` in float32. The ranks exchange tensors in the parameter's
     dtype, because converting a bfloat16 gradient before it is averaged would double the
     traffic. After the step the shards' gradients are None, so that they don't stay in memory.
@@ -154,9 +154,29 @@ def reduced(rank):
 
 def gathered(rank):
     whole = mytorch.zeros(length, 1, dtype=mytorch.bfloat16, requires_grad=True)
-    shard = sharding.in_shards(whole.detach().clone())[rank].float() + rank + 0.5
+    alias = whole.detach()
+    shard = sharding.in_shards(alias.clone())[rank].float() + rank + 0.5
     sharding.gather_shards(shard, whole)
-    return [whole.detach().float(), whole.is_leaf, mytorch.distributed.bytes_sent()]
+    return [alias.float(), whole.is_leaf, mytorch.distributed.bytes_sent()]
+
+
+def recorded():
+    """The operations that one rank by itself records, given tensors that require a gradient."""
+    found = []
+
+    def note(op, args, result, seconds):
+        if mytorch.is_grad_enabled() and op.name != "detach" and any(getattr(x, "requires_grad", False) for x in args):
+            found.append(op.name)
+        return 0
+
+    def alone(rank):
+        gradient, shard = (mytorch.ones(2, 2, requires_grad=True) for _ in range(2))
+        with mytorch.utils.instruments.instrument(note):
+            sharding.mean_of_shard(gradient)
+            sharding.gather_shards(shard.view(-1), mytorch.zeros(2, 2))
+
+    mytorch.distributed.spawn(alone, nprocs=1)
+    return found
 
 
 def trained(rank):
@@ -170,6 +190,7 @@ def trained(rank):
         *(each.detach().float() for each in params),
         *optimizer.shards,
         [each.grad for each in optimizer.shards],
+        params[1].grad,
         mytorch.distributed.bytes_sent(),
     ]
 
@@ -180,7 +201,8 @@ check.show(
         "cut: shards, the tensor after a write, history, two elements": run(cut)[0],
         "reduced, and transposed: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
         "gathered: whole, still a leaf, bytes sent": run(gathered),
-        "twenty steps: parameters, shards, their gradients, bytes sent": run(trained)[-1],
+        "twenty steps: parameters, shards, their gradients, a whole gradient, bytes sent": run(trained)[-1],
+        "recorded": recorded(),
     },
     text="Shards of a vector; gradients reduced to shards; shards gathered; an optimizer of shards on all ranks.",
 )
@@ -390,7 +412,7 @@ def run(job):
 
 def one_parameter(rank):
     mytorch.cuda.set_device(rank)
-    layer = layers[rank].cuda()
+    layer = layers[rank].to("cuda", mytorch.bfloat16)
     expected = layer.weight.detach().clone().cpu()
     each = parallel.sharding.FSDPParam(layer, "weight", layer.weight)
     seen = [tuple(layer.weight.shape), mytorch.cuda.memory_allocated(rank)]
@@ -563,8 +585,9 @@ nn, distributed = library.nn, library.distributed
 # %% [markdown] exercise="shards_build_mlp" kind="build" points=3
 # ### Exercise 4 · An MLP on several ranks
 # Write a tensor-parallel module that computes `down(gelu(up(x)))`. Each rank creates it from the same two layers, `up = nn.Linear(d, h)` and `down = nn.Linear(h, d)`,
-# where `h` is divisible by the number of ranks, and keeps its share in four parameters: `up_weight`, `up_bias`, `down_weight`, `down_bias`. `down_bias` stays
-# whole on every rank.
+# where `h` is divisible by the number of ranks, and keeps its share in four parameters: `up_weight`, `up_bias`, `down_weight`, `down_bias`. The first rank has the first
+# hidden units, the next rank the next ones, and `down_bias` stays whole on every rank. The parameters have memory of their own, because a view would keep the whole
+# layer alive, and training would change the layers.
 #
 # All ranks pass the same `x` and get the same result, which is that of both layers. After a backward pass of the same loss on all ranks, the gradients of `x` and of the
 # parameters are those of the two layers, or the rank's share of them. There is one all-reduce in each direction, of a tensor as large as `x`. You may use
@@ -615,6 +638,14 @@ def job(rank):
     }
 
 
+def overwritten():
+    """The layers after the parameters of a rank were overwritten."""
+    module = outcomes(library, size, lambda rank: ParallelMLP(up, down))[1]
+    for each in [] if isinstance(module, str) else module.parameters():
+        each.detach().zero_()
+    return [each.detach() for layer in (up, down) for each in layer.parameters()]
+
+
 found = outcomes(library, size, job)
 check.show(
     {
@@ -622,6 +653,7 @@ check.show(
         "result of both layers": down(nn.functional.gelu(up(rows))).detach(),
         "rank 0": found[0],
         "rank 1": found[1],
+        "the layers after a rank's parameters were overwritten": overwritten(),
     },
     rtol=1e-4,
     text="Result and gradients on two of the ranks, and the bytes that each of them sent.",
@@ -750,6 +782,24 @@ class ParallelMLP(nn.Module):
         return distributed.SumOverRanks.apply(nn.functional.linear(hidden, self.down_weight)) + self.down_bias
 
 
+# %% mutant="shards_build_mlp"
+# Views of the layers
+# The values are correct, but the parameters are views of the layers' memory: each rank keeps both whole layers alive, and an optimizer's step changes them.
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        self.up_weight = nn.Parameter(up.weight.detach().chunk(size)[rank])
+        self.up_bias = nn.Parameter(up.bias.detach().chunk(size)[rank])
+        self.down_weight = nn.Parameter(down.weight.detach().chunk(size, 1)[rank])
+        self.down_bias = nn.Parameter(down.bias.detach())
+
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        hidden = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(hidden, self.down_weight)) + self.down_bias
+
+
 # %% [markdown] exercise="shards_repair_clip" kind="repair" points=3
 # ### Exercise 5 · Weights that drift apart
 # A bug report: *"We train with tensor parallelism. On each rank, `sharded` has parameters of which it keeps a share, and `replicated` has those that every rank keeps whole,
@@ -786,7 +836,7 @@ generator = check.rng()
 size = int(generator.integers(3, 5))
 shares = [int(each) for each in generator.permutation([0, 3, 1, 5][:size])]
 own = [generator.normal(size=share).round(2) * (rank + 1) for rank, share in enumerate(shares)]
-common = generator.normal(size=2).round(2)
+common = generator.normal(size=(2, 3)).round(2)
 
 
 def with_gradient(values):
@@ -795,24 +845,27 @@ def with_gradient(values):
     return weight
 
 
-def job(rank, max_norm):
-    sharded = [with_gradient(own[rank][:1]), with_gradient(own[rank][1:])] if shares[rank] > 1 else []
-    sharded = [with_gradient(own[rank])] if shares[rank] == 1 else sharded
-    replicated = [with_gradient(common)]
+def job(rank, max_norm, unit=1.0):
+    sharded = [with_gradient(own[rank][:1] * unit), with_gradient(own[rank][1:] * unit)] if shares[rank] > 1 else []
+    sharded = [with_gradient(own[rank] * unit)] if shares[rank] == 1 else sharded
+    replicated = [with_gradient(each * unit) for each in common]
+    gradients = [[each.grad for each in weights] for weights in (sharded, replicated)]
     norm = clip(sharded, replicated, max_norm)
-    return [float(norm), [each.grad for each in sharded], replicated[0].grad, distributed.bytes_sent() < 64]
+    shown = [[each / unit for each in some] for some in gradients]
+    return [float(norm) / unit, *shown, distributed.bytes_sent() < 64]
 
 
 check.show(
     {
         "elements of each rank's share": shares,
         "gradients of the shares": own,
-        "gradient that all ranks have": common,
+        "gradients that all ranks have": common,
         "norm on one device": float(np.sqrt(sum((each**2).sum() for each in own) + (common**2).sum())),
         "max_norm 1": outcomes(library, size, job, 1.0),
         "max_norm 1000": outcomes(library, size, job, 1000.0),
+        "millionths, max_norm 1e-6": outcomes(library, size, job, 1e-6, 1e-6),
     },
-    text="Of each rank: the norm, the gradients of its shares, the common gradient, and whether it sent only a few bytes.",
+    text="Of each rank: the norm, the gradients of its shares, the common ones, and whether it sent only a few bytes.",
 )
 
 # %% [markdown] hint="shards_repair_clip"
@@ -890,6 +943,23 @@ def clip(sharded, replicated, max_norm):
     return norm
 
 
+# %% mutant="shards_repair_clip"
+# New gradients in place of the old ones
+# The gradients should be multiplied in place. Otherwise whoever holds one, such as a bucket of which it is a view, keeps the unclipped values.
+def clip(sharded, replicated, max_norm):
+    squares = library.zeros(1)
+    for each in sharded:
+        squares = squares + (each.grad**2).sum()
+    distributed.all_reduce(squares)
+    for each in replicated:
+        squares = squares + (each.grad**2).sum()
+    norm = squares.sum().sqrt()
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for each in (*sharded, *replicated):
+        each.grad = each.grad * factor
+    return norm
+
+
 # %% [markdown] exercise="shards_measure_bubble" kind="measure" points=2
 # ### Exercise 6 · How many micro-batches?
 # `run(m)` trains one step of a pipeline whose batch is cut into `m` micro-batches. It returns two things: the duration of the step, and a list with the time for which each
@@ -936,6 +1006,7 @@ machines = {
     "a slow first stage": machine([90.0, 30.0, 30.0], 1.0),
     "expensive micro-batches": machine([32.0] * 8, 6.0),
     "one stage": machine([50.0], 0.0),
+    "free micro-batches": machine([40.0] * 3, 0.0),
 }
 calls = []
 
@@ -955,7 +1026,7 @@ check.show(
         **{f"{name}: micro-batches": int(best) for name, (best, *_) in found.items()},
         **{f"{name}: idle": float(idle) for name, (_, idle, _) in found.items()},
         **{f"{name}: formula": float(formula) for name, (*_, formula) in found.items()},
-        "at most 100 calls": len(calls) <= 100,
+        "at most 120 calls": len(calls) <= 120,
     },
     rtol=1e-6,
     text="The best number of micro-batches for each machine, the share of time that is idle then, and what the formula says.",

@@ -126,7 +126,7 @@ pictures.grids(*[(name, np.array(tables, dtype=int)[:, n], own) for n, name in e
 # %% [markdown]
 # ### Milestone: seven bytes instead of sixteen
 # Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first stage of
-# **ZeRO**, the *zero redundancy optimizer*. The cell prints the loss, the bytes a parameter that one GPU holds after the last step, the peak, and
+# **ZeRO**, the *zero redundancy optimizer*. The cell prints the loss, the bytes per parameter that one GPU holds after the last step, the peak, and
 # what it sent in a step as a multiple of the weights. The curves show what it has in use at each layer of the last step:
 
 
@@ -170,7 +170,7 @@ lines = {each.__name__: trained(each, mytorch.bfloat16) for each in (ddp, zero)}
 pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
 # %% [markdown] tags=["short"]
-# The losses agree, not one byte more is sent, and seven bytes a parameter are left: two, two, and a quarter of twelve. The curves are parallel,
+# The losses agree, not one byte more is sent, and seven bytes per parameter are left: two, two, and a quarter of twelve. The curves are parallel,
 # because the backward pass still builds up whole gradients. DDP's peak isn't on its curve, because it comes from the optimizer's temporary memory
 # after the backward pass.
 #
@@ -178,7 +178,7 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # The next stage divides gradients: as soon as a bucket is reduced, each rank frees everything but its own shard, and the third stage divides the
 # weights too. For $n$ ranks, with everything sent in 16 bits:
 #
-# | | whole on each rank | bytes a parameter | a rank sends, times the weights |
+# | | whole on each rank | bytes per parameter | a rank sends, times the weights |
 # |---|---|---|---|
 # | DDP | everything | 16 | 2(n − 1)/n |
 # | ZeRO-1 | weights, gradients | 4 + 12/n | 2(n − 1)/n |
@@ -196,7 +196,7 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 # %% [markdown]
 # **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
 #
-# - *Thirty seconds:* Of 16 bytes a parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
+# - *Thirty seconds:* Of 16 bytes per parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
 #   the weights. The first two send what DDP sends, while the third gathers the weights twice and therefore sends half as much again.
 # - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 make the optimizer's step between the two. Stage 3 needs an
 #   all-gather before forward, one before backward, and a reduce-scatter.
@@ -278,7 +278,7 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 #
 # **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
 #
-# - *Thirty seconds:* At 16 bytes a parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a GPU of 80 GB has:
+# - *Thirty seconds:* At 16 bytes per parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a GPU of 80 GB has:
 #   ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18 on each.
 # - *Longer:* Add the activations and whatever is gathered at that moment.
 # - *They ask next:* Why not always FSDP? It sends more, and at moments when the traffic has to be hidden behind computation.
@@ -348,7 +348,9 @@ for copied in (False, True):
 # - *Thirty seconds:* Sequence parallelism divides the activations that tensor parallelism leaves whole and sends no more bytes, while context
 #   parallelism divides a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives each rank some experts,
 #   and an all-to-all brings each token to its experts and back.
-# - *Longer:* The first two save activations, while the third divides weights. Experts are often combined with FSDP for the rest of the model.
+# - *Longer:* The first two save activations, while the third divides weights. Experts are often combined with FSDP for the rest of the model. Context
+#   parallelism has a second form, *Ulysses*: instead of a ring, an all-to-all before attention exchanges positions for heads, and another one after
+#   it exchanges them back, so there may be no more ranks than heads.
 # - *They ask next:* What is hard about expert parallelism? Balance, because the rank with the most popular expert is the one that all others wait
 #   for.
 # - *The trap:* Using context parallelism for short sequences. The batch can be divided without any traffic in attention.
@@ -425,13 +427,13 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 #   pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
 # - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p − 1)/(v·m + p − 1) at
 #   v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on at once, and that of the weights
-#   fills the gaps. Its simple form leaves a third of the bubble.
+#   fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p micro-batches, so ignore them in the first line above.
 # - *The trap:* Taking the formula for a law. It holds for stages that take equally long, and the last stage has the logits.
 # - *Proof:* `proof-bubble`.
 #
 # ## When is communication hidden?
-# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations a token, and gathering in
-# bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens a rank has. Take a GPU that does 400 trillion operations a
+# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations per token, and gathering in
+# bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens each rank has. Take a GPU that does 400 trillion operations a
 # second. It may get 400 GB/s, over NVLink or in a machine with a fast network card for each GPU, or 50 GB/s, if machines are connected by one such
 # card:
 
@@ -441,15 +443,15 @@ tokens, exposed = 2 ** np.arange(8, 16), {}
 for name, width in network.items():
     gathering, computing = 2 / width, 2 * tokens / speed
     exposed[name] = 100 * np.maximum(gathering - computing, 0) / np.maximum(gathering, computing)
-    print(f"at {name}: hidden from {speed / width:,.0f} tokens a rank on")
-pictures.curves(exposed, tokens, xlabel="tokens a rank", ylabel="GPU waits (% of the time)", log="x")
+    print(f"at {name}: hidden from {speed / width:,.0f} tokens per rank")
+pictures.curves(exposed, tokens, xlabel="tokens per rank", ylabel="GPU waits (% of the time)", log="x")
 
 # %% [markdown]
 # **Interview · When is communication hidden?**
 #
 # - *Thirty seconds:* It is hidden when something else computes meanwhile, for long enough. DDP hides it behind the rest of the backward pass, FSDP
 #   behind the layer before.
-# - *Longer:* With FSDP in bfloat16 a rank needs as many tokens as operations a second divided by bytes a second. In the backward pass both sides
+# - *Longer:* With FSDP in bfloat16 a rank needs as many tokens as operations per second divided by bytes per second. In the backward pass both sides
 #   double; with gradients reduced in float32, traffic triples.
 # - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed
 #   at once.
@@ -492,10 +494,10 @@ print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
 #
 # **Interview · 70 billion parameters on 64 GPUs of 80 GB: which mesh?**
 #
-# - *Thirty seconds:* I count first. 16 bytes a parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with checkpointed
+# - *Thirty seconds:* I count first. 16 bytes per parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with checkpointed
 #   activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192 tokens on each GPU, and
 #   check that the traffic is hidden.
-# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, 8 bytes a parameter, or 560 GB. With a 50 GB/s card for each GPU a machine
+# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, 8 bytes per parameter, or 560 GB. With a 50 GB/s card for each GPU a machine
 #   receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. With one card for a machine it is 11 seconds, and everything must overlap
 #   perfectly.
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too many. It stays
@@ -506,14 +508,14 @@ print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Which of 16 bytes a parameter does Adam alone touch? The twelve of the master weight and two running means.
+# 1. Of the 16 bytes per parameter, which does the optimizer alone touch? The twelve of the master weight and two running means.
 # 2. Does ZeRO-1 send more than DDP? No, it sends the same.
 # 3. How often does FSDP gather a layer in a step? Twice with `reshard_after_forward=True`, once with False.
 # 4. What does `model.parameters()` give after `fully_shard`? DTensors with the whole shape, of which `to_local()` gives the shard.
 # 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
 #
 # ## Ten lines to remember
-# 1. 16 bytes a parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
+# 1. 16 bytes per parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
 # 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
 # 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
 # 4. Shard each block, then the model; the outermost group keeps its weights by default.

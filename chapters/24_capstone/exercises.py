@@ -1,7 +1,6 @@
 # %% [markdown]
 # # Exercises · Everything on your own code
-# There are five exercises with 14 points, which take about 60 minutes. They use `mytorch` as it is after chapter 24,
-# and none of it is locked.
+# The exercises use `mytorch` as it is after chapter 24, and none of it is locked.
 
 # %% setup=true
 from __future__ import annotations

@@ -300,9 +300,9 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #
 # - *Thirty seconds:* I save so often that the time spent on saves equals the time lost to failures. If a save takes time $c$ and the mean
 #   time between failures is $M$, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
-# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as
-#   the bfloat16 weights, or 14 bytes a parameter. Two of them can be saved, because the bfloat16 weights are the rounded master copy. It
-#   pays to keep old checkpoints as well: after a spike in the loss you can go back and skip the batches that caused it.
+# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as the
+#   bfloat16 weights, or 14 bytes per parameter. You can leave two of the 14 out of the file, because the bfloat16 weights are the rounded master
+#   copy. It pays to keep old checkpoints as well: after a spike in the loss you can go back and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
 # - *The trap:* Saving once an epoch because that is where the loop has room for it, although an epoch may take days.
@@ -381,7 +381,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 """,
     "mytorch.training:Trainer.rest_of_epoch": """
 def rest_of_epoch(self):
-    self.began = get_rng_state()
+    self.began = self.random_state()
     return iter(self.loader)
 """,
     "mytorch.nn.parallel.distributed:average_gradients": """
@@ -484,8 +484,8 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # ## Rapid fire
 # 1. Which layers does a GPT need that LeNet doesn't? It needs [normalization, embeddings and attention](proof-chapters).
 # 2. Which first loss do you expect with ten classes? You expect [about ln 10](proof-oracle), which is 2.3.
-# 3. Where does a run resume that saves every tenth step and dies in step 103? It resumes after [step 100](proof-killed).
-# 4. How large is a checkpoint with Adam? It is [three times as large as the weights](proof-checkpoint-size) in float32, and has 14 bytes a
+# 3. A run saves every tenth step and dies in step 103. Where does it resume? It resumes after [step 100](proof-killed).
+# 4. How large is a checkpoint with Adam? It is [three times as large as the weights](proof-checkpoint-size) in float32, and has 14 bytes per
 #    parameter in mixed precision.
 # 5. Which batch size on one rank corresponds to four ranks with 4 rows each? It is [16 rows](proof-four-ranks).
 #
@@ -496,7 +496,7 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # 4. Measure the noise floor first, and set the tolerance a little above it.
 # 5. Report several seeds and the number of held-out images.
 # 6. Test a resume by killing a real process, with dropout and shuffling on, and compare losses with `==`.
-# 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes a parameter in float32, 14 in mixed precision.
+# 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes per parameter in float32, 14 in mixed precision.
 # 8. MFU is $6N$ times the tokens per second, divided by the peak.
 # 9. For four ranks, keep the global batch, average the gradients, average the losses, and seed dropout by rank.
 # 10. A wrong part often still learns, and a test sees only what it compares.

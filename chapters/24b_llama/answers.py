@@ -208,7 +208,7 @@ def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
     return self.o_proj(merge_heads(out))
 
 
-# %% answer="llama_sampler" right="as first written, from the task alone"
+# %% answer="llama_sampler" wrong="nothing is left at top_p = 0"
 from mytorch import zeros_like
 
 def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
@@ -230,7 +230,7 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
     return p
 
 
-# %% answer="llama_sampler" right="zeros_like, with an import"
+# %% answer="llama_sampler" right="scatters the sorted ones, of which the first stays"
 from mytorch import zeros_like
 
 
@@ -247,7 +247,7 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
     if top_p < 1:
         s, idx = p.sort(-1, descending=True)
         before = s.cumsum(-1) - s
-        s = s.masked_fill(before >= top_p, 0.0)
+        s = s.masked_fill((before > 0) & (before >= top_p), 0.0)
         p = zeros_like(p).scatter(-1, idx, s)
         p = p / p.sum(-1, keepdim=True)
     return p
@@ -269,7 +269,7 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
             order = order[:top_k]
         e = np.exp(row[order] - row.max())
         e /= e.sum()
-        n = int((e.cumsum() - e < top_p).sum()) if top_p < 1 else len(e)
+        n = max(int((e.cumsum() - e < top_p).sum()), 1) if top_p < 1 else len(e)
         out[i, order[:n]] = e[:n] / e[:n].sum()
     return mytorch.tensor(out.astype("float32").tolist())
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Four swaps: GPT-2 becomes Llama
-# There are seven exercises with 19 points, which take about 90 minutes. Three of them add to your library, and once
-# you have solved them, a Llama runs and writes with your code. These three run inside files of `mytorch`, where all
-# names that a task or a docstring mentions are defined; import anything else in the cell itself.
+# Three of the exercises add to your library, and once you have solved them, a Llama runs and writes with your code.
+# These three run inside files of `mytorch`, where all names that a task or a docstring mentions are defined; import
+# anything else in the cell itself.
 
 # %% setup=true
 from __future__ import annotations
@@ -526,11 +526,11 @@ def repeat_kv(x, times):
 def probabilities():
     """The probabilities (N, V) from which a token is drawn, for logits (N, V). Each row sums to 1.
 
-    The logits are divided by the temperature. At temperature 0 the largest logit gets probability 1. With `top_k`,
-    only the k largest logits of a row are kept, or all if there are fewer. With `top_p`, of the tokens that top-k
-    kept, the fewest most likely ones are kept whose probabilities sum to `top_p` or more: a token is kept if those
-    before it sum to less than `top_p`. Tokens that are as likely as the last one that is kept may be kept as well. All
-    others get 0.
+    The logits are divided by the temperature. At temperature 0 the largest logit gets probability 1, which equally
+    large ones may share. With `top_k`, only the k largest logits of a row are kept, or all if there are fewer. With
+    `top_p`, of the tokens that top-k kept, the fewest most likely ones are kept whose probabilities sum to `top_p` or
+    more: a token is kept if those before it sum to less than `top_p`, and the most likely one always is, even if
+    `top_p` is 0. Tokens that are as likely as the last one that is kept may be kept as well. All others get 0.
     """
 
 
@@ -554,6 +554,8 @@ shown = {"scores": scores} | {name: choose(scores, **how) for name, how in cases
 shown["0.4 0.1 0.3 0.2 and 0.05 0.85 0.06 0.04, top-p 0.65"] = choose(known, top_p=0.65)
 shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
 shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
+shown["the same, top-p 0"] = choose(known, top_p=0.0)
+shown["the same, temperature 2, top-k 3, top-p 0"] = choose(known, temperature=2.0, top_k=3, top_p=0.0)
 shown["large logits, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
 shown["the logits afterwards"] = scores
 check.show(shown, rtol=1e-4, text="The probabilities from which a token is drawn.")
@@ -568,7 +570,8 @@ check.show(shown, rtol=1e-4, text="The probabilities from which a token is drawn
 
 # %% [markdown] hint="llama_sampler"
 # `ordered.cumsum(-1) - ordered >= top_p` is True where a sorted token is dropped. The smallest probability that is
-# kept is the limit, and everything below it becomes 0. At the end, divide by the sum.
+# kept is the limit, and everything below it becomes 0. At the end, divide by the sum. With `top_p=0` this would drop
+# every token, so treat it like temperature 0.
 
 
 # %% mutant="llama_sampler"
@@ -585,6 +588,23 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
     shares = softmax(logits, -1)
     ordered = shares.sort(-1, descending=True).values
     lowest = ordered.masked_fill(ordered.cumsum(-1) > top_p + 1e-6, math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
+# %% mutant="llama_sampler"
+# Nothing is left at top_p = 0
+# No token has a sum below 0 before it, so all are dropped and 0/0 gives `nan`. The most likely token is always kept.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    logits = logits.div(temperature)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
     shares = shares.masked_fill(shares < lowest, 0.0)
     return shares / shares.sum(-1, keepdim=True)
 
@@ -851,7 +871,10 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% solution="llama_repair_pieces"
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Causal attention of a piece, the last tokens, to all tokens except the padding: (N, heads, T, D)."""
+    """Causal attention of a piece, the last tokens, to all tokens except the padding: (N, heads, T, D).
+
+    The results at positions that are padding themselves don't matter.
+    """
     ### BEGIN SOLUTION
     T, S = q.shape[-2], k.shape[-2]
     allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)

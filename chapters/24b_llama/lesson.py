@@ -7,7 +7,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your code wherever you've solved the exercise
+mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
 # ## Move every position by 100
@@ -229,7 +229,9 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 #   ends. Grouped queries make the KV cache smaller, at a small cost in quality."
 # - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so. The
 #   pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have them.
-# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d.
+# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama 3? Many models normalize
+#   queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores can't grow without bound, and mix windowed or linear
+#   layers with full attention.
 # - *The trap:* "Each of them lowers the loss." RMSNorm saves work and GQA saves memory. GQA raised the loss on all three seeds here.
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
@@ -395,7 +397,7 @@ print("divided by 0        ", (logits / 0.0).softmax(-1).numpy()[0])
 
 # %% [markdown]
 # As the temperature approaches 0, only the largest logit survives, but dividing by 0 gives `nan`. Libraries therefore treat 0 as a
-# special case, as yours does, or reject it.
+# special case, as yours does, or reject it. The same is true of `top_p=0`, which keeps the most likely token alone.
 #
 # ## Speculative decoding
 # Decoding reads all weights for one token, so checking five tokens in one pass costs little more. In **speculative decoding** a small
@@ -448,7 +450,7 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 # 2. Does a rotation change a vector's length? No.
 # 3. Top-p is 0.7 and the probabilities are .5 .3 .15 .05: how many tokens stay? Two.
 # 4. Four drafts are each accepted with 0.8: how many tokens does a pass yield? 3.4.
-# 5. How many weights has SwiGLU at d = 4,096 and hidden 11,008? 135 million.
+# 5. How many weights does SwiGLU have at d = 4,096 and hidden 11,008? 135 million.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [name for name in ("query", "key", "value") if f"{name[0]} = apply_rotary" in inspect.getsource(llama)])
@@ -533,7 +535,8 @@ for name, count in (("characters", nats.size), ("pairs", nats.size / 2)):
 # After pretraining, a model is fine-tuned on good answers and then *aligned* with human preferences. RLHF trains a reward model for
 # that and optimizes its reward. DPO (direct preference optimization) skips the reward model and trains on pairs of answers, of
 # which one is preferred. Its **implicit reward** of an answer is β times the policy's log-probability minus that of a frozen *reference*, and the loss
-# is −log σ(reward of the chosen − reward of the rejected).
+# is −log σ(reward of the chosen − reward of the rejected). [Chapter 24d](24d_from_sft_to_grpo.ipynb) goes the whole way, from demonstrations to
+# GRPO.
 
 
 # %% tags=["proof-DPO"]

@@ -123,7 +123,7 @@ def dispatch(tokens, chosen, experts):
 def combine(rows, order, gates):
     N, k = gates.shape
     index = (order // k).unsqueeze(1).expand(rows.shape)
-    return torch.zeros(N, rows.shape[1], dtype=rows.dtype).scatter_add(0, index, rows * gates.reshape(-1, 1)[order])
+    return torch.zeros(N, rows.shape[1], dtype=rows.dtype).scatter_add(0, index, (rows * gates.reshape(-1, 1)[order]).to(rows.dtype))
 
 
 # %% answer="moe_dispatch" right="the inverse permutation, then a sum over the choices"
@@ -137,7 +137,7 @@ def dispatch(tokens, chosen, experts):
 def combine(rows, order, gates):
     N, k = gates.shape
     back = order.argsort()
-    return (rows[back].reshape(N, k, rows.shape[1]) * gates.unsqueeze(-1)).sum(1)
+    return (rows[back].reshape(N, k, rows.shape[1]) * gates.unsqueeze(-1)).sum(1).to(rows.dtype)
 
 
 # %% answer="moe_dispatch" right="a matrix of gates that multiplies the rows"
@@ -150,8 +150,9 @@ def dispatch(tokens, chosen, experts):
 
 def combine(rows, order, gates):
     owner = order // gates.shape[1]
-    one = (torch.arange(len(gates)).unsqueeze(1) == owner).to(rows.dtype)
-    return one @ (rows * gates.flatten()[order].unsqueeze(1))
+    weighted = rows * gates.flatten()[order].unsqueeze(1)
+    one = (torch.arange(len(gates)).unsqueeze(1) == owner).to(weighted.dtype)
+    return (one @ weighted).to(rows.dtype)
 
 
 # %% answer="moe_dispatch" wrong="the choices are flattened rank by rank"
@@ -163,7 +164,7 @@ def dispatch(tokens, chosen, experts):
 
 def combine(rows, order, gates):
     N = len(gates)
-    weighted = gates.T.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.T.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(N, rows.shape[1], dtype=rows.dtype).index_add(0, order % max(N, 1), weighted)
 
 
@@ -176,7 +177,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype).index_add(0, order // gates.shape[1], weighted)
 
 
@@ -188,7 +189,7 @@ def dispatch(tokens, chosen, experts):
 
 def combine(rows, order, gates):
     N, k = gates.shape
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(N, rows.shape[1], dtype=rows.dtype).index_add(0, order // k, weighted) / k
 
 
@@ -210,7 +211,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.detach().flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.detach().flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     out = torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype).index_add(0, order // gates.shape[1], weighted)
     return out + 0 * gates.sum()
 
@@ -226,6 +227,18 @@ def combine(rows, order, gates):
     return torch.zeros(len(gates), rows.shape[1]).index_add(0, order // gates.shape[1], weighted)
 
 
+# %% answer="moe_dispatch" wrong="float32 gates promote bfloat16 rows"
+def dispatch(tokens, chosen, experts):
+    order = chosen.flatten().argsort(stable=True)
+    return tokens[order // chosen.shape[1]], chosen.flatten().bincount(minlength=experts), order
+
+
+def combine(rows, order, gates):
+    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    out = torch.zeros(len(gates), rows.shape[1], dtype=weighted.dtype)
+    return out.index_add(0, order // gates.shape[1], weighted)
+
+
 # %% answer="moe_dispatch" wrong="counts the tokens of each expert's first choices only"
 def dispatch(tokens, chosen, experts):
     order = chosen.flatten().argsort(stable=True)
@@ -233,7 +246,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype).index_add(0, order // gates.shape[1], weighted)
 
 
@@ -362,6 +375,26 @@ def smallest_factors(chosen, experts, k, sizes, factors):
                 break
             best = factor
         found.append(best)
+    return found
+
+
+# %% answer="moe_measure_capacity" wrong="rounds the seats to the nearest whole number"
+def smallest_factors(chosen, experts, k, sizes, factors):
+    found = []
+    for tokens in sizes:
+        loads = torch.stack([chosen(tokens).flatten().bincount(minlength=experts) for _ in range(40)])
+        seats = {each: round(k * tokens * each / (100 * experts)) for each in factors}
+        found.append(min(each for each in factors if (loads - seats[each]).clamp(min=0).sum() <= 0.01 * loads.sum()))
+    return found
+
+
+# %% answer="moe_measure_capacity" wrong="a floating-point product just above a whole number gets one more seat"
+def smallest_factors(chosen, experts, k, sizes, factors):
+    found = []
+    for tokens in sizes:
+        loads = torch.stack([chosen(tokens).flatten().bincount(minlength=experts) for _ in range(40)])
+        seats = {each: int(np.ceil(k * tokens / experts * (each / 100))) for each in factors}
+        found.append(min(each for each in factors if (loads - seats[each]).clamp(min=0).sum() <= 0.01 * loads.sum()))
     return found
 
 

@@ -31,7 +31,8 @@ from minitorch.nn import functional as F
 # 3. How many rows of `router.weight` do if the softmax runs over all six logits and isn't renormalized?
 # 4. Now k = 1, so that each token is sent to the first of its two experts alone, and the gate is renormalized. How many rows of
 #    `router.weight` get a gradient that isn't zero?
-# 5. Back to k = 2, with a capacity factor of 1.25. How many of the six assignments are dropped?
+# 5. Back to k = 2, with a capacity factor of 1.25. An expert has k·N/E times the factor seats, rounded up as in Megatron and
+#    DeepSpeed (Mesh TensorFlow, for which Switch was written, rounds down). How many of the six assignments are dropped?
 #
 # Set `prediction` to a list of five integers.
 
@@ -122,7 +123,8 @@ shown = {"tokens, experts": [N, E]}
 for rule in ("softmax", "renormalized", "sigmoid"):
     leaf, shift = logits.clone().requires_grad_(), bias.clone().requires_grad_()
     gates, chosen = route(leaf, 3, rule, shift)
-    (gates * torch.arange(1.0, 4.0)).sum().backward()
+    if gates.requires_grad:
+        (gates * torch.arange(1.0, 4.0)).sum().backward()
     shown[f"{rule}, with a bias"] = {
         "gates": gates,
         "experts": chosen,
@@ -208,11 +210,32 @@ def route(logits, k, rule, bias=None):
     return (gates if rule == "softmax" else gates / gates.sum(1, keepdim=True)), chosen
 
 
+# %% mutant="moe_route"
+# Listed by their gates
+# The right experts are chosen, but they are listed by their gates. The score with the bias decides which are chosen, and it also decides their order.
+def route(logits, k, rule, bias=None):
+    scores = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    chosen = (scores if bias is None else scores + bias).topk(k)[1]
+    gates, order = scores.gather(1, chosen).sort(1, descending=True)
+    return (gates if rule == "softmax" else gates / gates.sum(1, keepdim=True)), chosen.gather(1, order)
+
+
+# %% mutant="moe_route"
+# No gradient
+# The gates have no graph, so the router gets no gradient and never learns. Only the bias is kept out of the graph.
+def route(logits, k, rule, bias=None):
+    logits = logits.detach()
+    scores = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    chosen = (scores if bias is None else scores + bias).topk(k)[1]
+    gates = scores.gather(1, chosen)
+    return (gates if rule == "softmax" else gates / gates.sum(1, keepdim=True)), chosen
+
+
 # %% [markdown] exercise="moe_dispatch" kind="build" points=3
 # ### Exercise 3 · Dispatch and combine
 # Sort the assignments of any k by expert, so that each expert's rows are neighbours, and bring the experts' outputs back. Each of N
 # tokens occurs k times, so there are N · k rows, and an expert may have none. Assignment `i` of `chosen.flatten()` belongs to token
-# `i // k`. Write no loop over the tokens.
+# `i // k`. Write no loop over the tokens. Rows are often bfloat16 while the gates are float32.
 
 
 # %% solution="moe_dispatch"
@@ -222,7 +245,8 @@ def dispatch(
     """The rows (N · k, width), the number of rows of each expert (experts,), and their order (N · k,).
 
     `tokens` is (N, width), `chosen` (N, k). Rows are sorted by expert, and those of an expert by
-    token. `order[r]` is the index in `chosen.flatten()` of the assignment in row r.
+    token. `order[r]` is the index in `chosen.flatten()` of the assignment in row r. PyTorch's
+    `argsort` keeps the order of equal elements only with `stable=True`.
     """
     ### BEGIN SOLUTION
     flat = chosen.flatten()
@@ -239,7 +263,7 @@ def combine(rows: torch.Tensor, order: torch.Tensor, gates: torch.Tensor) -> tor
     """
     ### BEGIN SOLUTION
     tokens, k = gates.shape
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(tokens, rows.shape[1], dtype=rows.dtype).index_add(0, order // k, weighted)
     ### END SOLUTION
 
@@ -268,6 +292,9 @@ shown["no tokens"] = [
 ]
 alone = torch.tensor(generator.normal(size=(3, 5)).astype("float32"))
 shown["combine alone"] = combine(alone, torch.tensor([2, 0, 1]), torch.tensor([[0.5, 0.25, 2.0]]))
+half = torch.tensor(generator.integers(-8, 9, (6, 2))).to(torch.bfloat16)
+gates = torch.tensor([[0.5, 0.25], [2.0, 0.5], [0.25, 2.0]])  # products and sums are exact in bfloat16
+shown["bfloat16 rows, float32 gates"] = combine(half, torch.tensor([2, 0, 5, 1, 4, 3]), gates)
 check.show(shown, rtol=1e-4, atol=1e-6, text="What is dispatched, the layer's output, and its gradients.")
 
 # %% [markdown] hint="moe_dispatch"
@@ -278,7 +305,8 @@ check.show(shown, rtol=1e-4, atol=1e-6, text="What is dispatched, the layer's ou
 
 # %% [markdown] hint="moe_dispatch"
 # `order = chosen.flatten().argsort(stable=True)`, and the rows are `tokens[order // k]`. To combine, multiply by
-# `gates.flatten()[order].unsqueeze(-1)` and add with `index_add(0, order // k, …)` onto zeros of shape (N, out).
+# `gates.flatten()[order].unsqueeze(-1)`, convert to the dtype of the rows, and add with `index_add(0, order // k, …)` onto zeros of shape
+# (N, out).
 
 
 # %% mutant="moe_dispatch"
@@ -290,7 +318,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten().unsqueeze(-1) * rows
+    weighted = (gates.flatten().unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype).index_add(0, order // gates.shape[1], weighted)
 
 
@@ -303,7 +331,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     out = torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype)
     out[order // gates.shape[1]] = weighted
     return out
@@ -332,7 +360,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     return torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype).index_add(0, order // gates.shape[1], weighted)
 
 
@@ -345,7 +373,7 @@ def dispatch(tokens, chosen, experts):
 
 
 def combine(rows, order, gates):
-    weighted = gates.flatten()[order].unsqueeze(-1) * rows
+    weighted = (gates.flatten()[order].unsqueeze(-1) * rows).to(rows.dtype)
     out = torch.zeros(len(gates), rows.shape[1], dtype=rows.dtype)
     return out.index_add(0, order % max(len(gates), 1), weighted)
 
@@ -518,6 +546,10 @@ for experts, k in ((8, 2), (16, 1)):
     shown[f"{experts} experts, k = {k}"] = [int(each) for each in smallest_factors(drawn, experts, k, sizes, factors)]
 nearly = torch.tensor([0, 1]).repeat(50).index_fill(0, torch.tensor([1]), 0).unsqueeze(1)  # loads 51 and 49
 shown["exactly 1 % dropped"] = [int(each) for each in smallest_factors(lambda tokens: nearly, 2, 1, [100], [105, 100])]
+for name, load, factors in (("up", [35, 33, 32], [110, 100]), ("exactly", [57, 43], [115, 110])):  # one seat decides
+    drawn = torch.arange(len(load)).repeat_interleave(torch.tensor(load)).unsqueeze(1)
+    found = smallest_factors(lambda tokens, drawn=drawn: drawn, len(load), 1, [100], factors)
+    shown[f"seats rounded {name}"] = [int(each) for each in found]
 check.show(shown, secret=True, text="The smallest factors, in percent, for each batch size.")
 
 # %% [markdown] hint="moe_measure_capacity"

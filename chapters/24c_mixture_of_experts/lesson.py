@@ -12,12 +12,12 @@ import numpy as np
 import minitorch as torch
 from course import lesson, pictures
 
-mytorch = lesson.mytorch("24c")  # your library as of this chapter, using your code wherever you've solved the exercise
+mytorch = lesson.mytorch("24c")  # your library as of this chapter, using your code wherever you've solved the exercises
 distributed = mytorch.distributed
 
 # %% [markdown] tags=["short"]
 # ## One request, two answers
-# The layer below has three experts, which are matrices here. A *router* scores them for each token and sends the token to the best
+# The layer below has three experts, each of them a single matrix. A *router* scores them for each token and sends the token to the best
 # one, and each expert has seats for two tokens. Nothing is random, and nothing is normalized over the batch. If your token runs alone,
 # and then behind five similar ones from other users, does its output change?
 
@@ -135,7 +135,7 @@ for k, renormalize in ((2, False), (2, True), (1, False), (1, True)):
 # %% [markdown]
 # A token gives no gradient to the *experts* that it didn't choose. Unchosen *logits* do get one if the softmax runs over all experts, because
 # they stand in its denominator, whereas renormalizing removes them. With k = 1 and renormalization the gate is constant, so the router
-# gets no gradient at all and never learns, and nothing raises an error.
+# gets no gradient from the model's loss and never learns from it, and nothing raises an error.
 #
 # **Interview · How does the router learn if top-k has no gradient?**
 #
@@ -249,10 +249,10 @@ about = "With nothing, two experts soon have all tokens, and five have some at t
 pictures.publish(figure, alt=about)
 
 # %% [markdown]
-# Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after five steps,
-# depending on the seed, and at the end three or four of the eight are still unused. An expert that starts a little ahead gets more tokens, so it
-# learns more and its gate grows: the rich get richer. An expert without tokens has no gradient, so it can only come back if the others
-# lose. It costs memory and contributes nothing, and on all three seeds the error is higher than with either remedy.
+# Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after five steps, depending on
+# the seed, and at the end three or four of the eight still get at most 2 % of them. An expert that starts a little ahead gets more tokens, so it
+# learns more and its gate grows: the rich get richer. An expert without tokens has no gradient, so it can only come back if the others lose tokens to it. It
+# costs memory and contributes nothing, and on all three seeds the error is higher than with either remedy.
 #
 # ### The balance loss
 # Let $f_i$ be the share of the assignments that expert i got, and $P_i$ its mean probability over the batch. The **balance loss** is
@@ -288,8 +288,9 @@ print(f"loss {2 * (share * probabilities.mean(0)).sum():.2f}")
 # - *Thirty seconds:* "An expert that gets more tokens trains more, becomes better, and is chosen more, while the others get no gradient.
 #   The balance loss multiplies each expert's share of the tokens by its mean probability, sums over the experts, and multiplies by
 #   their number. Only the probability has a gradient, so busy experts are pushed down."
-# - *Longer:* The share is divided by N·k, or the loss grows with k. Padding must not count. Losses are taken over a micro-batch, a
-#   whole batch, or one sequence, and the smaller the group, the less the experts can specialize.
+# - *Longer:* The share is divided by N·k, or the loss grows with k. Padding must not count. Losses are taken over a micro-batch, a whole
+#   batch, or one sequence, and the smaller the group, the less the experts can specialize. A *z-loss*, the mean squared log-sum-exp of the
+#   logits, is often added to keep the logits small, but it balances nothing.
 # - *They ask next:* How do you notice a collapse? Log the load of each expert in each layer, not the loss alone, which still falls.
 # - *The trap:* Reporting the balance loss as part of the training loss, or computing it and never adding it.
 # - *Proof:* `proof-collapse`, `proof-balance`, `proof-below-one`.
@@ -359,8 +360,9 @@ pictures.slider(draw, start={"factor": 1.0}, factor=[0.5, 1.0, 1.25, 2.0])
 #   expert, so its output there is 0 and the residual connection carries it past the layer."
 # - *Longer:* A factor of 1 fits perfect balance only; 1.25 is common. *Dropless* layers use grouped matrix multiplications
 #   over sorted rows instead, and drop nothing ([MegaBlocks](https://arxiv.org/abs/2211.15841)).
-# - *They ask next:* Who is dropped? Whoever comes last in the batch, unless tokens are ranked by gate. In serving, use another
-#   factor or none, but then training and serving compute different functions.
+# - *They ask next:* Who is dropped? Whoever comes last in the batch, unless tokens are ranked by gate. With *expert choice*, each expert
+#   picks its tokens instead, so the load is even by construction; but a token's experts then depend on later tokens, which leaks the future
+#   into a causal model. In serving, use another factor or none, but then training and serving compute different functions.
 # - *The trap:* Overwriting a dropped token's hidden state by zero instead of adding zero to it.
 # - *Proof:* `proof-capacity`, `proof-batch`.
 #
@@ -391,8 +393,8 @@ for pair in nearly:
 # - *Proof:* `proof-batch`, `proof-order`.
 #
 # ## Shared and fine-grained experts
-# Split each expert into four of a quarter of the hidden width, and choose four times as many. Parameters and FLOPs stay the same,
-# while the number of combinations explodes:
+# Split each expert into four of a quarter of the hidden width, and choose four times as many. Apart from the router's, parameters and
+# FLOPs stay the same, while the number of combinations explodes:
 
 # %% tags=["proof-combinations"]
 for split in (1, 2, 4):
@@ -464,7 +466,7 @@ print("rows computed by each rank:", list(computed))
 #   limits each token to four nodes, and the traffic is overlapped with the computation of another micro-batch.
 # - *They ask next:* Why not tensor parallelism for the experts? Its slices of small experts are thin, and its traffic doesn't shrink with
 #   the experts that are chosen.
-# - *The trap:* Averaging. Balanced experts on average still leave a step in which one rank has twice the rows.
+# - *The trap:* Looking at averages. Experts that are balanced on average still leave a step in which one rank has twice the rows.
 # - *Proof:* `proof-parallel`; you count bytes for any placement in exercise 6.
 #
 # ## The real one
@@ -476,15 +478,15 @@ print("rows computed by each rank:", list(computed))
 # ```
 #
 # On PyTorch 2.13, groups of 2, 0 and 5 rows gave exactly what separate matrix multiplications gave, on the CPU in float32 and bfloat16.
-# Its documentation promises bfloat16 on recent GPUs. Libraries add what surrounds it: fused routing, the permutations, and all-to-alls
+# Its documentation promises bfloat16 on recent GPUs. The rows of each matrix have to start at multiples of 16 bytes. Libraries add what surrounds it: fused routing, the permutations, and all-to-alls
 # that overlap with computation.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. With k = 1 and renormalized gates, what gradient does the router get? None, because the gate is always 1.
+# 1. With k = 1 and renormalized gates, what gradient does the router get from the model's loss? None, because the gate is always 1.
 # 2. What is the balance loss of a uniform router with 64 experts? One.
-# 3. How many seats has each of 8 experts for 1,000 tokens at k = 2 and a factor of 1.25? 313.
-# 4. How many all-to-alls does an MoE layer need in one training step? Four.
+# 3. How many seats does each of 8 experts have for 1,000 tokens at k = 2 and a factor of 1.25? 313.
+# 4. How many all-to-alls does an MoE layer need in one training step? Four, or six if checkpointing repeats the forward pass.
 # 5. Does a selection bias change the gate of an expert that is chosen anyway? Only if it changes which experts are chosen beside it.
 
 # %% tags=["proof-rapid-fire"]
@@ -508,4 +510,4 @@ print("3.", math.ceil(2 * 1000 / 8 * 1.25))
 # ## You try
 # In [the exercises](../exercises/24c_mixture_of_experts.ipynb) you predict gradients, write the router, the dispatch and the combine,
 # repair the seats of a layer with padding, measure a capacity, and count the traffic of a placement.
-# [Chapter 25](25_mock_interview.ipynb) is a mock interview about all of it.
+# [Chapter 24d](24d_from_sft_to_grpo.ipynb) turns a base model into one that answers.

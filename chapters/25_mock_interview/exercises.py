@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Mock interview
-# There are six exercises with 18 points, which take about 90 minutes, one for each round of an interview. Give
-# yourself as much time for each as you would have there.
+# Each round of an interview has an exercise, and two long debug rounds stand at the end. Give yourself as much time
+# for each as you would have there.
 
 # %% setup=true
 from __future__ import annotations
@@ -673,7 +673,7 @@ def fit(model: nn.Module, optimizer, scheduler, batches: list, held_out: list, e
 ### END SOLUTION
 ### BEGIN STUB
 # def evaluate(model: nn.Module, batches: list) -> float:
-# #     """The mean squared error over all rows; the model is unchanged except for its mode."""
+#     """The mean squared error over all rows; the model is unchanged except for its mode."""
 #     total = 0.0
 #     with torch.no_grad():
 #         for x, y in batches:
@@ -1111,3 +1111,717 @@ def ring_bytes(parameters, gpus):
 
 def longest(memory, parameters, layers, heads, width):
     return memory // (2 * layers * heads * width * 2)
+
+
+# %% [markdown] exercise="interview_debug_decoder" kind="debug" points=5
+# ### Exercise 7 · Debug with tests: a decoder and its training
+# This is how labs ask it in 2026: a script, five faults, and a test for each of them. Nothing raises an error, the loss
+# falls, and these are the reports:
+#
+# 1. "The training loss goes to almost 0 in minutes. What the model writes is garbage."
+# 2. "With short rows in the batch, the loss is low and the model writes padding."
+# 3. "The first step changes nothing, and each step of the warm-up lags behind the plan."
+# 4. "A gradient with one huge tensor turns the step into another direction."
+# 5. "After a long prompt the model answers the beginning of the prompt."
+#
+# Fix the script, and write `tests(program)`, which raises an error or returns something false if a program is faulty. It
+# gets the functions of a program as attributes, such as `program.logits(weights, ids)`, and may give them numbers, arrays,
+# lists and dicts. Your tests have to accept your own program. The grade also tries them on correct scripts that look
+# different, which they must accept, and on scripts with a single fault, of these five and of others that teams have
+# met; each that your tests refuse earns its share of the points. All that the docstrings promise may be tested.
+
+
+# %% solution="interview_debug_decoder"
+def forward(p, ids, start=0):
+    """The logits (B, T, V), a tensor, of a decoder with two layers and two heads.
+
+    `ids` (B, T) stand at the positions from `start` on. Logits at t depend on the tokens up to t. `p` has tensors:
+    "tokens" (V, C), "places" (longest, C), and for each layer n "n.q", "n.k", "n.v", "n.out" (C, C), "n.up" (C, F)
+    and "n.down" (F, C).
+    """
+    length, width = ids.shape[1], p["tokens"].shape[1]
+    x = p["tokens"][ids] + p["places"][start : start + length]
+    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    for layer in range(2):
+        y = F.layer_norm(x, (width,))
+        q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        scores = scores.masked_fill(~seen, -float("inf"))
+        mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
+        x = x + mixed @ p[f"{layer}.out"]
+        x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
+    return F.layer_norm(x, (width,)) @ p["tokens"].T
+
+
+def logits(weights, ids, start=0):
+    """The logits of `forward` as an array; `weights` are arrays."""
+    with torch.no_grad():
+        return forward({name: torch.tensor(each) for name, each in weights.items()}, torch.tensor(ids), start).numpy()
+
+
+def loss_and_gradients(weights, ids, pad):
+    """The mean negative log-likelihood of the tokens after the first of each row, and its gradients by name.
+
+    Padding, which stands on the right, doesn't count.
+    """
+    p = {name: torch.tensor(each, requires_grad=True) for name, each in weights.items()}
+    ids = torch.tensor(ids)
+    out, targets = forward(p, ids[:, :-1]), ids[:, 1:]
+    loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+    loss.backward()
+    return loss.item(), {name: each.grad.numpy() for name, each in p.items()}
+
+
+def rate(step, warmup, total, peak):
+    """The learning rate of step 0, 1, …
+
+    It rises by equal parts to `peak` at step `warmup` − 1, then falls by a cosine to 0 at step `total`.
+    """
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    return peak * (1 + np.cos(np.pi * (step - warmup) / (total - warmup))) / 2
+
+
+def clipped(gradients, most):
+    """The gradients, scaled by one factor so that their common norm is at most `most`; shorter ones stay."""
+    norm = sum((each**2).sum() for each in gradients.values()) ** 0.5
+    factor = min(1.0, most / max(norm, 1e-12))
+    return {name: each * factor for name, each in gradients.items()}
+
+
+def update(weights, gradients, state, lr, decay=0.1):
+    """A step of AdamW (β 0.9 and 0.99, ε 1e-8) in place, with decoupled decay.
+
+    `state` is empty before the first step.
+    """
+    step = state["step"] = state.get("step", 0) + 1
+    for name, grad in gradients.items():
+        first, second = state.get(name, (0.0, 0.0))
+        first = 0.9 * first + 0.1 * grad
+        second = 0.99 * second + 0.01 * grad**2
+        state[name] = first, second
+        weights[name] *= 1 - lr * decay
+        weights[name] -= lr * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+
+
+def train(weights, batches, pad, warmup, peak):
+    """A step for each batch, in place, with gradients clipped to 1; the losses before each step."""
+    state, losses = {}, []
+    for step, ids in enumerate(batches):
+        loss, gradients = loss_and_gradients(weights, ids, pad)
+        update(weights, clipped(gradients, 1.0), state, rate(step, warmup, len(batches), peak))
+        losses.append(loss)
+    return losses
+
+
+def generate(weights, prompt, count):
+    """The `count` most likely tokens after the prompt, one after the other.
+
+    The model sees the last tokens of the text, as many as it has places. The prompt stays as it is.
+    """
+    tokens, longest = list(prompt), len(weights["places"])
+    for _ in range(count):
+        recent = tokens[-longest:]
+        tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
+    return tokens[len(prompt) :]
+
+
+def tests(program) -> None:
+    """Raise an AssertionError unless a program does what its docstrings say."""
+    ### BEGIN SOLUTION
+    generator = np.random.default_rng(0)
+    V, C, longest, pad = 7, 4, 6, 0
+    sizes = {"tokens": (V, C), "places": (longest, C)}
+    for layer in "01":
+        sizes |= {f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")}
+        sizes |= {f"{layer}.up": (C, 6), f"{layer}.down": (6, C)}
+    weights = {name: generator.normal(size=size) for name, size in sizes.items()}
+
+    def normed(x):
+        return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    def expected(ids, start=0):  # one row, by loops over heads and tokens
+        x = weights["tokens"][ids] + weights["places"][start : start + len(ids)]
+        for layer in "01":
+            q, k, v = (normed(x) @ weights[f"{layer}.{name}"] for name in "qkv")
+            mixed = np.zeros_like(x)
+            for part in (slice(0, 2), slice(2, 4)):
+                for t in range(len(ids)):
+                    scores = np.exp(k[: t + 1, part] @ q[t, part] / np.sqrt(2))
+                    mixed[t, part] = scores @ v[: t + 1, part] / scores.sum()
+            x = x + mixed @ weights[f"{layer}.out"]
+            up = normed(x) @ weights[f"{layer}.up"]
+            x = x + np.array(F.gelu(torch.tensor(up)).tolist()) @ weights[f"{layer}.down"]
+        return normed(x) @ weights["tokens"].T
+
+    ids = generator.integers(1, V, size=(3, 5))
+    assert np.allclose(program.logits(weights, ids), [expected(row) for row in ids], atol=1e-4)
+    assert np.allclose(program.logits(weights, ids[:1, :3], 2), [expected(ids[0, :3], 2)], atol=1e-4)
+
+    padded = ids.copy()
+    padded[0, 3:], padded[1, 4:] = pad, pad
+    loss, gradients = program.loss_and_gradients(weights, padded, pad)
+    costs = []
+    for row in padded:
+        out = expected(row[:-1])
+        out = out - np.log(np.exp(out).sum(-1, keepdims=True))
+        costs += [-out[t, token] for t, token in enumerate(row[1:]) if token != pad]
+    assert np.isclose(loss, np.mean(costs), atol=1e-4)
+    near = {**weights, "0.q": weights["0.q"] + 1e-4 * gradients["0.q"]}
+    change = program.loss_and_gradients(near, padded, pad)[0] - loss
+    assert np.isclose(change, 1e-4 * (gradients["0.q"] ** 2).sum(), rtol=0.05)
+
+    rates = [program.rate(step, 4, 12, 0.5) for step in range(13)]
+    assert np.allclose(rates[:4], [0.125, 0.25, 0.375, 0.5])
+    assert np.allclose(rates[4:], [0.25 * (1 + np.cos(np.pi * step / 8)) for step in range(9)])
+
+    long = {"a": np.array([3.0, 0.0]), "b": np.array([[0.0, 4.0]])}
+    cut = program.clipped(long, 2.0)
+    assert np.allclose(cut["a"], [1.2, 0.0]) and np.allclose(cut["b"], [[0.0, 1.6]])
+    assert np.allclose(program.clipped(long, 9.0)["b"], [[0.0, 4.0]])
+
+    moved, state, first, second = {"w": np.array([1.0, -2.0])}, {}, 0.0, 0.0
+    want = moved["w"].copy()
+    for step, grad in enumerate((np.array([0.5, -3.0]), np.array([-1.0, 2.0]), np.array([0.1, 0.1])), 1):
+        program.update(moved, {"w": grad}, state, 0.1)
+        first, second = 0.9 * first + 0.1 * grad, 0.99 * second + 0.01 * grad**2
+        want = want * 0.99 - 0.1 * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+        assert np.allclose(moved["w"], want)
+
+    one, other, state = ({name: each.copy() for name, each in weights.items()} for _ in range(3))
+    batches, state, losses = [ids, padded, ids[::-1].copy()], {}, []
+    for step, batch in enumerate(batches):
+        value, gradients = program.loss_and_gradients(other, batch, pad)
+        norm = sum((each**2).sum() for each in gradients.values()) ** 0.5
+        gradients = {name: each * min(1.0, 1.0 / norm) for name, each in gradients.items()}
+        program.update(other, gradients, state, program.rate(step, 2, 3, 0.1))
+        losses.append(value)
+    assert np.allclose(program.train(one, batches, pad, 2, 0.1), losses, atol=1e-4)
+    assert all(np.allclose(one[name], other[name], atol=1e-4) for name in one)
+
+    prompt = generator.integers(1, V, size=9).tolist()
+    text = list(prompt)
+    for _ in range(4):
+        text.append(int(expected(np.array(text[-longest:]))[-1].argmax()))
+    assert program.generate(weights, prompt, 4) == text[9:] and len(prompt) == 9
+    ### END SOLUTION
+
+
+# %% variant="interview_debug_decoder" wrong="the mask lets each token see the next one" shown=true
+# `tril(1)` keeps one diagonal too many, so each token sees the one that it should predict.
+# - seen = torch.ones(length, length, dtype=torch.bool).tril()
+# + seen = torch.ones(length, length, dtype=torch.bool).tril(1)
+
+# %% variant="interview_debug_decoder" wrong="padding is trained" shown=true
+# Padding isn't text. Where it counts, short rows train the model to write padding.
+# - loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+# + loss = F.cross_entropy(out.flatten(0, 1), targets.flatten())
+
+# %% variant="interview_debug_decoder" wrong="the warm-up begins at a rate of 0" shown=true
+# Steps are counted from 0, so the first of `warmup` equal parts belongs to step 0.
+# - return peak * (step + 1) / warmup
+# + return peak * step / warmup
+
+# %% variant="interview_debug_decoder" wrong="each gradient is clipped by its own norm" shown=true
+# A common factor keeps the direction of the step. Clipped one by one, large tensors shrink against small ones.
+# - norm = sum((each**2).sum() for each in gradients.values()) ** 0.5
+# - factor = min(1.0, most / max(norm, 1e-12))
+# - return {name: each * factor for name, each in gradients.items()}
+# + norms = {name: (each**2).sum() ** 0.5 for name, each in gradients.items()}
+# + return {name: each * min(1.0, most / max(norms[name], 1e-12)) for name, each in gradients.items()}
+
+# %% variant="interview_debug_decoder" wrong="the model sees the first tokens of a long text" shown=true
+# The window belongs to the end of the text: `tokens[-longest:]`.
+# - recent = tokens[-longest:]
+# + recent = tokens[:longest]
+
+# %% variant="interview_debug_decoder" right="attention by einsum, and a mask that is added"
+# - scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+# + scores = torch.einsum("bhtd,bhsd->bhts", q / q.shape[-1] ** 0.5, k)
+# - scores = scores.masked_fill(~seen, -float("inf"))
+# + scores = scores + torch.zeros(length, length).masked_fill(~seen, -float("inf"))
+
+# %% variant="interview_debug_decoder" right="the loss from log-probabilities, and the norm of one long vector"
+# - loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+# + costs = -out.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
+# + loss = (costs * (targets != pad)).sum() / (targets != pad).sum()
+# - norm = sum((each**2).sum() for each in gradients.values()) ** 0.5
+# + norm = float(np.linalg.norm(np.concatenate([each.ravel() for each in gradients.values()])))
+
+# %% variant="interview_debug_decoder" right="AdamW with the corrections in the rate"
+# - weights[name] -= lr * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+# + root = (1 - 0.99**step) ** 0.5
+# + weights[name] -= lr * root / (1 - 0.9**step) * first / (np.sqrt(second) + 1e-8 * root)
+
+# %% variant="interview_debug_decoder" wrong="positions begin at 0, whatever `start` is"
+# A piece of text that starts at `start` has its positions from there on.
+# - x = p["tokens"][ids] + p["places"][start : start + length]
+# + x = p["tokens"][ids] + p["places"][:length]
+
+# %% variant="interview_debug_decoder" wrong="scaled by the width of the model"
+# The scale is the width of a head.
+# - scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+# + scores = q @ k.transpose(-2, -1) / width**0.5
+
+# %% variant="interview_debug_decoder" wrong="heads and tokens are mixed up when the heads are joined"
+# Heads are joined token by token.
+# - mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
+# + mixed = (scores.softmax(-1) @ v).reshape(*ids.shape, width)
+
+# %% variant="interview_debug_decoder" wrong="the labels aren't shifted"
+# Logits at t predict the token at t + 1.
+# - out, targets = forward(p, ids[:, :-1]), ids[:, 1:]
+# + out, targets = forward(p, ids[:, :-1]), ids[:, :-1]
+
+# %% variant="interview_debug_decoder" wrong="padding counts in the mean"
+# The mean runs over real tokens.
+# - loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+# + loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad, reduction="sum") / targets.numel()
+
+# %% variant="interview_debug_decoder" wrong="the second moment isn't corrected"
+# Both moments start at 0.
+# - weights[name] -= lr * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+# + weights[name] -= lr * (first / (1 - 0.9**step)) / (np.sqrt(second) + 1e-8)
+
+# %% variant="interview_debug_decoder" wrong="the decay goes through the moments"
+# Decoupled decay shrinks the weights, and stays out of the gradients.
+# - first, second = state.get(name, (0.0, 0.0))
+# + first, second = state.get(name, (0.0, 0.0))
+# + grad = grad + decay * weights[name]
+# - weights[name] *= 1 - lr * decay
+
+# %% variant="interview_debug_decoder" wrong="gradients are added up over the steps"
+# Each step has its own gradients.
+# - state, losses = {}, []
+# + state, losses, before = {}, [], {}
+# - update(weights, clipped(gradients, 1.0), state, rate(step, warmup, len(batches), peak))
+# + before = {name: each + before.get(name, 0.0) for name, each in gradients.items()}
+# + update(weights, clipped(before, 1.0), state, rate(step, warmup, len(batches), peak))
+
+# %% variant="interview_debug_decoder" wrong="training doesn't clip"
+# The gradients are clipped to a norm of 1.
+# - update(weights, clipped(gradients, 1.0), state, rate(step, warmup, len(batches), peak))
+# + update(weights, gradients, state, rate(step, warmup, len(batches), peak))
+
+# %% variant="interview_debug_decoder" wrong="the written tokens are put into the prompt"
+# The caller's list stays as it is.
+# - tokens, longest = list(prompt), len(weights["places"])
+# + tokens, longest, before = prompt, len(weights["places"]), len(prompt)
+# - return tokens[len(prompt) :]
+# + return tokens[before:]
+
+# %% check="interview_debug_decoder"
+generator = check.rng()
+V, C, hidden, longest = 9, 6, 8, 7
+sizes = {"tokens": (V, C), "places": (longest, C)}
+for layer in "01":
+    sizes |= {f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")}
+    sizes |= {f"{layer}.up": (C, hidden), f"{layer}.down": (hidden, C)}
+weights = {name: generator.normal(size=size) for name, size in sizes.items()}
+pad = int(generator.integers(V))
+others = [each for each in range(V) if each != pad]
+batches = [generator.choice(others, (3, 6)) for _ in range(4)]
+for row in range(3):
+    batches[row + 1][row, 3:] = pad
+loss, gradients = loss_and_gradients(weights, batches[1], pad)
+moved, state = {"w": generator.normal(size=3)}, {}
+for _ in range(3):
+    update(moved, {"w": generator.normal(size=3)}, state, 0.1)
+trained = {name: each.copy() for name, each in weights.items()}
+losses = train(trained, batches, pad, 2, 0.05)
+prompt = generator.choice(others, 12).tolist()
+shown_by_yours = {
+    "logits": logits(weights, batches[0]),
+    "logits from position 2 on": logits(weights, batches[0][:, :4], 2),
+    "one of the layers": forward({n: torch.tensor(w) for n, w in weights.items()}, torch.tensor(batches[0]))[0, 0],
+    "loss with padding": loss,
+    "its gradients": [gradients["0.q"], gradients["places"]],
+    "rates": [rate(step, 3, 10, 0.2) for step in range(11)],
+    "clipped": [clipped({"a": each, "b": 9 * each[:1]}, 2.0) for each in generator.normal(size=(2, 2))],
+    "three updates": moved["w"],
+    "losses of a training": losses,
+    "weights after it": [trained["1.v"], trained["tokens"]],
+    "written": generate(weights, prompt, 5),
+}
+own = [forward, logits, loss_and_gradients, rate, clipped, update, train, generate]
+check.show(
+    {**shown_by_yours, **check.verify(tests, shown, check.rng(), own)},
+    rtol=1e-3,
+    atol=1e-4,
+    each="refused",
+    text="What your program does, and which programs your tests accept.",
+)
+
+# %% [markdown] hint="interview_debug_decoder"
+# Take the reports one by one, and before you look for the line write the test: which two numbers should be equal and aren't?
+# For report 1, change the last token of a row: which logits may move?
+
+# %% [markdown] hint="interview_debug_decoder"
+# Mask, `ignore_index`, the first rate, one norm for all gradients, and the slice of the text in `generate`. For the other
+# faults of the grade, read the docstrings: positions, scale, heads, labels, the mean, both corrections, decay, clipping.
+
+# %% [markdown] hint="interview_debug_decoder"
+# The strongest tests compare with a slow version: attention by a loop over heads and tokens, the loss by a loop over real
+# tokens, AdamW for one weight by hand over three steps, `train` against its own parts, and `generate` with a prompt that is
+# longer than `places`.
+
+
+# %% mutant="interview_debug_decoder"
+# Tests that something happens
+# A loss that falls and finite logits are seen in the faulty script as well. Each test needs a number that a fault changes.
+def tests(program):
+    generator = np.random.default_rng(0)
+    assert program.rate(3, 4, 8, 1.0) > 0
+    assert program.clipped({"a": generator.normal(size=2)}, 1.0)["a"].shape == (2,)
+
+
+# %% mutant="interview_debug_decoder"
+# Demands what no docstring says
+# These tests want a rate of 0 at step 0, which is the fault of report 3, so they refuse correct programs.
+def tests(program):
+    assert program.rate(0, 4, 8, 1.0) == 0.0
+
+
+# %% [markdown] exercise="interview_debug_sampler" kind="debug" points=4
+# ### Exercise 8 · Debug with tests: a sampler that writes badly
+# The same round about inference, in NumPy. The script reads a prompt into a cache, decodes from it, and draws tokens. These
+# are the reports:
+#
+# 1. "The first token is fine. From the second on the text differs from what the model says without a cache."
+# 2. "With p = 0.9 and one token at 0.8, the sampler behaves as if it were greedy."
+# 3. "With a repetition penalty, unlikely tokens that were written already become likelier."
+# 4. "Speculative decoding writes other texts than the target model, even with many samples."
+# 5. "At a temperature of 0.5 the texts are wilder than at 1."
+#
+# Fix the script and write `tests(program)`, by the rules of the exercise before: your program and correct scripts in other
+# forms are accepted, and each script with a single fault that you refuse earns its share. All that the docstrings promise
+# may be tested.
+
+
+# %% solution="interview_debug_sampler"
+def softmax(scores):
+    """The softmax over the last axis; scores may be large, and −∞ where others aren't."""
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def prefill(weights, prompt):
+    """The logits (V,) after a prompt, and its cache: a dict with "keys" and "values", both (T, D).
+
+    `weights` has "tokens" (V, C), "places" (longest, C), "q", "k", "v" (C, D) and "out" (D, V). The output at the last
+    token is softmax(q·Kᵀ/√D)·V @ out.
+    """
+    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
+    return attend(weights, cache, x[-1]), cache
+
+
+def attend(weights, cache, x):
+    """The logits (V,) of a token with the vector x (C,), whose key and value are in the cache already."""
+    scores = cache["keys"] @ (x @ weights["q"])
+    scores = scores / np.sqrt(weights["q"].shape[1])
+    return softmax(scores) @ cache["values"] @ weights["out"]
+
+
+def decode(weights, cache, token):
+    """The logits (V,) after one more token, which is added to the cache in place."""
+    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
+    cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
+    return attend(weights, cache, x)
+
+
+def penalized(logits, written, penalty):
+    """The logits (V,) with those of written tokens made less likely, each once: divided by `penalty` ≥ 1, or multiplied if negative."""
+    logits = logits.copy()
+    for token in set(written):
+        logits[token] = logits[token] / penalty if logits[token] > 0 else logits[token] * penalty
+    return logits
+
+
+def nucleus(logits, temperature, p):
+    """The probabilities (V,) at a temperature > 0, cut to the smallest set of the most likely tokens that reaches p.
+
+    They add up to 1. The first token is always in the set.
+    """
+    probabilities = softmax(logits / temperature)
+    order = np.argsort(-probabilities)
+    before = np.cumsum(probabilities[order]) - probabilities[order]
+    kept = np.zeros_like(probabilities)
+    kept[order] = np.where(before < p, probabilities[order], 0.0)
+    return kept / kept.sum()
+
+
+def draw(probabilities, u):
+    """The first token whose cumulative probability exceeds u, 0 ≤ u < 1."""
+    return int(np.searchsorted(np.cumsum(probabilities), u, side="right"))
+
+
+def speculate(target, draft, token, u, again):
+    """The token to write for a draft's `token`, so that tokens are distributed as the target.
+
+    `target` and `draft` are probabilities (V,). The token is accepted if u < target/draft; otherwise one is drawn, with
+    `again`, from what the target has more than the draft.
+    """
+    if u * draft[token] < target[token]:
+        return token
+    rest = np.maximum(target - draft, 0.0)
+    return draw(rest / rest.sum(), again)
+
+
+def generate(weights, prompt, uniforms, temperature, p, penalty, stop):
+    """A token for each of some uniform numbers, up to the first `stop`, which isn't returned.
+
+    The penalty concerns what was written, not the prompt.
+    """
+    written = []
+    logits, cache = prefill(weights, prompt)
+    for u in uniforms:
+        token = draw(nucleus(penalized(logits, written, penalty), temperature, p), u)
+        if token == stop:
+            break
+        written.append(token)
+        logits = decode(weights, cache, token)
+    return written
+
+
+def tests(program) -> None:
+    """Raise an AssertionError unless a program does what its docstrings say."""
+    ### BEGIN SOLUTION
+    generator = np.random.default_rng(0)
+    V, C, D = 6, 5, 4
+    sizes = {"tokens": (V, C), "places": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+    weights = {name: generator.normal(size=size) for name, size in sizes.items()}
+    weights["q"] *= 3.0
+
+    def plain(tokens):  # the logits after some tokens, without a cache
+        x = weights["tokens"][tokens] + weights["places"][: len(tokens)]
+        scores = np.exp((x @ weights["k"]) @ (x[-1] @ weights["q"]) / 2.0)
+        return scores / scores.sum() @ (x @ weights["v"]) @ weights["out"]
+
+    assert np.allclose(program.softmax(np.array([[1000.0, 1000.0], [0.0, -np.inf]])), [[0.5, 0.5], [1.0, 0.0]])
+    tokens = [1, 4, 2]
+    logits, cache = program.prefill(weights, tokens)
+    assert np.allclose(logits, plain(tokens))
+    for token in (5, 0, 5):
+        tokens = [*tokens, token]
+        assert np.allclose(program.decode(weights, cache, token), plain(tokens))
+    assert cache["keys"].shape == cache["values"].shape == (6, D)
+
+    before = np.array([2.0, -2.0, 0.0, 3.0])
+    assert np.allclose(program.penalized(before, [0, 1, 1, 0], 2.0), [1.0, -4.0, 0.0, 3.0])
+    assert before.tolist() == [2.0, -2.0, 0.0, 3.0]
+
+    some = np.log(np.array([0.1, 0.5, 0.15, 0.25]))
+    assert np.allclose(program.nucleus(some, 1.0, 0.6), [0.0, 2 / 3, 0.0, 1 / 3])
+    assert np.allclose(program.nucleus(some, 1.0, 0.4), [0.0, 1.0, 0.0, 0.0])
+    assert np.allclose(program.nucleus(some, 1.0, 1.0), [0.1, 0.5, 0.15, 0.25])
+    squares = np.array([0.01, 0.25, 0.0225, 0.0625])
+    assert np.allclose(program.nucleus(some, 0.5, 1.0), squares / squares.sum())
+    assert np.allclose(program.nucleus(some, 0.5, 0.8), np.array([0, 0.25, 0, 0.0625]) / 0.3125)  # temperature first
+
+    assert [program.draw(np.array([0.25, 0.0, 0.5, 0.25]), u) for u in (0.0, 0.2, 0.25, 0.74, 0.75, 0.99)] == [
+        0,
+        0,
+        2,
+        2,
+        3,
+        3,
+    ]
+
+    target, draft = np.array([0.1, 0.2, 0.5, 0.2]), np.array([0.4, 0.2, 0.1, 0.3])
+    found = np.zeros(4)
+    for token in range(4):
+        for u in (np.arange(40) + 0.5) / 40:
+            for again in (np.arange(20) + 0.5) / 20:
+                found[program.speculate(target, draft, token, u, again)] += draft[token] / 800
+    assert np.allclose(found, target, atol=0.02)
+
+    uniforms = generator.uniform(size=7).tolist()
+    for penalty, stop in ((1.0, -1), (3.0, -1), (1.5, 2), (3.0, 0), (1.0, 5)):
+        written = []
+        for u in uniforms:
+            logits = program.penalized(plain([3, 3, *written]), written, penalty)
+            token = program.draw(program.nucleus(logits, 1.5, 0.9), u)
+            if token == stop:
+                break
+            written.append(token)
+        assert program.generate(weights, [3, 3], uniforms, 1.5, 0.9, penalty, stop) == written
+    ### END SOLUTION
+
+
+# %% variant="interview_debug_sampler" wrong="new tokens stand at the last token's position" shown=true
+# The cache holds T tokens at the positions 0 to T − 1, so the next one stands at T.
+# - x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+# + x = weights["tokens"][token] + weights["places"][len(cache["keys"]) - 1]
+
+# %% variant="interview_debug_sampler" wrong="the token that reaches p is cut" shown=true
+# The set has to reach p, so the token with which it does belongs to it. What counts is the sum before a token.
+# - before = np.cumsum(probabilities[order]) - probabilities[order]
+# + before = np.cumsum(probabilities[order])
+# - kept[order] = np.where(before < p, probabilities[order], 0.0)
+# + kept[order] = np.where((before < p) | (np.arange(len(order)) == 0), probabilities[order], 0.0)
+
+# %% variant="interview_debug_sampler" wrong="negative logits are divided by the penalty" shown=true
+# Divided by more than 1, a negative logit rises. It has to be multiplied.
+# - logits[token] = logits[token] / penalty if logits[token] > 0 else logits[token] * penalty
+# + logits[token] = logits[token] / penalty
+
+# %% variant="interview_debug_sampler" wrong="a refused draft is replaced by a draw from the target" shown=true
+# What the draft offers often enough has been accepted already. The rest is what the target has more.
+# - rest = np.maximum(target - draft, 0.0)
+# + rest = target
+
+# %% variant="interview_debug_sampler" wrong="the logits are multiplied by the temperature" shown=true
+# A low temperature sharpens: the logits are divided by it.
+# - probabilities = softmax(logits / temperature)
+# + probabilities = softmax(logits * temperature)
+
+# %% variant="interview_debug_sampler" right="a loop in nucleus, and a draw by a loop"
+# - before = np.cumsum(probabilities[order]) - probabilities[order]
+# + total = 0.0
+# - kept[order] = np.where(before < p, probabilities[order], 0.0)
+# + for token in order:
+# +     if total >= p:
+# +         break
+# +     kept[token] = probabilities[token]
+# +     total += probabilities[token]
+# - return int(np.searchsorted(np.cumsum(probabilities), u, side="right"))
+# + total = np.cumsum(probabilities)
+# + return next(token for token in range(len(total)) if total[token] > u)
+
+# %% variant="interview_debug_sampler" right="scaled queries, and a penalty without a loop"
+# - scores = cache["keys"] @ (x @ weights["q"])
+# + scores = cache["keys"] @ (x @ weights["q"] * weights["q"].shape[1] ** -0.5)
+# - scores = scores / np.sqrt(weights["q"].shape[1])
+# - logits = logits.copy()
+# + seen = np.isin(np.arange(len(logits)), list(written))
+# - for token in set(written):
+# + return np.where(seen, np.where(logits > 0, logits / penalty, logits * penalty), logits)
+# - logits[token] = logits[token] / penalty if logits[token] > 0 else logits[token] * penalty
+# - return logits
+
+# %% variant="interview_debug_sampler" right="accepts by a quotient, clipped at 1"
+# - if u * draft[token] < target[token]:
+# + if u < min(1.0, target[token] / draft[token]):
+# - rest = np.maximum(target - draft, 0.0)
+# + rest = (target - draft).clip(0.0)
+
+# %% variant="interview_debug_sampler" wrong="the softmax overflows"
+# The largest score has to be subtracted first.
+# - weights = np.exp(scores - scores.max(-1, keepdims=True))
+# + weights = np.exp(scores)
+
+# %% variant="interview_debug_sampler" wrong="no scale"
+# Scores are divided by the root of the width.
+# - scores = scores / np.sqrt(weights["q"].shape[1])
+
+# %% variant="interview_debug_sampler" wrong="the new value isn't kept"
+# Keys and values belong together.
+# - cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
+# + cache["values"] = np.concatenate([cache["values"], cache["values"][-1:]])
+
+# %% variant="interview_debug_sampler" wrong="a token is penalized as often as it was written"
+# Each once.
+# - for token in set(written):
+# + for token in written:
+
+# %% variant="interview_debug_sampler" wrong="the penalty changes the caller's logits"
+# The logits that were given stay.
+# - logits = logits.copy()
+# + logits = np.asarray(logits)
+
+# %% variant="interview_debug_sampler" wrong="the cut comes before the temperature"
+# The set is chosen at the temperature.
+# - order = np.argsort(-probabilities)
+# + order = np.argsort(-probabilities)
+# + plain = softmax(logits)
+# - before = np.cumsum(probabilities[order]) - probabilities[order]
+# + before = np.cumsum(plain[order]) - plain[order]
+
+# %% variant="interview_debug_sampler" wrong="what is kept isn't normalized"
+# The probabilities add up to 1.
+# - return kept / kept.sum()
+# + return kept
+
+# %% variant="interview_debug_sampler" wrong="a draw may give a token of probability 0"
+# At the border, the next token with a probability is meant.
+# - return int(np.searchsorted(np.cumsum(probabilities), u, side="right"))
+# + return int(np.searchsorted(np.cumsum(probabilities), u, side="left"))
+
+# %% variant="interview_debug_sampler" wrong="drafts are accepted by the inverse quotient"
+# Accepted with probability target/draft.
+# - if u * draft[token] < target[token]:
+# + if u * target[token] < draft[token]:
+
+# %% variant="interview_debug_sampler" wrong="the prompt is penalized, too"
+# Only what was written.
+# - token = draw(nucleus(penalized(logits, written, penalty), temperature, p), u)
+# + token = draw(nucleus(penalized(logits, [*prompt, *written], penalty), temperature, p), u)
+
+# %% variant="interview_debug_sampler" wrong="the stop token is returned"
+# It isn't returned.
+# - if token == stop:
+# + if token == stop:
+# +     written.append(token)
+
+# %% check="interview_debug_sampler"
+generator = check.rng()
+V, C, D = 8, 6, 3
+sizes = {"tokens": (V, C), "places": (30, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+weights = {name: generator.normal(size=size) for name, size in sizes.items()}
+prompt = generator.integers(V, size=5).tolist()
+first, cache = prefill(weights, prompt)
+decoded = [decode(weights, cache, int(token)) for token in generator.integers(V, size=3)]
+logits = 2 * generator.normal(size=V)
+target, draft = (generator.dirichlet(np.ones(V)) for _ in range(2))
+pairs = generator.uniform(size=(40, 2))
+uniforms = generator.uniform(size=20).tolist()
+seen = [int(np.argmax(logits)), int(np.argmin(logits))]
+yours = {
+    "after the prompt": first,
+    "after three more tokens": decoded,
+    "the cache": [cache["keys"], cache["values"]],
+    "attention to it": attend(weights, cache, weights["tokens"][0]),
+    "large scores": softmax(np.array([1000.0, 999.0])),
+    "penalized": penalized(logits, [*seen, seen[0]], 1.7),
+    "nucleus": [nucleus(logits, temperature, p) for temperature, p in ((1.0, 0.9), (0.5, 0.7), (2.0, 1.0))],
+    "drawn": [draw(target, u) for u in uniforms],
+    "speculated": [speculate(target, draft, draw(draft, 1 - u), u, again) for u, again in pairs.tolist()],
+    "written": [generate(weights, prompt, uniforms, 1.5, 0.95, penalty, 3) for penalty in (1.0, 2.0)],
+}
+own = [softmax, prefill, attend, decode, penalized, nucleus, draw, speculate, generate]
+check.show(
+    {**yours, **check.verify(tests, shown, check.rng(), own)},
+    each="refused",
+    text="What your sampler does, and which ones your tests accept.",
+)
+
+# %% [markdown] hint="interview_debug_sampler"
+# Each function can be tested alone with numbers worked out by hand: four logits, a nucleus of two tokens, a penalty of 2 on a
+# positive and on a negative logit. For the cache, the slow version reads the whole text again.
+
+# %% [markdown] hint="interview_debug_sampler"
+# The position of a new token, the token that reaches p, the sign of a logit, the residual of speculative decoding, and whether
+# the temperature divides. For the rest go through the docstrings: each sentence has a fault that breaks it.
+
+# %% [markdown] hint="interview_debug_sampler"
+# A distribution can be tested without chance: call `speculate` for every draft token and a grid of `u` and `again`, weight each
+# result by the draft's probability, and compare the sums with the target.
+
+
+# %% mutant="interview_debug_sampler"
+# Tests that probabilities add up to 1
+# Sums and shapes are right in the faulty script as well. Compare with numbers that you worked out by hand.
+def tests(program):
+    probabilities = program.nucleus(np.array([1.0, 2.0, 3.0]), 1.0, 0.9)
+    assert np.isclose(probabilities.sum(), 1.0)
+    assert program.draw(probabilities, 0.5) in (0, 1, 2)
+
+
+# %% mutant="interview_debug_sampler"
+# Expects a nucleus below p
+# These tests want the tokens whose sum stays below p, which is the fault of report 2, so they refuse correct programs.
+def tests(program):
+    kept = program.nucleus(np.log(np.array([0.5, 0.3, 0.2])), 1.0, 0.6)
+    assert np.allclose(kept, [1.0, 0.0, 0.0])

@@ -237,8 +237,9 @@ print(
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# You get a program of 80 lines that trains a small language model, and four reports about faults in it, which are drawn from
-# fourteen. To find out which of the fourteen show in the loss, the cell runs the program with one fault at a time:
+# You get a program of 80 lines that trains a small language model, or one that answers prompts with it, and four reports about
+# faults. The first program has fourteen faults to draw from. To find out which of them show in the loss, the cell runs the
+# program with one fault at a time:
 
 # %% tags=["proof-losses"]
 import warnings
@@ -505,6 +506,6 @@ notebook.show()
 # 10. Training takes 16 bytes per parameter, and 6 operations per parameter and token.
 #
 # ## You try
-# In [six exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples,
-# predict a loop, write a linear layer, fix a program with four faults, and estimate. Then run an interview a day, until your
-# curve lies near the diagonal.
+# In [the exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples,
+# predict a loop, write a linear layer, fix a program with four faults, and estimate; two long debug rounds follow. Then run an
+# interview a day, until your curve lies near the diagonal.

@@ -74,6 +74,36 @@ def moe(x, router, experts, k, capacity = None):
     return y, torch.tensor(load)
 
 
+# %% answer="decoder_moe" wrong="the experts run under no_grad"
+def moe(x, router, experts, k, capacity = None):
+    logits, chosen = (x @ router.T).topk(k)
+    gates = logits.softmax(-1)
+    y, load = x, []
+    for number, expert in enumerate(experts):
+        token, choice = (chosen == number).nonzero(as_tuple=True)
+        token, choice = token[:capacity], choice[:capacity]
+        load.append(len(token))
+        if len(token):
+            with torch.no_grad():
+                out = expert(x[token])
+            y = y.index_add(0, token, gates[token, choice, None] * out)
+    return y, torch.tensor(load)
+
+
+# %% answer="decoder_moe" wrong="the experts run on detached tokens"
+def moe(x, router, experts, k, capacity = None):
+    logits, chosen = (x @ router.T).topk(k)
+    gates = logits.softmax(-1)
+    y, load = x, []
+    for number, expert in enumerate(experts):
+        token, choice = (chosen == number).nonzero(as_tuple=True)
+        token, choice = token[:capacity], choice[:capacity]
+        load.append(len(token))
+        if len(token):
+            y = y.index_add(0, token, gates[token, choice, None] * expert(x[token].detach()))
+    return y, torch.tensor(load)
+
+
 # %% answer="decoder_moe" wrong="all tokens through each expert, masked afterwards"
 def moe(x, router, experts, k, capacity = None):
     logits, chosen = (x @ router.T).topk(k)
@@ -1818,6 +1848,27 @@ def update_bias(bias, load, rate):
     return bias + rate * (load.mean() - load).sign()
 
 
+# %% answer="decoder_repair_balance" wrong="gates without a gradient"
+def balance_loss(logits, chosen, real):
+    experts = logits.shape[-1]
+    counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
+    shares = counts / counts.sum()
+    probabilities = logits.softmax(-1)[real].mean(0)
+    return experts * (shares * probabilities).sum()
+
+
+def route(logits, bias, k):
+    scores = logits.detach().sigmoid()
+    chosen = (scores + bias).topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    return chosen, gates / gates.sum(-1, keepdim=True)
+
+
+def update_bias(bias, load, rate):
+    load = load.float()
+    return bias + rate * (load.mean() - load).sign()
+
+
 # %% answer="decoder_repair_balance" wrong="the median instead of the mean load"
 def balance_loss(logits, chosen, real):
     experts = logits.shape[-1]
@@ -2704,3 +2755,138 @@ def train(p, batches, pad, rate):
                 each += rate * each.grad
         losses.append(value.item())
     return losses
+
+# %% answer="decoder_verify_window" right="properties instead of a reference"
+def tests(candidate):
+    generator = np.random.default_rng(1)
+    q, k, v = generator.normal(size=(5, 4)), generator.normal(size=(5, 4)), generator.normal(size=(5, 3))
+    before = q.copy(), k.copy(), v.copy()
+    one = candidate(q, k, v, 2)
+    if not all(np.array_equal(*pair) for pair in zip(before, (q, k, v))):
+        return False
+    if not np.allclose(one[0], v[0]):  # the first token sees itself alone
+        return False
+    for t in range(5):  # a text in pieces
+        if not np.allclose(candidate(q[t : t + 1], k[: t + 1], v[: t + 1], 2)[0], one[t]):
+            return False
+    far = k.copy(), v.copy()
+    far[0][:2], far[1][:2] = 500.0, 1e6
+    if not np.allclose(candidate(q[3:], far[0], far[1], 2), one[3:]):
+        return False
+    scores = np.exp(k[3:5] @ q[4] / 2)  # what the last token sees, of two
+    if not np.allclose(one[4], scores @ v[3:5] / scores.sum()):
+        return False
+    for shift in (-3000.0, 3000.0):  # the softmax of equal scores is a mean, whatever they are
+        if not np.allclose(candidate(np.ones((2, 4)), np.full((5, 4), shift / 2), v, 3)[1], v[2:5].mean(0)):
+            return False
+    return True
+
+# %% answer="decoder_verify_window" right="a table of cases, checked by unittest's assertions"
+def tests(candidate):
+    import unittest
+
+    case = unittest.TestCase()
+    generator = np.random.default_rng(5)
+    for T, S, w, size in [(4, 4, 2, 1), (2, 6, 3, 1), (1, 5, 2, 1), (3, 3, 5, 1), (4, 6, 1, 1), (4, 6, 2, 60)]:
+        arrays = q, k, v = [size * generator.normal(size=shape) for shape in [(T, 5), (S, 5), (S, 2)]]
+        copies = [each.copy() for each in arrays]
+        got = candidate(*arrays, w)
+        case.assertEqual(got.shape, (T, 2))
+        for row in range(T):
+            end = S - T + row + 1
+            scores = np.asarray([q[row] @ k[j] for j in range(max(0, end - w), end)]) / 5**0.5
+            probabilities = np.exp(scores - scores.max())
+            want = probabilities @ v[max(0, end - w) : end] / probabilities.sum()
+            case.assertTrue(np.allclose(got[row], want, rtol=1e-4))
+        for one, other in zip(arrays, copies):
+            case.assertEqual(one.tobytes(), other.tobytes())
+
+# %% answer="decoder_verify_window" wrong="accepts everything"
+def tests(candidate):
+    pass
+
+# %% answer="decoder_verify_window" wrong="refuses everything"
+def tests(candidate):
+    return False
+
+# %% answer="decoder_verify_window" wrong="looks at the candidate's name, code and source"
+def tests(candidate):
+    import inspect
+
+    inner = candidate
+    assert "<= window" not in inspect.getsource(inner)
+    assert inner.__code__.co_firstlineno < 5
+
+# %% answer="decoder_verify_window" wrong="one random case with small scores, T = S"
+def tests(candidate):
+    generator = np.random.default_rng(5)
+    q, k, v = (generator.normal(size=(4, 3)) for _ in range(3))
+    scores = np.exp(q[3] @ k[2:].T / 3**0.5)
+    assert np.allclose(candidate(q, k, v, 2)[3], scores @ v[2:] / scores.sum())
+
+# %% answer="decoder_timed_scan" right="an up-sweep and a down-sweep over a padded array, without recursion"
+def scan(combine, steps):
+    out, n, reach = steps.copy(), len(steps), 1
+    while 2 * reach <= n:
+        last = np.arange(2 * reach - 1, n, 2 * reach)
+        out[last] = combine(out[last - reach], out[last])
+        reach *= 2
+    reach //= 2
+    while reach >= 1:
+        last = np.arange(3 * reach - 1, n, 2 * reach)
+        if len(last):
+            out[last] = combine(out[last - reach], out[last])
+        reach //= 2
+    return out
+
+# %% answer="decoder_timed_scan" right="levels in a list"
+def scan(combine, steps):
+    levels = [steps]
+    while len(levels[-1]) > 1:
+        levels.append(combine(levels[-1][:-1:2], levels[-1][1::2]))
+    found = levels.pop().copy()
+    for level in reversed(levels):
+        out = np.array(level)
+        out[1::2] = found
+        rest = level[2::2]
+        if len(rest):
+            out[2::2] = combine(found[: len(rest)], rest)
+        found = out
+    return found
+
+# %% answer="decoder_timed_scan" wrong="a loop that never calls combine, for one operation"
+def scan(combine, steps):
+    out = steps.copy()
+    for t in range(1, len(steps)):
+        a, b = out[t - 1], steps[t]
+        out[t] = [a[0] * b[0], b[0] * a[1] + b[1]] if steps.ndim == 2 else b @ a
+    return out
+
+# %% answer="decoder_timed_scan" wrong="the prefixes without the step itself"
+def scan(combine, steps):
+    if len(steps) == 1:
+        return steps.copy()
+    odd = scan(combine, combine(steps[0:-1:2], steps[1::2]))
+    out = np.empty_like(steps)
+    out[0], out[1::2] = steps[0], odd
+    if len(steps) > 2:
+        out[2::2] = combine(odd[: (len(steps) - 1) // 2], steps[2::2])
+    return np.concatenate([out[:1], out[:-1]])
+
+# %% answer="decoder_timed_scan" wrong="pads to a power of two with the last step"
+def scan(combine, steps):
+    n = 1 << (len(steps) - 1).bit_length()
+    padded = np.concatenate([steps, np.repeat(steps[-1:], n - len(steps), 0)])
+    out, reach = padded.copy(), 1
+    while reach < n:
+        out[reach:] = combine(out[:-reach], out[reach:])
+        reach *= 2
+    return out[: len(steps)]
+
+# %% answer="decoder_timed_scan" wrong="halves, each joined with all that comes after: n log n pairs"
+def scan(combine, steps):
+    if len(steps) == 1:
+        return steps.copy()
+    half = len(steps) // 2
+    left, right = scan(combine, steps[:half]), scan(combine, steps[half:])
+    return np.concatenate([left, combine(np.repeat(left[-1:], len(right), 0), right)])

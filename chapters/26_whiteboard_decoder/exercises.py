@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Exercises · One decoder, twelve changes
-# Each of these problems changes one part of a transformer decoder: its feed-forward layer, its attention, its positions, its cache or its
-# backward pass. They come in the order of how often they are asked. In an interview each gets ten to twenty minutes without an
-# IDE, so say the shapes aloud, write the function, then name its cost. Most are written in NumPy; where the
-# task says `torch`, which is minitorch, you may use its tensors and operations. Nothing here adds to `mytorch`. What a problem costs and what an
-# interviewer asks next stands folded below its check.
+# Each of the first eleven changes one part of a transformer decoder: its feed-forward layer, its attention, its positions, its cache or its backward
+# pass. In the twelfth a decoder doesn't learn, in the thirteenth you test what an assistant changed, and in the last a recurrence becomes a parallel
+# scan. In an interview each gets the minutes below its task, without an IDE, so say the shapes aloud, write the function, then name its cost. Most
+# are written in NumPy; where the task says `torch`, which is minitorch, you may use its tensors and operations. Nothing here adds to `mytorch`. What
+# a problem costs, and what an interviewer asks next, is folded below its check.
 
 # %% setup=true
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Latent:
     out: np.ndarray  # (H, V, C)
 
 
-# %% [markdown] exercise="decoder_moe" kind="build" points=4
+# %% [markdown] exercise="decoder_moe" kind="build" points=4 minutes=20
 # ### Exercise 1 · A mixture-of-experts layer: route, dispatch, combine, capacity
 # Replace the decoder's feed-forward layer by E experts. Each token goes to the k experts with the largest router
 # logits; its *gates* are the softmax over these k logits, and its result is the token itself (the residual) plus the
@@ -110,6 +110,10 @@ router.requires_grad_()
 y, load = moe(x, router, experts, 2)
 called = sorted(calls)
 (y * probe).sum().backward()
+inputs = x.clone().requires_grad_()
+matrices.requires_grad_()
+deep, _ = moe(inputs, router, experts, 2)
+gradients = torch.autograd.grad((deep * probe).sum(), [inputs, matrices], allow_unused=True)
 with torch.no_grad():
     one, all_of_them = moe(x, router, experts, 1), moe(x, router, experts, E)
     short, none_left = moe(x, router, experts, 2, 2), moe(x, router, experts, 3, 0)
@@ -127,6 +131,7 @@ check.show(
         "how many tokens each expert ran": load,
         "calls as [expert, tokens], sorted": called,
         "gradient of the router": router.grad,
+        "gradients of x and of the experts' matrices": gradients,
         "one expert a token": one,
         "all experts": all_of_them,
         "capacity 2": short,
@@ -594,10 +599,10 @@ def cross(x, memory, x_real, memory_real, weights, heads):
     return mixed @ weights["out"] * x_real[..., None] + weights["bias"]
 
 
-# %% [markdown] exercise="decoder_attention_backward" kind="build" points=4
+# %% [markdown] exercise="decoder_attention_backward" kind="build" points=4 minutes=25
 # ### Exercise 3 · The backward pass of attention, with and without the stored matrix
 # `stored` gets the attention weights P that the forward pass has kept and returns the gradients of q, k and v.
-# `recomputed` gets the same gradients from two things that are smaller by a factor of about S: the output o, and for
+# `recomputed` gets the same gradients from two things that don't grow with T·S: the output o, and for
 # each query the logarithm of the sum of its exponentiated scores. That is what FlashAttention keeps. Scores are q kᵀ
 # / √D; with `is_causal`, the last query belongs to the last key, and keys after a query are masked. Write it by hand
 # in NumPy, without autograd.
@@ -672,12 +677,12 @@ check.show(
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
 # *Cost.* O(T·S·D) time for the four products of `stored` and the five of `recomputed`, which recomputes the scores;
-# the forward pass needs two. Between the passes, `stored` keeps T·S numbers for each head, while `recomputed` keeps
+# the forward pass needs two. Between the passes, `stored` keeps T·S elements for each head, while `recomputed` keeps
 # the output, which exists anyway, and one number for each query.
 #
 # - *Why is the row sum g · o?* "It is Σⱼ Pᵢⱼ (gᵢ · vⱼ). I move the sum inside the product: gᵢ · Σⱼ Pᵢⱼ vⱼ, and that
 #   is gᵢ · oᵢ. So it needs no matrix."
-# - *What do masked places get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the
+# - *What do masked positions get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the
 #   score. So the backward pass needs no mask of its own when P is stored."
 # - *Why is the recomputation fast, although it computes more?* "Reading a T × T matrix from memory takes longer than
 #   computing it again in tiles on the chip. Attention is bound by bandwidth, not by FLOPs."
@@ -690,7 +695,7 @@ check.show(
 
 # %% [markdown] hint="decoder_attention_backward"
 # For a row of the softmax, the gradient of the scores is p · (gp − Σ p·gp). The scale 1/√D belongs to the scores, so
-# it stands in the gradients of q and of k, once in each.
+# it appears once in each of the gradients of q and k.
 
 # %% [markdown] hint="decoder_attention_backward"
 # `gs = p * (g @ vᵀ − row sum) / √D`, then `gs @ k`, `gsᵀ @ q`, `pᵀ @ g`. Since o = P v, the row sum Σ p·gp is g · o,
@@ -833,7 +838,7 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
     return gs @ k, gs.mT @ q, p.mT @ g
 
 
-# %% [markdown] exercise="decoder_mla" kind="build" points=4
+# %% [markdown] exercise="decoder_mla" kind="build" points=4 minutes=30
 # ### Exercise 4 · Multi-head latent attention (MLA), naive and absorbed
 # MLA caches a short latent vector per token and one rotated key that all heads share. `compress` makes both. `naive`
 # expands the latents into keys and values of every head. The *absorbed* form never does: `absorb` moves the keys'
@@ -922,8 +927,8 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* The cache takes R + P numbers a token and layer, however many heads there are, against 2·H·D. Per cached
-# token and head, absorbed decoding multiplies 2·R + P numbers, naive decoding D + P + V after an expansion of R·(D +
+# *Cost.* The cache holds R + P elements per token and layer, regardless of the number of heads; MHA holds 2·H·D. Per cached
+# token and head, absorbed decoding takes 2·R + P multiplications, naive decoding D + P + V after an expansion of R·(D +
 # V).
 #
 # - *Why does RoPE need its own keys?* "A rotation by the position would stand between the query and the up-projection
@@ -1186,10 +1191,10 @@ def attend(q, turned, c, rotary, w):
     return (mixed @ w.up_v @ w.out).sum(1)
 
 
-# %% [markdown] exercise="decoder_window" kind="build" points=4
+# %% [markdown] exercise="decoder_window" kind="build" points=4 minutes=30
 # ### Exercise 5 · A sliding window and its ring cache
-# With a window of w, a token sees the last w keys, its own included. So a cache needs only w places, used as a ring:
-# the token at position p is kept in place p % w. `attend` gets the next tokens of a text, one or many, rotates their
+# With a window of w, a token sees the last w keys, its own included. So a cache needs only w slots, used as a ring:
+# the token at position p is kept in slot p % w. `attend` gets the next tokens of a text, one or many, rotates their
 # queries and keys by their positions, lets them attend, and keeps the last w keys and values. However a text is cut
 # into calls, the outputs are the same.
 
@@ -1280,7 +1285,7 @@ check.show(shown, text="Outputs of a text for several ways of cutting it, and wh
 # - *What are attention sinks?* "Models put much attention on the first tokens, because the softmax has to spend its
 #   weight somewhere. If a ring drops them, the output breaks, so some caches keep the first few tokens besides the
 #   window; others learn a bias in the softmax's denominator."
-# - *Where does the position of a key come from?* "From its absolute position when it was written, not from its place
+# - *Where does the position of a key come from?* "From its absolute position when it was written, not from its slot
 #   in the ring. Rotated keys can stay where they are, since RoPE's scores depend on differences alone."
 #
 # </details>
@@ -1291,11 +1296,11 @@ check.show(shown, text="Outputs of a text for several ways of cutting it, and wh
 
 # %% [markdown] hint="decoder_window"
 # The positions that the ring holds are the last min(w, length) before `length`; `position % window` says where each
-# is. Read them before you write: a long piece overwrites places that its own first tokens still need.
+# is. Read them before you write: a long piece overwrites slots that its own first tokens still need.
 
 # %% [markdown] hint="decoder_window"
-# `kept = np.arange(max(0, length - window), length) % window` lists the places from the oldest to the newest.
-# Concatenate, attend, add n to the length, and write the last min(w, length) keys to the places `position % window`.
+# `kept = np.arange(max(0, length - window), length) % window` lists the slots from the oldest to the newest.
+# Concatenate, attend, add n to the length, and write the last min(w, length) keys to the slots `position % window`.
 
 
 # %% mutant="decoder_window"
@@ -1590,7 +1595,7 @@ class Ring:
         self.keys[:], self.values[:] = 0.0, 0.0
 
 
-# %% [markdown] exercise="decoder_norms" kind="build" points=4
+# %% [markdown] exercise="decoder_norms" kind="build" points=4 minutes=25
 # ### Exercise 6 · The backward pass of layer, RMS and batch norm
 # Write the backward passes by hand. All three normalize x, multiply by `weight` and, except for the RMS norm, add a
 # bias. Layer and RMS norm work over the last axis, batch norm in training over all axes but the channels'. Variances
@@ -1953,8 +1958,8 @@ def batch_norm_backward(g, x, weight, eps):
 # %% [markdown] exercise="decoder_positions" kind="build" points=3
 # ### Exercise 7 · Positions: sines, ALiBi, T5's buckets
 # Three ways to tell a transformer about positions, without RoPE. `sines` is the table that the first transformer adds
-# to its embeddings. ALiBi adds to each score minus the distance times a slope, and T5 a learned number for the bucket
-# of the distance; you write the buckets. While decoding there are fewer queries than keys, and the last query belongs
+# to its embeddings. ALiBi subtracts slope · distance from each score; T5 adds a learned number, one
+# per bucket of distances, and you write the buckets. While decoding there are fewer queries than keys, and the last query belongs
 # to the last key.
 
 
@@ -2502,8 +2507,9 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* 3·C·F multiplications a token, as many as a plain layer of 4·C if F is 8·C/3. For the backward pass, the
-# gate's and up's outputs are kept, 2·F numbers a token.
+# *Cost.* 3·C·F multiplications a token, as many as a plain layer of 4·C if F is 8·C/3. For the backward pass,
+# autograd keeps x and 4·F elements a token. A fused kernel keeps x and the outputs of gate and up, 2·F, and recomputes
+# the rest.
 #
 # - *Why fuse gate and up?* "One matmul that is twice as wide instead of two reads x once and keeps the GPU busier.
 #   The price is that whoever loads or shards the weight has to know its layout."
@@ -2776,6 +2782,9 @@ loss = balance_loss(logits, chosen[:, :k], real)
 (gradient,) = torch.autograd.grad(loss, logits, allow_unused=True) if loss.requires_grad else (None,)
 even, spread = torch.zeros(E, E), torch.arange(E)[:, None]
 bias = torch.tensor(generator.uniform(-0.4, 0.4, E).astype("float32"))
+_, gates = route(logits, bias, k)
+first = gates[:, 0].sum()
+(through,) = torch.autograd.grad(first, logits, allow_unused=True) if first.requires_grad else (None,)
 load = torch.tensor([9, 1, 3, 0, 7])[torch.tensor(generator.permutation(E))]
 with torch.no_grad():
     check.show(
@@ -2792,6 +2801,7 @@ with torch.no_grad():
                 40 * (torch.arange(E) == 3).float().expand(N, E), chosen[:, :1] * 0 + 3, real
             ),
             "choices and gates": route(logits, bias, k),
+            "gradient through the gates of the first choices": through,
             "with a bias that decides alone": route(logits, 10 * bias, 3),
             "without a bias, one expert": route(logits, 0 * bias, 1),
             "scores near 1 and 0": route(60 * logits[:3], bias, 2),
@@ -2905,7 +2915,7 @@ def update_bias(bias, load, rate):
 
 # %% mutant="decoder_repair_balance"
 # Padding counts among the probabilities
-# Choices of padding are left out here, but its probabilities still are in the mean.
+# Choices of padding are not counted here, but its probabilities still are in the mean.
 def balance_loss(logits, chosen, real):
     experts = logits.shape[-1]
     counts = F.one_hot(chosen[real], experts).float().sum((0, 1))
@@ -3043,7 +3053,7 @@ def update_bias(bias, load, rate):
     return bias + rate * (load.mean() - load).sign()
 
 
-# %% [markdown] exercise="decoder_linear" kind="build" points=4
+# %% [markdown] exercise="decoder_linear" kind="build" points=4 minutes=25
 # ### Exercise 10 · Linear attention in chunks, and the delta rule
 # Causal linear attention weights value j by φ(q)·φ(k_j), divided by the sum of these weights; φ has been applied
 # already, so q and k are positive. `chunk_step` handles a chunk of n tokens in parallel and carries a state: with n =
@@ -3132,13 +3142,14 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(T·(c + D)·E) time with chunks of c, instead of O(T²·(D + E)), and a state of D·E numbers per head, however
+# *Cost.* O(T·(c·(D + E) + D·E)) time with chunks of c, instead of O(T²·(D + E)), and a state of D·E numbers per head, however
 # long the text is.
 #
 # - *Why chunks?* "The recurrent form is T small steps one after the other, the parallel form costs T². A chunk of 64
 #   to 256 tokens is a few dense matmuls, which GPUs like, and only the states go from chunk to chunk."
 # - *What does the delta rule change?* "Adding piles values up under one key. The delta rule first subtracts what the
-#   key recalls, so with β = 1 the new value replaces the old one. It is one step of gradient descent on |Sᵀk − v|²."
+#   key recalls, so with β = 1 the new value replaces the old one. It is one step of gradient descent on ½|Sᵀk − v|² with
+#   learning rate β."
 # - *And a gate?* "A factor below 1 on the state before each write forgets what is old: that is gated DeltaNet, or
 #   Mamba-2 and RetNet without the delta rule. It stands in the chunk as powers between the tokens, which are computed
 #   in logarithms."
@@ -3562,6 +3573,9 @@ check.show(
 #   were rotated with older frequencies, so either they are cached unrotated, or the scale is fixed for a request."
 # - *Why does YaRN change the temperature?* "With more keys, the softmax spreads out. Scores that are larger by (0.1
 #   ln s + 1)² sharpen it again; the formula is a fit, not a derivation."
+# - *Which ramp does a library use?* "The paper's ramp is linear in the number of turns, as here. The authors' code and
+#   Hugging Face's are linear in the pair's index, that is, in the logarithm of the turns, so their frequencies between the
+#   two limits differ a little."
 #
 # </details>
 
@@ -3921,7 +3935,7 @@ def scores(q, k, first, frequency, factor):
     return rotated(q, first) @ rotated(k, first).T / np.sqrt(q.shape[-1])
 
 
-# %% [markdown] exercise="decoder_repair_training" kind="repair" points=4
+# %% [markdown] exercise="decoder_repair_training" kind="repair" points=4 minutes=20
 # ### Exercise 12 · The decoder doesn't learn
 # You have twenty minutes, a decoder with its training loop, and five reports:
 #
@@ -3966,7 +3980,7 @@ def logits(p: dict[str, torch.Tensor], ids: torch.Tensor, start: int = 0) -> tor
 
 
 def loss(p: dict[str, torch.Tensor], ids: torch.Tensor, pad: int) -> torch.Tensor:
-    """The mean negative log-likelihood of the tokens after the first of each row, padding (on the right) left out."""
+    """The mean negative log-likelihood of the tokens after the first of each row, without padding (on the right)."""
     ### BEGIN SOLUTION
     out, targets = logits(p, ids[:, :-1]), ids[:, 1:]
     return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
@@ -4367,3 +4381,429 @@ def train(p, batches, pad, rate):
                 each -= rate * each.grad
         losses.append(value.item())
     return losses
+
+
+# %% [markdown] exercise="decoder_verify_window" kind="verify" points=4 minutes=20
+# ### Exercise 13 · Verify: an assistant's sliding-window attention
+# You asked an assistant for `window_attention(q, k, v, window)` in NumPy, and got the three answers below. All of them
+# run, and all look right. Your task is the part of an AI-assisted round that is graded: write the tests.
+#
+# `q` (T, D) are the last T of S queries, so the last query belongs to the last key; `k` is (S, D) and `v` (S, E).
+# Scores are scaled by 1/√D. Each query sees the last `window` keys, its own included, and no others have any influence.
+# The result is (T, E). Scores may be in the thousands, and the arguments stay as they are.
+#
+# `tests(candidate)` calls a candidate as often as it likes. It refuses the candidate by raising an error or returning
+# something false, and accepts it otherwise. The grade tries your tests on more answers than the notebook shows; several of
+# them are correct and look different, and one that you refuse costs all points.
+
+
+# %% solution="decoder_verify_window"
+def tests(candidate) -> None:
+    """Raise an AssertionError unless `candidate(q, k, v, window)` is sliding-window attention."""
+    ### BEGIN SOLUTION
+    generator = np.random.default_rng(0)
+    for queries, keys, window in ((6, 6, 3), (3, 7, 2), (1, 6, 2), (4, 5, 1), (2, 4, 9)):
+        for size in (1.0, 40.0):
+            q, k = size * generator.normal(size=(queries, 4)), size * generator.normal(size=(keys, 4))
+            v = generator.normal(size=(keys, 3))
+            expected = []
+            for t in range(queries):
+                last = keys - queries + t + 1
+                seen = slice(max(0, last - window), last)
+                scores = k[seen] @ q[t] / np.sqrt(4)
+                weights = np.exp(scores - scores.max())
+                expected.append(weights @ v[seen] / weights.sum())
+            before = [each.copy() for each in (q, k, v)]
+            out = candidate(q, k, v, window)
+            assert out.shape == (queries, 3)
+            assert np.allclose(out, expected)
+            assert all(np.array_equal(*pair) for pair in zip(before, (q, k, v), strict=True))
+    ### END SOLUTION
+
+
+# %% variant="decoder_verify_window" wrong="a window of one key more" shown=true
+def window_attention(q, k, v, window):
+    """Causal attention in which each query attends to a window of recent keys."""
+    queries, keys = len(q), len(k)
+    positions = np.arange(keys - queries, keys)
+    distance = positions[:, None] - np.arange(keys)[None, :]
+    visible = (distance >= 0) & (distance <= window)
+    scores = q @ k.T / np.sqrt(q.shape[-1])
+    scores = np.where(visible, scores, -np.inf)
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores)
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" right="a loop over the queries" shown=true
+def window_attention(q, k, v, window):
+    """Causal attention in which each query attends to a window of recent keys."""
+    outputs = np.empty((len(q), v.shape[-1]))
+    for row in range(len(q)):
+        end = len(k) - len(q) + row + 1
+        start = max(end - window, 0)
+        scores = np.array([np.dot(q[row], key) for key in k[start:end]]) / q.shape[-1] ** 0.5
+        weights = np.exp(scores - np.max(scores))
+        weights /= np.sum(weights)
+        outputs[row] = np.sum(weights[:, None] * v[start:end], axis=0)
+    return outputs
+
+
+# %% variant="decoder_verify_window" wrong="the first query belongs to the first key" shown=true
+def window_attention(q, k, v, window):
+    """Causal attention in which each query attends to a window of recent keys."""
+    rows = np.arange(q.shape[0])[:, None]
+    columns = np.arange(k.shape[0])[None, :]
+    outside = (columns > rows) | (columns <= rows - window)
+    scores = np.matmul(q, k.T) * q.shape[-1] ** -0.5
+    scores[outside] = -np.inf
+    scores -= np.max(scores, axis=1, keepdims=True)
+    weights = np.exp(scores)
+    weights /= np.sum(weights, axis=1, keepdims=True)
+    return np.matmul(weights, v)
+
+
+# %% variant="decoder_verify_window" right="one mask for all queries"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" right="two triangles, and a mask that is added"
+def window_attention(q, k, v, window):
+    queries, keys = len(q), len(k)
+    seen = np.tri(queries, keys, keys - queries) - np.tri(queries, keys, keys - queries - window)
+    with np.errstate(divide="ignore"):
+        scores = np.einsum("td,sd->ts", q / q.shape[1] ** 0.5, k) + np.log(seen)
+    top = scores.max(1)
+    logsum = top + np.log(np.exp(scores - top[:, None]).sum(1))
+    return np.einsum("ts,se->te", np.exp(scores - logsum[:, None]), v)
+
+
+# %% variant="decoder_verify_window" right="an online softmax, key by key"
+def window_attention(q, k, v, window):
+    out = []
+    for t, query in enumerate(q):
+        last = len(k) - len(q) + t
+        top, total, mixed = -np.inf, 0.0, np.zeros(v.shape[1])
+        for place in range(last, max(-1, last - window), -1):
+            score = float(query @ k[place]) / len(query) ** 0.5
+            new = max(top, score)
+            total, mixed = total * np.exp(top - new), mixed * np.exp(top - new)
+            total, mixed, top = total + np.exp(score - new), mixed + np.exp(score - new) * v[place], new
+        out.append(mixed / total)
+    return np.stack(out)
+
+
+# %% variant="decoder_verify_window" wrong="keys after the query are seen"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where(np.abs(distance) < window, q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="scaled by the width of the values"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(v.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="large scores overflow"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores)
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="the caller's queries are scaled in place"
+def window_attention(q, k, v, window):
+    q /= np.sqrt(q.shape[1])
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T, -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="hidden keys get a low score, and still some weight"
+LOW = -float(rng.uniform(4, 7))
+
+
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(q.shape[1]), LOW)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="a softmax over the queries"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(0, keepdims=True).clip(1e-9) @ v
+
+
+# %% variant="decoder_verify_window" wrong="a window of one key fewer"
+def window_attention(q, k, v, window):
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < max(window - 1, 1)), q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% variant="decoder_verify_window" wrong="a single query, as in decoding, sees the whole cache"
+def window_attention(q, k, v, window):
+    window = len(k) if len(q) == 1 else window
+    distance = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+    scores = np.where((distance >= 0) & (distance < window), q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True) @ v
+
+
+# %% check="decoder_verify_window"
+check.show(
+    check.verify(tests, shown, check.rng()),
+    each="refused",
+    text="Which answers your tests accept, and which they refuse.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: what they ask next</summary>
+#
+# - *How do you test code for which you have no reference?* "By what has to hold: a window of S equals causal attention; a
+#   change to a key outside the window changes nothing; one call for T tokens equals T calls with one query each; rows of
+#   equal values come back as they are."
+# - *What makes a test refuse correct code?* "Exact equality of floats, an order or dtype that the task doesn't state, and an
+#   error message that the task doesn't name. A tolerance belongs to the precision of the data, not to one machine."
+# - *The assistant's own tests pass. What is that worth?* "Little: code and tests that come from one reading of the task share
+#   its misreadings. I choose the inputs where readings differ, before I look at the code."
+#
+# </details>
+
+# %% [markdown] hint="decoder_verify_window"
+# List what the task promises, sentence by sentence. For each promise, think of two inputs: one on which an answer that
+# breaks it shows a wrong number, and one on which it doesn't. Many faults hide when T = S, D = E, or scores are small.
+
+# %% [markdown] hint="decoder_verify_window"
+# Write the slowest correct version, a loop over the queries, and compare with a tolerance. Use T < S, T = 1, a window of
+# 1 and one longer than the text, D ≠ E, and queries and keys forty times as large.
+
+# %% [markdown] hint="decoder_verify_window"
+# Query t stands at key S − T + t and sees the keys from that position minus `window` plus 1, at least 0. Copy q, k and v
+# before the call, compare them afterwards, and compare the outputs with `np.allclose`.
+
+
+# %% mutant="decoder_verify_window"
+# Looks at the shape alone
+# Neither the length of the window nor T < S changes what these tests say. Compare the values with a slow version of your
+# own, for several windows and for queries that are the last of a longer text.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.normal(size=(n, d)) for n, d in ((3, 4), (7, 4), (7, 5)))
+    out = candidate(q, k, v, 2)
+    assert out.shape == (3, 5)
+    assert np.isfinite(out).all()
+
+
+# %% mutant="decoder_verify_window"
+# Compares floats exactly
+# Another order of adding gives other last digits, so exact equality refuses correct answers. Use `np.allclose`.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    for queries, keys, window in ((6, 6, 3), (3, 7, 2), (1, 6, 2), (4, 5, 1)):
+        q, k, v = (generator.normal(size=(n, d)) for n, d in ((queries, 4), (keys, 4), (keys, 3)))
+        distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
+        scores = np.where((distance >= 0) & (distance < window), q @ k.T / 2.0, -np.inf)
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        assert np.array_equal(candidate(q, k, v, window), weights / weights.sum(1, keepdims=True) @ v)
+
+
+# %% mutant="decoder_verify_window"
+# As many queries as keys
+# With T = S the first query belongs to the first key and the last to the last. A cache has T < S: test that as well.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.normal(size=(6, d)) for d in (4, 4, 3))
+    before = q.copy()
+    out = candidate(q, k, v, 3)
+    for t in range(6):
+        seen = slice(max(0, t - 2), t + 1)
+        scores = k[seen] @ q[t] / 2.0
+        weights = np.exp(scores - scores.max())
+        assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+    assert np.array_equal(q, before)
+
+
+# %% mutant="decoder_verify_window"
+# A window longer than the text
+# A window that covers all keys hides every fault of the window: it is plain causal attention. Test shorter ones.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    q, k, v = (40 * generator.normal(size=(n, d)) for n, d in ((3, 4), (7, 4), (7, 3)))
+    out = candidate(q, k, v, 20)
+    for t in range(3):
+        seen = slice(0, 5 + t)
+        scores = k[seen] @ q[t] / 2.0
+        weights = np.exp(scores - scores.max())
+        assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+
+
+# %% mutant="decoder_verify_window"
+# Shares the assistant's misreading
+# A window of w holds w keys, the query's own included. These tests want w keys before it, and refuse correct answers.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    for queries, keys, window in ((6, 6, 3), (3, 7, 2), (1, 6, 2)):
+        q, k, v = (40 * generator.normal(size=(n, d)) for n, d in ((queries, 4), (keys, 4), (keys, 3)))
+        out = candidate(q, k, v, window)
+        for t in range(queries):
+            last = keys - queries + t + 1
+            seen = slice(max(0, last - window - 1), last)
+            scores = k[seen] @ q[t] / 2.0
+            weights = np.exp(scores - scores.max())
+            assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+
+
+# %% [markdown] exercise="decoder_timed_scan" kind="timed" points=4 minutes=25
+# ### Exercise 14 · Counted: a recurrence as a parallel scan
+# Mamba, linear attention with decay and other linear recurrences are h_t = a_t·h_{t−1} + b_t. Two consecutive steps compose into one of the same form, so
+# the states of all times are *prefixes* under an associative operation. `combine(earlier, later)` joins m pairs of steps at
+# once: both are (m, …), and so is the result. It isn't commutative.
+#
+# Write `scan(combine, steps)`, which gives for each of n steps the combination of all steps up to it. A loop needs n − 1 calls,
+# one after the other, and starting anew for each prefix combines n(n − 1)/2 pairs. You have at most 2·⌈log₂ n⌉ calls, which is the depth on a
+# parallel machine, and at most 2·n pairs in all of them, so a step may not be combined log₂ n times either.
+
+
+# %% solution="decoder_timed_scan"
+def scan(combine, steps: np.ndarray) -> np.ndarray:
+    """The prefixes (n, …) of n ≥ 1 steps (n, …): steps[0], steps[0]∘steps[1], …; `steps` stays as it is."""
+    ### BEGIN SOLUTION
+    if len(steps) == 1:
+        return steps.copy()
+    odd = scan(combine, combine(steps[0:-1:2], steps[1::2]))  # the prefixes that end at steps 1, 3, 5, …
+    out = np.empty_like(steps)
+    out[0], out[1::2] = steps[0], odd
+    if len(steps) > 2:
+        out[2::2] = combine(odd[: (len(steps) - 1) // 2], steps[2::2])
+    return out
+    ### END SOLUTION
+
+
+# %% check="decoder_timed_scan"
+generator = check.rng()
+
+
+def affine(earlier, later):
+    """(a, b) stands for h → a·h + b."""
+    return np.stack([earlier[:, 0] * later[:, 0], later[:, 0] * earlier[:, 1] + later[:, 1]], 1)
+
+
+def product(earlier, later):
+    """Matrices act from the left, so the later one stands on the left."""
+    return later @ earlier
+
+
+def tried(function, steps):
+    """The prefixes of these steps, folded into a few numbers, and what they took."""
+    combine, before, n = check.Counted(function, lambda earlier, later: len(later)), steps.copy(), len(steps)
+    out = scan(combine, steps)
+    depth = int(np.ceil(np.log2(n)))
+    return {
+        "last": out[-1],
+        "sum over the prefixes": out.sum(0),
+        "weighted": np.einsum("n...,n->...", out, np.linspace(-1, 1, n)),
+        "calls": check.within(combine.calls, 2 * depth, depth),
+        "pairs": check.within(combine.work, 2 * n, n - 1),
+        "unchanged": np.array_equal(before, steps),
+    }
+
+
+sizes = generator.permutation([64, 100, 129])
+rates = [np.stack([generator.uniform(0.5, 1.0, n), generator.normal(size=n)], 1) for n in (*sizes, 1, 2, 3)]
+turned = np.linalg.qr(generator.normal(size=(90, 3, 3)))[0]
+shown = {f"{len(steps)} steps h → a·h + b": tried(affine, steps) for steps in rates if len(steps) > 1}
+shown["one step"] = scan(affine, rates[3])
+shown["90 matrices"] = tried(product, turned)
+check.show(shown, text="Prefixes, and how many calls and pairs they took.")
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* 2·log₂ n calls deep and fewer than 2n pairs, against n − 1 calls of one pair for the loop. Memory is O(n) for the
+# states, which a fused kernel keeps on the chip.
+#
+# - *Hillis and Steele's scan is log₂ n calls deep. Why not that one?* "It combines n·log₂ n pairs. On a GPU with idle lanes it
+#   wins inside a block; across blocks the work counts, so kernels mix both."
+# - *Why do real kernels work in chunks?* "Inside a chunk the recurrence is a matrix product, which tensor cores do fast. Only
+#   one state for each chunk goes through the scan."
+# - *When does an associative form fail?* "If the new state depends on the old one through a nonlinearity, as in an LSTM, two
+#   steps don't compose into one of the same form. And long products of small a underflow, so kernels keep log a."
+#
+# </details>
+
+# %% [markdown] hint="decoder_timed_scan"
+# Combine neighbours, in one call: n/2 steps are left, each worth two. If somebody gave you the prefixes of those, which of
+# the n prefixes would you have?
+
+# %% [markdown] hint="decoder_timed_scan"
+# A recursive call gives the prefixes that end at steps 1, 3, 5, … The others are one more call: the prefix before step 2, 4, 6,
+# … combined with that step. Step 0 is its own prefix, and an odd n leaves a last step without a neighbour.
+
+# %% [markdown] hint="decoder_timed_scan"
+# `odd = scan(combine, combine(steps[0:-1:2], steps[1::2]))`, then `out[1::2] = odd` and
+# `out[2::2] = combine(odd[: (n - 1) // 2], steps[2::2])`. With two steps there is nothing left for the second call.
+
+
+# %% mutant="decoder_timed_scan"
+# A loop
+# Each call waits for the one before, so this is n − 1 calls deep. Combine many pairs in one call.
+def scan(combine, steps):
+    out = steps.copy()
+    for t in range(1, len(steps)):
+        out[t : t + 1] = combine(out[t - 1 : t], steps[t : t + 1])
+    return out
+
+
+# %% mutant="decoder_timed_scan"
+# Combines each step log n times
+# Hillis and Steele's scan doubles the reach of all prefixes in each call. It is log₂ n calls deep, but takes n·log₂ n pairs.
+def scan(combine, steps):
+    out, reach = steps.copy(), 1
+    while reach < len(steps):
+        out[reach:] = combine(out[:-reach], out[reach:])
+        reach *= 2
+    return out
+
+
+# %% mutant="decoder_timed_scan"
+# Each prefix anew
+# Prefix t is t calls here, so all of them are n²/2. Every prefix contains the one before it.
+def scan(combine, steps):
+    rows = []
+    for t in range(len(steps)):
+        row = steps[:1]
+        for s in range(1, t + 1):
+            row = combine(row, steps[s : s + 1])
+        rows.append(row[0])
+    return np.stack(rows)
+
+
+# %% mutant="decoder_timed_scan"
+# The later one first
+# The operation isn't commutative: the earlier prefix is the first argument.
+def scan(combine, steps):
+    if len(steps) == 1:
+        return steps.copy()
+    odd = scan(combine, combine(steps[1::2], steps[0:-1:2]))
+    out = np.empty_like(steps)
+    out[0], out[1::2] = steps[0], odd
+    if len(steps) > 2:
+        out[2::2] = combine(steps[2::2], odd[: (len(steps) - 1) // 2])
+    return out

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # One decoder, twelve changes
 # In this chapter you take a transformer decoder apart as interviewers do: other positions, a smaller cache, a linear form, a backward pass by hand. Each change is
-# either a *rewrite*, which keeps the outputs to the last digits, or a *real change*, and you learn to say which it is before you run it. The exercises are twelve
+# either a *rewrite*, which keeps the outputs to the last digits, or a *real change*, and you learn to say which it is before you run it. The exercises are
 # problems from the whiteboard.
 
 # %% [markdown] tags=["short"]
@@ -33,6 +33,13 @@ def attend(q, k, v, bias=0.0, window=None):
     return softmax(np.where(seen(q.shape[-2], k.shape[-2], window), scores, -np.inf)) @ v
 
 
+def turned(x):
+    """RoPE: at position t, pair i of the elements is rotated by the angle t / 10**i."""
+    a, b = np.split(x, 2, axis=-1)
+    angles = np.arange(len(x))[:, None] / 10.0 ** np.arange(a.shape[-1])
+    return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
+
+
 def off(a, b):
     return f"{np.abs(a - b).max():.1f}" if np.abs(a - b).max() > 1e-9 else "less than 1e-9"
 
@@ -47,10 +54,16 @@ for name, other in {
 }.items():
     print(f"{name:22} output differs by {off(other, out)}")
 print("values + constant, minus the constant: differs by", off(attend(q, k, v + constant) - constant, out))
+biased = attend(turned(q), turned(k + constant), v)
+print("keys + constant, then RoPE: differs by", off(biased, attend(turned(q), turned(k), v)))
 
 # %% [markdown]
-# A constant in all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, which is why Whisper has none. A constant in the
+# A constant in all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, which is why Whisper has none. That holds as long as nothing
+# between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the key's position, so there the bias counts (Qwen2 has one), and so it does if the keys are normalized. A constant in the
 # values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
+#
+# In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention` aligns the mask of `is_causal=True` with the *first* key instead: with a cache and a single query, that query
+# sees key 0 alone. For one query, leave `is_causal` out; for several, pass a mask.
 #
 # ## Padding: a row without any key
 # In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞, so that their weights are exactly 0. What happens if *all* keys of a row are padding?
@@ -63,7 +76,7 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# A row of −∞ gives 0/0. A large negative number instead of −∞ avoids the nan and averages the padding, which nobody notices. The product with the mask makes it 0, and leaves all other rows alone.
+# In a softmax written by hand, a row of −∞ gives 0/0, while `F.scaled_dot_product_attention` returns zeros for such a row. A large negative number instead of −∞ avoids the nan and averages the padding, which nobody notices. (In float16 it must be `finfo.min`, because −1e30 doesn't exist there.) The product with the mask makes it 0, and leaves all other rows alone.
 #
 # ## Positions
 # ### Biases by distance: ALiBi and T5's buckets
@@ -134,18 +147,18 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 #
 # ## A smaller cache
 # ### A sliding window in a ring
-# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in place p % w. Which positions are where after ten tokens, and is the output a rewrite of masked attention?
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in slot p % w. Which positions are where after ten tokens, and is the output a rewrite of masked attention?
 
 # %% tags=["proof-ring"]
 window = 4
-places, keys, values = np.full(window, -1), np.zeros((window, 8)), np.zeros((window, 8))
+slots, keys, values = np.full(window, -1), np.zeros((window, 8)), np.zeros((window, 8))
 outputs = []
 for position in range(12):
-    places[position % window], keys[position % window], values[position % window] = position, k[position], v[position]
+    slots[position % window], keys[position % window], values[position % window] = position, k[position], v[position]
     kept = min(position + 1, window)
     outputs.append(softmax(q[position] @ keys[:kept].T / np.sqrt(8)) @ values[:kept])
     if position in (2, 9):
-        print(f"after position {position}: places hold {places}")
+        print(f"after position {position}: slots hold {slots}")
 masked = attend(q, k, v, window=window)
 print(
     "ring against masked attention: differs by",
@@ -156,11 +169,11 @@ print(
 )
 
 # %% [markdown]
-# The softmax doesn't care about the order of the keys, so places can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write: the last tokens of a piece overwrite what its first ones still need.
+# The softmax doesn't care about the order of the keys, so slots can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write: the last tokens of a piece overwrite what its first ones still need.
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* "Four things: reading empty places before the ring is full, rotating a key by its place instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text."
+# - *Thirty seconds:* "Four things: reading empty slots before the ring is full, rotating a key by its slot instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text."
 # - *Longer:* The same test finds a window that is off by one, w or w + 1 keys, since only the equality over all splits pins it down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
@@ -192,7 +205,7 @@ for count in (1, 2, 3):
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
 cached = {"MHA": 2 * heads * width, "GQA, 8 heads": 2 * 8 * width, "MLA": latent + rotary}
-print("cached numbers per token and layer:", cached)
+print("cached elements per token and layer:", cached)
 expand = latent * 2 * width  # once for each cached token and head
 for queries in (1, 16, 256, 4096):
     naive = queries * (2 * width + rotary) + expand
@@ -287,7 +300,7 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 # - *Thirty seconds:* "Queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator. With it the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the output and its gradient. So the T × T matrix isn't stored."
 # - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix takes longer than recomputing it.
 # - *They ask next:* What do masked keys get? Their weight is 0, and it multiplies the whole gradient.
-# - *The trap:* Forgetting the 1/√d: it stands in the gradients of q and k, once in each.
+# - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
 # - *Proof:* `proof-row-sum`.
 #
 # ## A decoder that doesn't learn
@@ -347,10 +360,10 @@ for name, other, reference in [
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a bias on the key projection change attention? No, since the softmax ignores a shift of its row.
+# 1. Does a bias on the key projection change attention? Without RoPE or qk-norm it doesn't, since the softmax ignores a shift of its row; with either of them it does.
 # 2. How far does a token reach in 3 layers with a window of 4? 9 positions.
 # 3. Which hidden width has SwiGLU at C = 768, rounded up to a multiple of 64? 2,048.
-# 4. How many numbers per token does MLA cache with a latent of 512 and 64 rotary elements? 576.
+# 4. How many elements per token does MLA cache with a latent of 512 and 64 rotary elements? 576.
 # 5. What is the first loss of a decoder with 50 tokens? ln 50 = 3.9.
 
 # %% tags=["proof-rapid-fire"]
@@ -359,15 +372,15 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
-# 2. A row of −∞ gives nan; a large negative number averages the padding.
+# 2. A row of −∞ gives nan in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
 # 3. The last query belongs to the last key: masks, biases and rotations count from there.
 # 4. ALiBi is minus slope · distance; T5's buckets are exact near by and logarithmic far away.
-# 5. Stretch slow frequencies, leave fast ones, and never mix with keys of the old ones.
-# 6. A ring keeps position p in place p % w: read before you write, rotate by position.
+# 5. Stretch slow frequencies, leave fast ones, and don't mix them with keys that were rotated with the old frequencies.
+# 6. A ring keeps position p in slot p % w: read before you write, rotate by position.
 # 7. MLA: move the bracket; scale by √(D + P); rotary keys stay apart.
 # 8. Linear attention is a matrix as memory; chunks are its fast form, and the delta rule overwrites.
 # 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
-# 10. A norm's backward subtracts one projection for each thing it doesn't see: shift and scale.
+# 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
 #
 # ## You try
 # In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and what they ask next. Take them one at a time.

@@ -335,6 +335,53 @@ def decode(ids, merges):
         out += [each] if each < 256 else [min(part, 255) for part in merges[each - 256]]
     return bytes(out)
 
+
+# %% answer="serve_bpe" wrong="replaces in the list that it was given"
+def replaced(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
+    """The ids with each occurrence of `pair` replaced by `new`, found from left to right; occurrences don't overlap.
+
+    The list `ids` stays as it is.
+    """
+    at = 0
+    while at < len(ids) - 1:
+        if tuple(ids[at : at + 2]) == pair:
+            ids[at : at + 2] = [new]
+        at += 1
+    return ids
+
+
+def train(text: bytes, merges: int) -> list[tuple[int, int]]:
+    """The pairs in the order in which they are learned: `merges` of them, or fewer if the text has become a single id.
+
+    All pairs of neighbours are counted, so `aaa` holds the pair `aa` twice.
+    """
+    ids, learned = list(text), []
+    for new in range(256, 256 + merges):
+        counts = Counter(pairwise(ids))
+        if not counts:
+            break
+        pair = min(counts, key=lambda each: (-counts[each], each))
+        ids = replaced(ids, pair, new)
+        learned.append(pair)
+    return learned
+
+
+def encode(text: bytes, merges: list[tuple[int, int]]) -> list[int]:
+    """The ids of a text. An empty text has none."""
+    ids = list(text)
+    for rank, pair in enumerate(merges):
+        ids = replaced(ids, pair, 256 + rank)
+    return ids
+
+
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> bytes:
+    """The bytes that the ids stand for."""
+    pieces = [bytes([each]) for each in range(256)]
+    for left, right in merges:
+        pieces.append(pieces[left] + pieces[right])
+    return b"".join([pieces[each] for each in ids])
+
+
 # %% answer="serve_processors" right="one row after the other, in loops"
 def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.0, temperature=1.0, min_p=0.0):
     out = np.array(logits, dtype=float)
@@ -1429,6 +1476,27 @@ def paged_attention(q, keys, values, tables, lengths):
         weights = ((query * k).sum(-1) / q.shape[-1] ** 0.5).softmax(0)
         rows.append((weights.unsqueeze(-1) * v).sum(0))
     return torch.stack(rows)
+
+
+# %% answer="serve_pages" wrong="clamps the caller's page table"
+def paged_attention(
+    q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, tables: torch.Tensor, lengths: torch.Tensor
+) -> torch.Tensor:
+    """What each sequence's query finds: (B, H, D).
+
+    `q` is (B, H, D); `keys` and `values` are (blocks, size, G, D), where H is a multiple of G; `tables` is (B, P) and `lengths` (B,),
+    both int64. Each length is at least 1.
+    """
+    size, group = keys.shape[1], q.shape[1] // keys.shape[2]
+    tables.clamp_(min=0)
+    rows = []
+    for query, table, length in zip(q, tables, lengths.tolist(), strict=True):
+        blocks = table[: -(-length // size)]
+        k, v = (pool[blocks].flatten(0, 1)[:length].repeat_interleave(group, 1) for pool in (keys, values))
+        weights = ((query * k).sum(-1) / q.shape[-1] ** 0.5).softmax(0)
+        rows.append((weights.unsqueeze(-1) * v).sum(0))
+    return torch.stack(rows)
+
 
 # %% answer="serve_prefix" right="keys by accumulate"
 from itertools import accumulate
@@ -2869,3 +2937,82 @@ def speedup(rate, drafts, cost, batch, ridge):
 
 def best_drafts(rate, cost, batch, ridge):
     return max(range(17), key=lambda drafts: speedup(rate, drafts, cost, batch, ridge))
+
+# %% answer="serve_timed_decode" right="the prompt token by token, in buffers of the final size, and the last token projected as well"
+def generate(embed, project, head, prompt, count):
+    keys = values = None
+    tokens = list(prompt)
+    for position in range(len(prompt) + count):
+        q, k, v = project(embed([tokens[position]], position))
+        if keys is None:
+            keys, values = (np.zeros((len(prompt) + count, each.shape[1])) for each in (k, v))
+        keys[position], values[position] = k[0], v[0]
+        if position >= len(prompt) - 1 and len(tokens) < len(prompt) + count:
+            scores = keys[: position + 1] @ q[0] / q.shape[1] ** 0.5
+            weights = np.exp(scores - scores.max())
+            tokens.append(int(head((weights / weights.sum()) @ values[: position + 1]).argmax()))
+    return tokens[len(prompt):]
+
+# %% answer="serve_timed_decode" right="an online softmax over a list of keys and values"
+def generate(embed, project, head, prompt, count):
+    cache, written, new = [], [], list(prompt)
+    for _ in range(count):
+        q, k, v = project(embed(new, len(cache)))
+        cache += zip(k, v)
+        top, total, mixed = -np.inf, 0.0, 0.0
+        for key, value in cache:
+            score = key @ q[-1] / len(key) ** 0.5
+            higher = max(top, score)
+            total = total * np.exp(top - higher) + np.exp(score - higher)
+            mixed = mixed * np.exp(top - higher) + np.exp(score - higher) * value
+            top = higher
+        new = [int(np.argmax(head(mixed / total)))]
+        written += new
+    return written
+
+# %% answer="serve_timed_decode" wrong="prefills twice: once for the first token, once for the cache"
+def generate(embed, project, head, prompt, count):
+    def step(q, keys, values):
+        weights = np.exp((scores := keys @ q[-1] / q.shape[-1] ** 0.5) - scores.max())
+        return int(np.argmax(head(weights @ values / weights.sum())))
+
+    written = [step(*project(embed(prompt, 0)))]
+    _, keys, values = project(embed(prompt, 0))
+    while len(written) < count:
+        q, k, v = project(embed(written[-1:], len(keys)))
+        keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
+        written.append(step(q, keys, values))
+    return written
+
+# %% answer="serve_timed_decode" wrong="appends to the caller's prompt"
+def generate(embed, project, head, prompt, count):
+    q, keys, values = project(embed(prompt, 0))
+    first = len(prompt)
+    while True:
+        weights = np.exp((scores := keys @ q[-1] / q.shape[-1] ** 0.5) - scores.max())
+        prompt.append(int(np.argmax(head(weights @ values / weights.sum()))))
+        if len(prompt) == first + count:
+            return prompt[first:]
+        q, k, v = project(embed(prompt[-1:], len(keys)))
+        keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
+
+# %% answer="serve_timed_decode" wrong="goes around the counted operation"
+def generate(embed, project, head, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        q, keys, values = project._function(embed(tokens, 0))
+        weights = np.exp((scores := keys @ q[-1] / q.shape[-1] ** 0.5) - scores.max())
+        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
+    return tokens[len(prompt):]
+
+# %% answer="serve_timed_decode" wrong="without the scale"
+def generate(embed, project, head, prompt, count):
+    written = []
+    q, keys, values = project(embed(prompt, 0))
+    while True:
+        weights = np.exp((scores := keys @ q[-1]) - scores.max())
+        written.append(int(np.argmax(head(weights @ values / weights.sum()))))
+        if len(written) == count:
+            return written
+        q, k, v = project(embed(written[-1:], len(keys)))
+        keys, values = np.concatenate([keys, k]), np.concatenate([values, v])

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · A server in one file
-# Each of these problems is asked at a whiteboard as it stands here, and together they are the parts of a server for language models:
-# text becomes tokens, tokens are chosen, the cache is cut into blocks and shared, and a scheduler fills each step. Take 20 minutes for
-# a problem, write on plain Python and NumPy unless the task says otherwise, and say its cost aloud before you open the fold below it.
+# Each of these problems is asked at a whiteboard as it stands here, and together they are the parts of a server for language models: text becomes
+# tokens, tokens are chosen, the cache is cut into blocks and shared, and a scheduler fills each step. Take the minutes below the task for a problem,
+# write on plain Python and NumPy unless the task says otherwise, and say its cost aloud before you open the fold below it.
 
 # %% setup=true
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import minitorch as torch
 from course import check
 
-# %% [markdown] exercise="serve_bpe" kind="build" points=4
+# %% [markdown] exercise="serve_bpe" kind="build" points=4 minutes=25
 # ### Exercise 1 · Byte-pair encoding: train, encode, decode
 # Write a byte-level BPE tokenizer. The ids 0 to 255 are the bytes, and the merge that is learned as number i, from 0, gets the id 256 + i.
 # Training merges the most frequent pair of neighbouring ids again and again; among equally frequent pairs it takes the smallest.
@@ -26,7 +26,10 @@ from course import check
 
 # %% solution="serve_bpe"
 def replaced(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
-    """The ids with each occurrence of `pair` replaced by `new`, found from left to right; occurrences don't overlap."""
+    """The ids with each occurrence of `pair` replaced by `new`, found from left to right; occurrences don't overlap.
+
+    The list `ids` stays as it is.
+    """
     ### BEGIN SOLUTION
     out, at = [], 0
     while at < len(ids):
@@ -87,6 +90,7 @@ low, mid, high, top = sorted(generator.choice(26, size=4, replace=False).tolist(
 low, mid, high, top = 97 + low, 97 + mid, 97 + high, 97 + top
 crafted = [(mid, high), (low, mid), (256, top), (low, 256)]
 noise = bytes(generator.integers(0, 256, size=60).tolist())
+five = [low] * 5
 check.show(
     {
         "text": text.decode(),
@@ -95,7 +99,7 @@ check.show(
         "merge of a row of four and a pair that is there twice": train(bytes([high] * 4 + [low, mid] * 2), 1),
         "merges of a text of three equal bytes": train(bytes([mid] * 3), 5),
         "merges of one byte": train(b"a", 3),
-        "a pair in a row of five": replaced([low] * 5, (low, low), 300),
+        "a pair in a row of five, and the row": [replaced(five, (low, low), 300), five],
         "the pair (17, 9)": replaced([117, 9, 17, 9, 17, 91, 17, 9], (17, 9), 300),
         "letters, and their merges": [bytes([low, mid, high, top]).decode(), crafted],
         "ids of the letters": encode(bytes([low, mid, high, top, low, mid, low]), crafted),
@@ -336,8 +340,8 @@ def decode(ids, merges):
 #
 # *Cost.* Training takes O(merges · n) time and O(n) memory; encoding takes O(merges · n) in this form.
 #
-# - *How do you make encoding fast?* "I keep the ids in a linked list and the pairs in a heap by rank. A merge removes two pairs and adds
-#   two, so a text of n bytes takes O(n log n). Real tokenizers first split the text into words and cache the ids of each word."
+# - *How do you make encoding fast?* "I keep the ids in a linked list and the pairs in a heap by rank. A merge removes its own pair and
+#   replaces the pairs on its two sides, so a text of n bytes takes O(n log n). Real tokenizers first split the text into words and cache the ids of each word."
 # - *Why is the text split before training?* "So that no merge crosses a word boundary. Otherwise frequent phrases like *of the* would become tokens, and
 #   `dog.` and `dog!` would get different tokens for the dog. Digits are often split into groups of at most three for the same reason."
 # - *How are special tokens handled?* "They are matched before BPE and get ids of their own. Text from users must not be matched that way,
@@ -347,8 +351,8 @@ def decode(ids, merges):
 
 # %% [markdown] exercise="serve_processors" kind="build" points=3
 # ### Exercise 2 · Logit processors: repetition, frequency, presence, temperature, min-p
-# Write what an API applies to the logits of a batch before it draws, in this order. The *repetition penalty* r makes every token of the row's prompt or output less likely, once
-# however often it occurred: a positive logit is divided by r, any other is multiplied by it. Then each token of the *output* loses
+# Write what an API applies to the logits of a batch before it draws, in this order. The *repetition penalty* r is for every token of the row's prompt or output and applies once,
+# however often the token occurred: a positive logit is divided by r, any other is multiplied by it, so 0 stays 0. Then each token of the *output* loses
 # `frequency` times its count there, and `presence` once. Then everything is divided by the temperature. Last, *min-p* sets a token to −∞ if its probability is below `min_p` times that of the row's likeliest token.
 
 
@@ -590,7 +594,7 @@ def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.
 #
 # </details>
 
-# %% [markdown] exercise="serve_beam" kind="build" points=4
+# %% [markdown] exercise="serve_beam" kind="build" points=4 minutes=20
 # ### Exercise 3 · Beam search that ends
 # Write beam search. In each step, all continuations of the live prefixes compete by their summed log probability. Of the `width` best
 # continuations, those that end in `eos` are *finished*; the `width` best continuations that don't end in `eos` live on. After `length` tokens, the live ones are
@@ -843,7 +847,7 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
 #   since sums only fall. For a positive alpha, the bound divides by the greatest length."
 #
 # </details>
-# %% [markdown] exercise="serve_allowed" kind="build" points=4
+# %% [markdown] exercise="serve_allowed" kind="build" points=4 minutes=25
 # ### Exercise 4 · Constrained decoding from an automaton
 # The output has to match a format that is given as an automaton over characters: `moves[state]` maps a character to the next state, and a text matches if it ends in a state of `accepting`.
 # A token may have several characters. For every state, compute which tokens are allowed: those whose characters can all be read from there, and which
@@ -872,9 +876,15 @@ def masks(moves: dict[int, dict[str, int]], accepting: set[int], tokens: list[st
         state: {number: advance(moves, state, text) for number, text in enumerate(tokens) if number != end}
         for state in moves
     }
-    alive = set(accepting)
-    while grown := {state for state in moves if alive & set(leads[state].values())} - alive:
-        alive |= grown
+    into: dict[int | None, set[int]] = {}  # the states from which one token leads to a state
+    for state, found in leads.items():
+        for to in found.values():
+            into.setdefault(to, set()).add(state)
+    alive, todo = set(accepting), list(accepting)
+    while todo:
+        for state in into.get(todo.pop(), set()) - alive:
+            alive.add(state)
+            todo.append(state)
     return {
         state: np.array(
             [state in accepting if number == end else leads[state][number] in alive for number in range(len(tokens))]
@@ -942,8 +952,8 @@ check.show(shown, text="The tokens that are allowed in each state.")
 # Write `advance` first. Then: which states are worth entering? Call a state *alive* if some sequence of tokens leads from it to an accepting state.
 
 # %% [markdown] hint="serve_allowed"
-# Accepting states are alive, and so is each state from which one token leads to a live state. Repeat until no state is added. Use whole tokens here: a path
-# of characters that no token spells can't be taken.
+# Accepting states are alive, and so is each state from which one token leads to a live state. So walk backwards from the accepting states, for which you need
+# the states that lead to each state. Use whole tokens here: a path of characters that no token spells can't be taken.
 
 # %% [markdown] hint="serve_allowed"
 # Compute `leads[state][token] = advance(moves, state, text)` once for all pairs, without the end token. A token is allowed if what it leads to is in
@@ -1127,7 +1137,8 @@ def masks(moves, accepting, tokens, end):
 # %% [markdown]
 # <details><summary>When you have written it: cost, and what they ask next</summary>
 #
-# *Cost.* S states, V tokens of L characters: O(S · V · L) once, and S · V bits of memory. Decoding then needs one lookup and one masked softmax a step.
+# *Cost.* S states, V tokens of L characters: O(S · V · L) once, and S · V bits of memory. The walk backwards takes each of the at most S · V edges once, whereas going over all
+# states until nothing is added takes S rounds on a chain, O(S² · V). Decoding then needs one lookup and one masked softmax a step.
 #
 # - *V is 150,000 and the grammar is a whole JSON schema. What now?* "I put the tokens into a trie and walk trie and automaton together, so that shared prefixes are read
 #   once, and I compute masks lazily and cache them by state. Nested JSON needs a stack, so most tokens are checked ahead of time and only those that depend on the stack at run time."
@@ -1137,7 +1148,7 @@ def masks(moves, accepting, tokens, end):
 #
 # </details>
 
-# %% [markdown] exercise="serve_blocks" kind="build" points=5
+# %% [markdown] exercise="serve_blocks" kind="build" points=5 minutes=25
 # ### Exercise 5 · Blocks: allocate, append, fork, free
 # Write the block manager of a paged KV cache. A sequence's tokens lie in blocks of `size` slots, listed in its *table*, and only the last one
 # may be partly filled. `fork` gives a child the parent's blocks without copying them, and counts the *references* to each block. Before a
@@ -1839,6 +1850,7 @@ class Blocks:
 # Each of B sequences decodes one token, and its keys and values lie in blocks of a common pool. Row b of `tables` lists the blocks of sequence b
 # in the order of its tokens, and is padded with −1; `lengths[b]` says how many tokens it has. The last block may be partly filled, and slots that belong to nobody
 # hold whatever was there before, even nan. With fewer heads of keys than of queries, neighbouring query heads share a head (GQA). The scores are scaled by 1/√D.
+# The arguments stay as they are.
 
 
 # %% solution="serve_pages"
@@ -1879,12 +1891,14 @@ def case(groups, times, width, size, lengths):
             filled = min(size, length - page * size)
             keys[block, :filled], values[block, :filled] = (torch.randn(filled, groups, width) for _ in range(2))
     q = torch.randn(len(lengths), groups * times, width)
-    before = keys.nan_to_num(7.0)
-    out = paged_attention(q, keys, values, tables, torch.tensor(lengths))
+    given = q, keys, values, tables, torch.tensor(lengths)
+    before = [np.nan_to_num(each.numpy(), nan=7.0) for each in given]  # copies
+    out = paged_attention(*given)
+    after = [np.nan_to_num(each.numpy(), nan=7.0) for each in given]
     return {
         "result": out,
         "shape": tuple(out.shape),
-        "the pool is as it was": torch.equal(before, keys.nan_to_num(7.0)),
+        "the arguments are as they were": all(map(np.array_equal, before, after)),
     }
 
 
@@ -2029,7 +2043,7 @@ def paged_attention(q, keys, values, tables, lengths):
 #
 # </details>
 
-# %% [markdown] exercise="serve_prefix" kind="build" points=5
+# %% [markdown] exercise="serve_prefix" kind="build" points=5 minutes=35
 # ### Exercise 7 · Prefix cache: a chain of hashes, the last token, eviction
 # Requests that begin alike can share the blocks of their common beginning. Write the index that finds them. It knows whole blocks of `size` tokens only, and the
 # key of a block is the key of the block before it together with its own tokens, so equal tokens after different beginnings are different blocks. The first block's parent is the
@@ -2198,7 +2212,7 @@ check.show(shown, text="Blocks that were found and evicted.")
 # Build a key as a pair: `parent = (parent, tuple(block))`, starting from `(salt,)`. A hit that leaves one token is a match of `prompt[:-1]`.
 
 # %% [markdown] hint="serve_prefix"
-# In `evict`, collect the parents of all entries (`{parent for parent, _ in self.entries}`) anew for each block that goes. A key that isn't among them and has no users is a candidate; take the one with the smallest
+# In `evict`, collect the parents of all entries (`{parent for parent, _ in self.entries}`) again for each block that goes. A key that isn't among them and has no users is a candidate; take the one with the smallest
 # `(used, block)`.
 
 
@@ -2734,7 +2748,7 @@ class Prefixes:
 #
 # </details>
 
-# %% [markdown] exercise="serve_schedule" kind="build" points=5
+# %% [markdown] exercise="serve_schedule" kind="build" points=5 minutes=40
 # ### Exercise 8 · The scheduler: budget, admission, preemption
 # Write one step of continuous batching. A request has `pending` tokens that haven't run through the model: its prompt at first, and the last written token later. A step runs at most `budget` tokens.
 # First every running request with a single pending token gets it, the oldest first; then running requests with more pending tokens, the oldest first, get as many as budget and free blocks allow, so a long prompt
@@ -2769,7 +2783,7 @@ def plan(waiting: list[Request], running: list[Request], budget: int, free: int,
     The caller updates `cached` and `written` of what has run.
     """
     ### BEGIN SOLUTION
-    step, preempted = {}, False
+    step, preempted = {}, set()
 
     def blocks(tokens):
         return -(-tokens // size)
@@ -2785,14 +2799,15 @@ def plan(waiting: list[Request], running: list[Request], budget: int, free: int,
         return min(request.pending, budget, room)
 
     for request in sorted(running, key=lambda each: each.pending > 1):
-        while request in running and budget and not most(request):
-            victim, preempted = running.pop(), True
+        while request.name not in preempted and budget and not most(request):
+            victim = running.pop()
+            preempted.add(victim.name)
             taken = step.pop(victim.name, 0)
             budget += taken
             free += blocks(victim.cached + taken)
             victim.cached = 0
             waiting.insert(0, victim)
-        if request in running and most(request):
+        if request.name not in preempted and most(request):
             give(request, most(request))
     while waiting and not preempted and most(waiting[0]):
         running.append(waiting.pop(0))
@@ -2894,7 +2909,7 @@ check.show(
 # `running`, and one over `waiting`.
 
 # %% [markdown] hint="serve_schedule"
-# `sorted(running, key=lambda each: each.pending > 1)` has the decodes first and keeps the order otherwise. While the request is still in `running`, budget is left and it has no room: pop the last of `running`, take back what it
+# `sorted(running, key=lambda each: each.pending > 1)` has the decodes first and keeps the order otherwise. While the request isn't preempted, budget is left and it has no room: pop the last of `running`, note its name as preempted, take back what it
 # got in this step, add its blocks to `free`, set its `cached` to 0 and insert it at the front of `waiting`.
 
 
@@ -3285,7 +3300,8 @@ def plan(waiting, running, budget, free, size):
 # %% [markdown]
 # <details><summary>When you have written it: cost, and what they ask next</summary>
 #
-# *Cost.* O(running + admitted) a step, apart from moving list elements; the plan costs microseconds where the model's step costs milliseconds.
+# *Cost.* O(running + admitted) a step, apart from the sort and from moving list elements, so it costs a few microseconds for each request, where the model's step costs milliseconds. Asking `request in running` for
+# each request instead compares it with all before it. That is O(running²): a plan for some hundred requests then takes longer than the model's step.
 #
 # - *Which figures do you watch?* "Time to first token and time per output token as percentiles, and goodput: how many requests a second meet both limits. Throughput
 #   alone rewards large batches that are too slow for everybody."
@@ -3303,7 +3319,7 @@ def plan(waiting, running, budget, free, size):
 
 # %% solution="serve_chunk"
 def largest_chunk(step_time, prompt: int, decodes: int, limit: float) -> int:
-    """The largest chunk, from 1 to `prompt`, whose step stays within `limit` beside `decodes` decoding requests; 0 if none does.
+    """The largest chunk, from 1 to `prompt`, whose step stays within `limit` along with `decodes` decoding requests; 0 if none does.
 
     Judge a chunk by a step at the end of the prompt, when the context is the whole prompt. At most 2 + log2(prompt) calls of `step_time`.
     """
@@ -3320,7 +3336,7 @@ def largest_chunk(step_time, prompt: int, decodes: int, limit: float) -> int:
 
 
 def time_to_first_token(step_time, prompt: int, decodes: int, chunk: int) -> float:
-    """How long the prompt takes in chunks of this size, beside `decodes` decoding requests in each step."""
+    """How long the prompt takes in chunks of this size, along with `decodes` decoding requests in each step."""
     ### BEGIN SOLUTION
     total = 0.0
     for start in range(0, prompt, chunk):
@@ -3555,7 +3571,7 @@ def time_to_first_token(step_time, prompt, decodes, chunk):
 # ```text
 # 1. "The draft is a copy of the model, so all 3 drafts are accepted. I still get 3 tokens per pass; I expected 4."
 # 2. "At temperature 1 the shares of the tokens are nearly right. At 0.5 they are far off."
-# 3. "After the first rejected draft, the text stops to make sense. Without rejections it is fine."
+# 3. "After the first rejected draft, the text stops making sense. Without rejections it is fine."
 # 4. "Even for the first token, what the draft likes and the model doesn't still comes out too often or too rarely."
 # ```
 #
@@ -3925,7 +3941,8 @@ def speculate(target, draft, text, count, temperature, draw, coin):
 # %% [markdown]
 # <details><summary>When you have repaired it: cost, and what they ask next</summary>
 #
-# *Cost.* A pass runs k + 1 tokens of the large model and k steps of the draft, and yields (1 − aᵏ⁺¹)/(1 − a) tokens at an acceptance rate of a.
+# *Cost.* A pass runs k + 1 tokens of the large model and k + 1 steps of the draft, and yields (1 − aᵏ⁺¹)/(1 − a) tokens at an acceptance rate of a. The draft's last step proposes nothing: it only
+# reads the last draft, whose key and value have to be in its cache if all drafts are accepted.
 #
 # - *How would you test this in production?* "At temperature 0 the text must equal that of plain decoding, up to ties. Otherwise I compare token frequencies on a tiny vocabulary, where
 #   every outcome can be enumerated, because a statistical test on real text misses small biases."
@@ -3934,7 +3951,7 @@ def speculate(target, draft, text, count, temperature, draw, coin):
 #
 # </details>
 
-# %% [markdown] exercise="serve_design" kind="design" points=5
+# %% [markdown] exercise="serve_design" kind="design" points=5 minutes=30
 # ### Exercise 11 · Size the cache and the GPUs
 # Choose GPUs for a service, as in a capacity interview. A replica is `tp` GPUs that split weights, caches and work evenly; its sequences decode in batches of at most `max_batch`,
 # and the requests spread evenly over `replicas`. Write `design`, which returns the four decisions for a case such that every limit is kept and the GPUs cost little. The docstring
@@ -4280,14 +4297,14 @@ def design(case):
 # *Cost.* 4 · 24 · 2 · 9 = 1,728 designs, each in constant time. At a whiteboard, go in this order: weights give the least tp, the cache per request gives the batch, Little's law gives the replicas.
 #
 # - *What does your model leave out?* "Communication between the GPUs of a replica, bursts, the spread of lengths, and failures. I would size for the peak hour, add a reserve for a lost replica, and measure."
-# - *More GPUs in a replica or more replicas?* "A larger tp lowers both latencies and leaves room for the cache, but pays two all-reduces a layer. Replicas scale the rate and nothing
-#   else. So I take the smallest tp that meets the latency limits, then replicas."
+# - *More GPUs in a replica or more replicas?* "A larger tp lowers both latencies and leaves room for the cache, but pays two all-reduces a layer. Replicas scale the rate and leave each of them
+#   more time to decode between prefills, but a prefill and a single step stay as slow as they were. So I take the smallest tp that meets the latency limits, then replicas."
 # - *The bill is twice too high. What do you try first?* "Prefix caching if prompts share a beginning, then 8-bit weights and caches, and a smaller model for easy requests. Each is checked on quality."
 #
 # </details>
 
 # %% [markdown] exercise="serve_ridge" kind="build" points=3
-# ### Exercise 12 · When does batching stop to help?
+# ### Exercise 12 · When does batching stop helping?
 # Write the four formulas behind most questions about serving. A GPU computes `flops` FLOP/s and reads `bandwidth` bytes/s, and a step takes the longer of the two.
 # A token costs two FLOPs for each of `parameters` weights, which are read once per step; in decoding, each sequence also reads its own `cache` bytes. FLOPs of attention are neglected. For speculation, time is measured in steps of the large
 # model for one token at batch 1.
@@ -4556,7 +4573,151 @@ def best_drafts(rate, cost, batch, ridge):
 #
 # - *An H100 has 990 TFLOP/s in 16 bits and 3.35 TB/s. Where is its ridge?* "At about 295 FLOPs per byte. In 16 bits, a weight of two bytes costs two FLOPs a token, so it is about 295 tokens."
 # - *Do 8-bit weights move it?* "Weights in 8 bits that are computed in 16 halve the bytes, so the ridge falls to half as many tokens, and decoding at small batches is up to twice as fast."
-# - *Why does batching stop to help earlier with long contexts?* "The weights are shared and the caches aren't. Once the caches dominate the bytes, each further sequence adds as much
+# - *Why does batching stop helping earlier with long contexts?* "The weights are shared and the caches aren't. Once the caches dominate the bytes, each further sequence adds as much
 #   time as it adds tokens."
 #
 # </details>
+
+
+# %% [markdown] exercise="serve_timed_decode" kind="timed" points=3
+# ### Exercise 13 · Timed: decode without computing anything twice
+# A model with one attention layer writes greedily. `embed(tokens, start)` gives the vectors (n, C) of n tokens that stand at the positions from `start` on;
+# `project(x)` gives their queries, keys and values, each (n, D); the output at the last position is softmax(q·Kᵀ/√D)·V over all tokens so far; and `head(output)` gives the
+# logits (V,) of the next token. Scores may be in the thousands.
+#
+# Write the first version without a cache if you like; then keep the limit. The rows that `project` gets are counted, over the whole call: at most one for each
+# token of the prompt and one for each token written.
+
+
+# %% solution="serve_timed_decode"
+def generate(embed, project, head, prompt: list[int], count: int) -> list[int]:
+    """The `count` ≥ 1 tokens that the model writes after the prompt, each the one with the largest logit. `prompt` stays as it is."""
+    ### BEGIN SOLUTION
+    written: list[int] = []
+    q, keys, values = project(embed(prompt, 0))
+    while True:
+        scores = keys @ q[-1] / math.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max())
+        written.append(int(np.argmax(head(weights @ values / weights.sum()))))
+        if len(written) == count:
+            return written
+        q, k, v = project(embed(written[-1:], len(keys)))
+        keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
+    ### END SOLUTION
+
+
+# %% check="serve_timed_decode"
+generator = check.rng()
+V, C, D = 50, 12, 8
+table, places, out, bias = (generator.normal(size=size) for size in ((V, C), (60, C), (D, V), V))
+maps = generator.normal(size=(3, C, D)) * np.array([0.5, 0.5, 1.5])[:, None, None]
+
+
+def decode(length, count, sharp=1.0):
+    """What is written after a prompt of this length, and the rows that were projected for it."""
+    sharpened = maps * np.array([sharp, 1.0, 1.0])[:, None, None]
+    project = check.Counted(lambda x: tuple(np.asarray(x) @ each for each in sharpened), lambda x: len(x))
+    prompt = generator.integers(V, size=length).tolist()
+    given = list(prompt)
+    found = generate(
+        lambda tokens, start: table[np.asarray(tokens, int)] + places[start : start + len(tokens)],
+        project,
+        lambda output: output @ out + 3.0 * bias,
+        given,
+        count,
+    )
+    rows = check.within(project.work, length + count, length + count - 1)
+    return {"prompt": prompt, "written": [int(each) for each in found], "rows": rows, "unchanged": given == prompt}
+
+
+check.show(
+    {
+        "a prompt of 6 tokens": decode(6, 14),
+        "a prompt of one token": decode(1, 9),
+        "one token to write": decode(5, 1),
+        "a long text": decode(20, 40),
+        "scores in the thousands": decode(8, 12, 1000.0),
+    },
+    text="What is written, and how many rows were projected.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* With a prompt of P tokens and N written ones, P + N − 1 rows are projected instead of about N·(P + N/2). Attention is O((P + N)·D) a token, with a cache or without. The
+# cache holds 2·(P + N)·D numbers.
+#
+# - *You concatenate in each step. Does that spoil it?* "It copies the cache each time, O(N·(P + N)·D) elements in all. A server allocates blocks or doubles a buffer, so that an append is O(1)."
+# - *Why is one step still slow?* "It reads all weights and the cache to make one token, so the memory bandwidth limits it. Batching shares the weights, not the cache."
+# - *What has to be right about positions?* "A new token stands behind all cached ones. With start = 0 it gets the first position's vector, and the text drifts off after some tokens."
+#
+# </details>
+
+# %% [markdown] hint="serve_timed_decode"
+# Which of the three, query, key and value, does a later step need of an earlier token? Those can be kept, and the other one can be forgotten.
+
+# %% [markdown] hint="serve_timed_decode"
+# Project the whole prompt once. In each further step project the newest token alone, at its own position, and append its key and value to those you have.
+
+# %% [markdown] hint="serve_timed_decode"
+# The position of the newest token is the number of keys kept so far: `project(embed([token], len(keys)))`. The last token that you write needs no projection.
+
+
+# %% mutant="serve_timed_decode"
+# Computes everything again
+# Each step projects the whole text again, which makes rows quadratic in its length. Keep keys and values.
+def generate(embed, project, head, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        q, keys, values = project(embed(tokens, 0))
+        scores = keys @ q[-1] / math.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max())
+        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
+    return tokens[len(prompt) :]
+
+
+# %% mutant="serve_timed_decode"
+# Projects the last token twice
+# Each step projects two tokens, the newest and the one before, whose key and value are in the cache already.
+def generate(embed, project, head, prompt, count):
+    tokens, keys, values = list(prompt), None, None
+    for _ in range(count):
+        first = 0 if keys is None else len(keys) - 1
+        q, k, v = project(embed(tokens[first:], first))
+        keys = k if keys is None else np.concatenate([keys[:-1], k])
+        values = v if values is None else np.concatenate([values[:-1], v])
+        scores = keys @ q[-1] / math.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max())
+        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
+    return tokens[len(prompt) :]
+
+
+# %% mutant="serve_timed_decode"
+# Position 0 for each new token
+# A new token stands behind all tokens in the cache, and its vector depends on its position. Here it is embedded at the start.
+def generate(embed, project, head, prompt, count):
+    written = []
+    q, keys, values = project(embed(prompt, 0))
+    while True:
+        scores = keys @ q[-1] / math.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max())
+        written.append(int(np.argmax(head(weights @ values / weights.sum()))))
+        if len(written) == count:
+            return written
+        q, k, v = project(embed(written[-1:], 0))
+        keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
+
+
+# %% mutant="serve_timed_decode"
+# The cache doesn't grow
+# New tokens attend to the prompt alone: their own keys and values were never appended.
+def generate(embed, project, head, prompt, count):
+    written = []
+    q, keys, values = project(embed(prompt, 0))
+    while True:
+        scores = keys @ q[-1] / math.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max())
+        written.append(int(np.argmax(head(weights @ values / weights.sum()))))
+        if len(written) == count:
+            return written
+        q, _, _ = project(embed(written[-1:], len(prompt) + len(written) - 1))

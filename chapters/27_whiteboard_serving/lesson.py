@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A server in one file
 # In this chapter you build a server for language models, at the size of a whiteboard: it turns text into tokens, chooses tokens,
-# keeps the caches of many requests in blocks, and decides in each step who runs. One trace of requests gets cheaper from section
-# to section, while the text of every request stays what the model would have written for it alone. The exercises are the twelve
+# keeps the caches of many requests in blocks, and decides in each step who runs. One trace of requests is served under each
+# schedule, while the text of every request stays what the model would have written for it alone. The exercises are the thirteen
 # problems that interviewers ask about it.
 
 # %% [markdown] tags=["short"]
@@ -83,7 +83,7 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 
 # %% [markdown]
 # In *static batching*, a batch takes as long as its longest answer, and the slots of the short ones stay empty. *Continuous
-# batching* decides anew in each step which requests run, so a slot is filled again at once. The texts don't change, because each
+# batching* decides again in each step which requests run, so a slot is filled again at once. The texts don't change, because each
 # request attends to its own cache alone.
 #
 # **Interview · Static or continuous batching?**
@@ -116,8 +116,9 @@ for new in "XYZ":
 
 # %% [markdown]
 # The third merge crosses a word boundary, which is why real tokenizers split the text into words first. Encoding a new text must
-# apply the merges in the order in which they were learned, because a later merge is built from earlier ones. Greedy longest match
-# is another algorithm (WordPiece), and it can give other tokens.
+# apply the merges in the order in which they were learned: a later merge may be built from earlier ones, and where two overlap,
+# such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is another algorithm (WordPiece), and it can give other
+# tokens.
 #
 # ### Penalties and min-p
 # Before a token is drawn, *processors* change the logits. A repetition penalty makes tokens that occurred already less likely,
@@ -148,7 +149,7 @@ for temperature in (1, 3):
 #
 # ### Beam search
 # Greedy decoding takes the likeliest token in each step, whereas *beam search* keeps the `width` best prefixes. A sum of log
-# probabilities falls with every token, so finished texts are compared by the sum divided by a power of their length:
+# probabilities never rises with a further token, so finished texts are compared by the sum divided by a power of their length:
 
 # %% tags=["proof-beam"]
 tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
@@ -166,7 +167,7 @@ for alpha in (0, 1):
     )
 
 # %% [markdown]
-# Without a length penalty, the empty text wins, since every further token lowers the sum, while with alpha of 1, `be.` wins.
+# Without a length penalty, the empty text wins, since further tokens can't raise the sum, while with alpha of 1, `be.` wins.
 # Greedy decoding starts with `a` and gets at most `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step,
 # sequences that end are *finished* and leave the beam, and the search goes on until no live prefix can win.
 #
@@ -212,7 +213,9 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # ### When the cache is full: preemption
 # The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then
 # *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and
-# tokens run through the model once more. The next cell serves the trace with the full memory and with half of it.
+# tokens run through the model once more. The next cell serves the trace with the full memory and with half of it. Recomputing
+# is free in this toy, because it counts steps and a step has no budget of tokens; exercise 8 has one. Fewer than 24 steps aren't
+# possible, since that is the longest answer.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -227,7 +230,7 @@ for memory in (16, 8):
 # %% [markdown]
 # **Interview · The KV cache is full. What now?**
 #
-# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and compute its cache anew
+# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes
 #   progress, so nobody starves."
 # - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which is
@@ -270,7 +273,7 @@ for name, prompt in prompts.items():
 # ## Prefill and decode in one step
 # A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
 # 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes.
-# *Chunked prefill* reads the prompt in pieces, beside the decodes:
+# *Chunked prefill* reads the prompt in pieces, along with the decodes:
 
 
 # %% tags=["proof-chunks"]
@@ -292,7 +295,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 #
 # - *Thirty seconds:* "It trades the long prompt's time to first token against the other requests' time per output token. Small
 #   chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again."
-# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to be busy. Below it, smaller chunks make
+# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to keep the GPU busy. Below it, smaller chunks make
 #   steps no shorter, so they only cost time.
 # - *They ask next:* How do you choose the size? I start from the limit on the time per output token, and take the largest chunk
 #   whose step stays below it, measured with the full context.
@@ -352,27 +355,30 @@ weights, cache = 140e9, 2 * 80 * 8 * 128 * 2  # bytes; the cache is per token
 print(
     f"1. weights: {weights / 1e9:.0f} GB; cache: {cache / 1024:.0f} KiB a token, {2300 * cache / 1e9:.2f} GB a request"
 )
-for gpus in (8, 16):
-    prefill = 2 * 70e9 * 2000 / (gpus * 990e12 * 0.5)
-    busy = 20 * prefill
+print(f"2. prefill: {20 * 2000 * 2 * 70e9 / (990e12 * 0.5):.1f} GPUs at half of their peak")
+prefill = 2 * 70e9 * 2000 / (8 * 990e12 * 0.5)  # seconds on a replica of eight GPUs
+for replicas in (1, 2):
+    rate = 20 / replicas  # requests a second for each replica
+    busy = rate * prefill
     if busy >= 1:
-        print(f"{gpus:2} GPUs: prefills alone need {busy:.1f} seconds of each second: too few")
+        print(f"{replicas} × 8 GPUs: prefills alone need {busy:.1f} seconds of each second: too few")
         continue
     there = 1.0
     for _ in range(50):  # Little's law: as many as arrive while one is there
-        token = (weights + there * 2300 * cache) / (gpus * 3.35e12) / (1 - busy)
-        there = 20 * (prefill + 300 * token)
-    used = (weights + there * 2300 * cache) / (gpus * 80e9)
+        token = (weights + there * 2300 * cache) / (8 * 3.35e12) / (1 - busy)
+        there = rate * (prefill + 300 * token)
+    used = (weights + there * 2300 * cache) / (8 * 80e9)
     print(
-        f"{gpus:2} GPUs: {1000 * prefill:.0f} ms of prefill, {1000 * token:.0f} ms a token, {there:.0f} requests at once, memory {used:.0%} full"
+        f"{replicas} × 8 GPUs: 3. {1000 * prefill:.0f} ms of prefill, {1000 * token:.0f} ms a token; "
+        f"4. {replicas * there:.0f} requests at once, memory {used:.0%} full"
     )
 
 # %% [markdown]
 # **Interview · How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?**
 #
 # - *Thirty seconds:* "The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second
-#   at 140 GFLOP each, 5.6 PFLOP/s, which is eleven H100s at half of their peak. With decoding on top I would take two nodes of
-#   eight, and then check memory by Little's law."
+#   at 140 GFLOP each, 5.6 PFLOP/s, for which I need at least twelve H100s at half of their peak. With decoding on top I would
+#   take two replicas of eight, and then check memory by Little's law."
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
 #   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
 # - *They ask next:* What did you leave out? I left out bursts, a reserve for a lost node, the spread of lengths, and
@@ -419,7 +425,7 @@ for name, logit in (("one by one", one_by_one), ("in pairs", in_pairs)):
 
 # %% [markdown]
 # The toy model has integers in its table, so its texts can't change. Real logits differ in the last digits between batch sizes,
-# and once two of them are nearly equal, another token may be chosen, after which the texts part.
+# and once two of them are nearly equal, another token may be chosen, and from then on the two texts diverge.
 #
 # **Interview · Temperature 0, two answers. Why?**
 #
@@ -473,5 +479,5 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 # ## You try
 # In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding,
 # the block manager, attention over pages, the prefix cache and the scheduler, find a chunk size, repair speculative decoding,
-# design a service and compute where batching stops helping. Each exercise ends with its cost and with what they ask next, so take
-# them one at a time.
+# design a service, compute where batching stops helping, and decode without computing anything twice. Each exercise ends with its
+# cost and with what they ask next, so take them one at a time.

@@ -569,6 +569,20 @@ def gae(rewards, values, steps, ended, last_value, gamma, lam):
     return out, out + values
 
 
+# %% answer="align_gae" wrong="zeros where no step is, written into the arguments"
+def gae(rewards, values, steps, ended, last_value, gamma, lam):
+    values = values.detach()
+    values[~steps], rewards[~steps] = 0.0, 0.0
+    advantage, following = torch.zeros_like(last_value), last_value.detach().masked_fill(ended, 0.0)
+    out = torch.zeros_like(values)
+    for t in reversed(range(values.shape[1])):
+        error = rewards[:, t] + gamma * following - values[:, t]
+        advantage = torch.where(steps[:, t], error + gamma * lam * advantage, advantage)
+        following = torch.where(steps[:, t], values[:, t], following)
+        out[:, t] = advantage
+    return out.masked_fill(~steps, 0.0), (out + values).masked_fill(~steps, 0.0)
+
+
 # %% answer="align_predict_clip" right="as a tuple, unordered"
 prediction = (8, 4, 1)
 
@@ -1051,6 +1065,17 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
+# %% answer="align_distill" wrong="a small number inside the teacher's logarithm caps the reverse KL"
+def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
+    keep = labels != -100
+    student, teacher, labels = student[keep], teacher[keep].detach(), labels[keep]
+    t = ((teacher / temperature).softmax(-1) + 1e-8).log()
+    s = (student / temperature).log_softmax(-1)
+    p, q = (s, t) if reverse else (t, s)
+    kl = (p.exp() * (p - q)).sum(-1).mean()
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
 # %% answer="align_distill" wrong="alpha is the weight of the labels"
 def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
     keep = labels != -100
@@ -1293,6 +1318,31 @@ def muon_step(parameters, buffers, lr, momentum=0.95):
     return sorted(others)
 
 
+# %% answer="align_muon" wrong="an embedding without a gradient isn't among the names"
+def newton_schulz(g, steps=5):
+    x = g.T if g.shape[0] > g.shape[1] else g
+    x = x / (x.norm() + 1e-7)
+    for _ in range(steps):
+        s = x @ x.T
+        x = 3.4445 * x + (-4.7750 * s + 2.0315 * s @ s) @ x
+    return x.T if g.shape[0] > g.shape[1] else x
+
+
+def muon_step(parameters, buffers, lr, momentum=0.95):
+    others = []
+    with torch.no_grad():
+        for n, p in parameters.items():
+            if p.grad is None:
+                continue
+            if p.dim() != 2 or "embed" in n or "head" in n:
+                others.append(n)
+                continue
+            buffers[n] = momentum * buffers.get(n, 0) + (1 - momentum) * p.grad
+            u = newton_schulz(p.grad.lerp(buffers[n], momentum))
+            p -= lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * u
+    return sorted(others)
+
+
 # %% answer="align_scaling" right="least squares by hand"
 def fit_sizes(budgets, sizes, losses):
     best = []
@@ -1469,3 +1519,66 @@ def plan(budget, k, a, gpus, peak, mfu):
 
 def cheapest(sizes, law, loss, served):
     return len(sizes) - 1
+
+# %% answer="align_verify_gae" right="identities: λ = 0, λ = 1, joined episodes, and a loop"
+def tests(candidate):
+    generator = np.random.default_rng(3)
+    r, v = generator.normal(size=9), generator.normal(size=9)
+    none, middle = np.zeros(9, bool), np.arange(9) == 4
+    kept = r.copy(), v.copy(), middle.copy()
+    a, g = candidate(r, v, middle, -2.0, 0.8, 0.6)
+    if not all(np.array_equal(*pair) for pair in zip(kept, (r, v, middle))):
+        return False
+    first = candidate(r[:5], v[:5], middle[:5], 77.0, 0.8, 0.6)
+    second = candidate(r[5:], v[5:], none[5:], -2.0, 0.8, 0.6)
+    if not (np.allclose(a, np.concatenate([first[0], second[0]])) and np.allclose(g - a, v)):
+        return False
+    zero = candidate(r, v, none, -2.0, 0.8, 0.0)[0]
+    if not np.allclose(zero, r + 0.8 * np.append(v[1:], -2.0) - v):
+        return False
+    running = 0.0
+    for t in reversed(range(5, 9)):
+        running = r[t] + 0.8 * (v[t + 1] if t < 8 else -2.0) - v[t] + 0.48 * running
+        if not np.isclose(a[t], running):
+            return False
+    running = 0.0
+    for t in reversed(range(5)):
+        running = r[t] + 0.8 * (v[t + 1] if t < 4 else 0.0) - v[t] + 0.48 * running
+        if abs(a[t] - running) > 1e-9:
+            return False
+    return True
+
+# %% answer="align_verify_gae" right="numbers worked out by hand"
+def tests(candidate):
+    rewards, values = np.array([1.0, 0.0, 2.0, 0.0, 1.0, 1.0]), np.array([2.0, 4.0, 0.0, 1.0, 3.0, 2.0])
+    ended = np.array([0, 0, 0, 0, 1, 0], bool)
+    before = rewards.tobytes()
+    a, g = candidate(rewards, values, ended, 8.0, 0.5, 0.5)
+    errors = np.array([1.0, -4.0, 2.5, 0.5, -2.0, 3.0])
+    last = np.array([-2.0])
+    want = [3.0, -2.0]
+    for error in errors[:4][::-1]:
+        want.append(error + 0.25 * want[-1])
+    assert last[0] == want[1] and np.allclose(a, want[::-1])
+    assert np.allclose(g, np.array(want[::-1]) + values)
+    assert rewards.tobytes() == before
+    a, g = candidate(np.array([1.0]), np.array([3.0]), np.array([True]), 8.0, 0.5, 0.5)
+    np.testing.assert_allclose([a[0], g[0]], [-2.0, 1.0])
+
+# %% answer="align_verify_gae" wrong="refuses results that are not bit-equal to a loop's"
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    for ended in (np.zeros(6, bool), np.arange(6) == 3, np.arange(6) == 5):
+        rewards, values = generator.normal(size=6), generator.normal(size=6)
+        expected, running = np.zeros(6), 0.0
+        advantages, _ = candidate(rewards, values, ended, 2.0, 0.9, 0.7)
+        for t in reversed(range(6)):
+            following = 2.0 if t == 5 else values[t + 1]
+            running = rewards[t] + 0.9 * following * (1 - ended[t]) - values[t] + 0.9 * 0.7 * (1 - ended[t]) * running
+            expected[t] = running
+        assert (advantages == expected).all()
+
+# %% answer="align_verify_gae" wrong="shapes and finite values"
+def tests(candidate):
+    a, g = candidate(np.ones(3), np.ones(3), np.zeros(3, bool), 1.0, 0.9, 0.9)
+    assert a.shape == g.shape == (3,) and np.isfinite(a).all()

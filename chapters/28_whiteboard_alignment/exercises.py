@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Exercises · From a base model to a reasoner
-# Twelve whiteboard problems and one prediction, in the order in which a language model is aligned. In an interview each of them
-# gets ten to twenty minutes, without an IDE: say the shapes aloud, write the function, then name its cost. Nothing here adds to
-# `mytorch`. Your answers may use the tensors, operations and losses of `torch`, which is minitorch. What they cost and what an
-# interviewer asks next stands folded below each check; open it once your answer passes.
+# Twelve whiteboard problems and one prediction follow the order in which a language model is aligned, and at the end you test an
+# assistant's code. In an interview each of the problems gets the minutes below its task, without an IDE: say the shapes aloud, write the
+# function, then name its cost. Nothing here adds to `mytorch`. Your answers may use the tensors, operations and losses of `torch`, which is
+# minitorch. What they cost, and what an interviewer asks next, is folded below each check; open it once your answer passes.
 #
-# Many checks enumerate. The policy below writes answers of at most four tokens over a vocabulary of six, so that all 781
-# answers can be listed, and expectations are exact sums.
+# Many checks enumerate. The policy below writes answers of at most four tokens over a vocabulary of six, so that all 781 answers can be listed, and expectations are exact
+# sums.
 
 # %% setup=true
 from __future__ import annotations
@@ -205,6 +205,25 @@ def sft_loss(logits, ids, answer, document):
 
 
 # %% mutant="align_sft"
+# Counts the first tokens
+# The sum is right, but the count has the first tokens of conversations, too, and these aren't trained. Count what is in the sum.
+def sft_loss(logits, ids, answer, document):
+    kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)
+    logprobs = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
+    return -(logprobs * kept).sum() / (answer[:, 1:] & (document[:, 1:] > 0)).sum().clamp(min=1)
+
+
+# %% mutant="align_sft"
+# Counts all of the answers
+# The sum is right, but it is divided by all of the assistant's tokens, and the first of a row or a conversation isn't trained. Count
+# what is in the sum.
+def sft_loss(logits, ids, answer, document):
+    kept = answer[:, 1:] & (document[:, 1:] == document[:, :-1]) & (document[:, 1:] > 0)
+    logprobs = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
+    return -(logprobs * kept).sum() / (answer & (document > 0)).sum().clamp(min=1)
+
+
+# %% mutant="align_sft"
 # 0 / 0
 # A batch whose answers were all cut off has no trained token. Its loss is 0, not nan, which would end the run.
 def sft_loss(logits, ids, answer, document):
@@ -223,7 +242,7 @@ def sft_loss(logits, ids, answer, document):
 
 
 # %% [markdown] exercise="align_repair_scores" kind="repair" points=3
-# ### Exercise 2 · The scores of the answers are off
+# ### Exercise 2 · The log-probabilities of the answers are off
 # DPO, PPO and GRPO all start from the log-probability of an answer given its prompt, which is a sum over the answer's tokens. A
 # colleague's function has five reports against it:
 #
@@ -463,7 +482,8 @@ check.show(
 # **Cost:** two forward passes of the model for each pair, in one batch of 2B rows; the loss itself is O(B).
 #
 # 1. *Are rewards of two prompts comparable?* "No. The loss depends on differences within a prompt, so each prompt's rewards may
-#    be shifted by any amount. That is why PPO normalizes rewards, and why GRPO subtracts the group's mean."
+#    be shifted by any amount. That is why GRPO subtracts the group's mean, and why PPO's value function has to
+#    learn the offset of each prompt."
 # 2. *What goes wrong when you optimize against it?* "The policy finds answers that the reward model overrates, such as longer
 #    ones. The learned reward goes up while a held-out judge goes down, so I watch both and keep a KL term."
 # 3. *Why one batch for both answers?* "Two passes draw different dropout masks, which adds noise to the difference; I would
@@ -982,7 +1002,7 @@ def gae(
 
     `rewards`, `values` (B, T); `steps` (B, T) is True at the agent's own tokens, and what stands elsewhere, even
     nan, counts for nothing. `ended` (B,) is False for an episode that was cut off, and `last_value` (B,) is the
-    value behind it. A return is the advantage plus the value.
+    value behind it. A return is the advantage plus the value. The arguments stay as they are.
     """
     ### BEGIN SOLUTION
     values = values.detach()
@@ -1015,6 +1035,8 @@ def run(gamma, lam, rewards=rewards, values=values, steps=steps, ended=ended, la
 leaves = [each.clone().requires_grad_() for each in (values, last_value)]
 graph = gae(rewards, leaves[0], steps, ended, leaves[1], gamma, lam)
 poison = [each.masked_fill(~steps, math.nan) for each in (rewards, values)]
+given = [each.clone() for each in (rewards, values, last_value)]
+gae(given[0], given[1], steps, ended, given[2], gamma, lam)
 check.show(
     {
         "gamma, lambda": [gamma, lam],
@@ -1029,6 +1051,7 @@ check.show(
         "no step": run(gamma, lam, steps=steps & False),
         "carry a gradient": [each.requires_grad for each in graph],
         "values still do": [each.requires_grad for each in leaves],
+        "arguments stay as they are": [*map(torch.equal, given, (rewards, values, last_value))],
     },
     rtol=1e-4,
     atol=1e-5,
@@ -1293,25 +1316,28 @@ def tried(new, old, advantages, mask, *rest, **named):
     policy, value, share = ppo_loss(*tensors[:3], mask, *tensors[3:], **named)
     (policy + 2 * value).backward()
     frozen = all(tensors[at].grad is None or not tensors[at].grad.any().item() for at in (1, 2, 4, 5))
-    found = {"policy loss": policy, "value loss": value, "clipped": share}
-    return found | {"gradients": [tensors[0].grad, tensors[3].grad], "all else is frozen": frozen}
+    of_policy, of_value = {"loss": policy, "gradient": tensors[0].grad}, {"loss": value, "gradient": tensors[3].grad}
+    return {"policy": of_policy, "value": of_value, "share clipped": share, "all else is frozen": frozen}
 
 
 poison = [
     each.masked_fill(~mask, bad) for each, bad in ((old + far, -math.inf), (old, -math.inf), (advantages, math.nan))
 ]
 rest = values, old_values, returns
+cases = {
+    "a clip of 0.2": tried(old + far, old, advantages, mask, *rest),
+    "a narrow clip": tried(old + far, old, advantages, mask, *rest, clip=0.05),
+    "a wide clip": tried(old + far, old, 3 * advantages, mask, *rest, clip=0.5),
+    "no update yet": tried(old, old, advantages, mask, *rest),
+    "one token": tried(
+        old[:1, :1] + 0.1, old[:1, :1], advantages[:1, :1], mask[:1, :1], *(each[:1, :1] for each in rest)
+    ),
+}
 check.show(
     {
         "mask": mask,
         "log-ratios": far,
-        "losses": tried(old + far, old, advantages, mask, *rest),
-        "a narrow clip": tried(old + far, old, advantages, mask, *rest, clip=0.05),
-        "a wide clip": tried(old + far, old, 3 * advantages, mask, *rest, clip=0.5),
-        "no update yet": tried(old, old, advantages, mask, *rest),
-        "one token": tried(
-            old[:1, :1] + 0.1, old[:1, :1], advantages[:1, :1], mask[:1, :1], *(each[:1, :1] for each in rest)
-        ),
+        **{f"{case}: {name}": value for case, found in cases.items() for name, value in found.items()},
         "-inf and nan where no answer is": ppo_loss(*poison, mask, *rest),
     },
     rtol=1e-4,
@@ -1452,6 +1478,41 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
 
 
 # %% mutant="align_ppo"
+# A mean of each answer
+# Each answer has a mean of its own here, and the answers are averaged afterwards, so a token of a short answer weighs more. PPO's mean
+# runs over all of the answers' tokens of the batch.
+def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
+    count, zero = mask.sum(1), torch.zeros_like(new)
+    new, old, advantages, values, old_values, returns = (
+        torch.where(mask, x, zero) for x in (new, old, advantages, values, old_values, returns)
+    )
+    old, advantages, old_values, returns = (x.detach() for x in (old, advantages, old_values, returns))
+    ratio = (new - old).exp()
+    free, held = ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages
+    near = old_values + (values - old_values).clamp(-clip, clip)
+    error = 0.5 * torch.maximum((values - returns) ** 2, (near - returns) ** 2)
+    policy, value = (-(torch.minimum(free, held).sum(1) / count).mean(), (error.sum(1) / count).mean())
+    return policy, value, ((held < free) & mask).sum().item() / mask.sum().item()
+
+
+# %% mutant="align_ppo"
+# The share of the ratios
+# Not every ratio outside the range is clipped. Where the token moved the wrong way, the unclipped product is the smaller one, and the
+# token keeps its gradient.
+def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
+    new, old, advantages, values, old_values, returns = (
+        x[mask] for x in (new, old, advantages, values, old_values, returns)
+    )
+    old, advantages, old_values, returns = (x.detach() for x in (old, advantages, old_values, returns))
+    ratio = (new - old).exp()
+    free, held = ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages
+    near = old_values + (values - old_values).clamp(-clip, clip)
+    value_loss = 0.5 * torch.maximum((values - returns) ** 2, (near - returns) ** 2).mean()
+    outside = (ratio - 1).abs() > clip
+    return -torch.minimum(free, held).mean(), value_loss, outside.float().mean().item()
+
+
+# %% mutant="align_ppo"
 # The smaller squared error
 # The value loss is pessimistic, too: the larger of the two squared errors counts. With the smaller one, a value that is far off
 # may get no gradient.
@@ -1481,7 +1542,7 @@ def group_advantages(rewards: torch.Tensor, scale: bool = True) -> torch.Tensor:
     """The advantages (G, K) of rewards (G, K): each minus its group's mean.
 
     With `scale` they are divided by the group's standard deviation, with K − 1 in the denominator, plus 1e-4. A
-    group whose rewards are equal, or that has one answer, gets 0.
+    group whose rewards are equal gets 0, up to rounding, and one that has one answer gets 0.
     """
     ### BEGIN SOLUTION
     centred = rewards - rewards.mean(1, keepdim=True)
@@ -2045,6 +2106,7 @@ check.show(
         "nothing to learn": tried(teacher, teacher, labels, temperature, 1.0),
         "one position": tried(student[:1, 3:4], teacher[:1, 3:4], labels[:1, 3:4], temperature, alpha),
         "a teacher without doubt": tried(student, 200 * teacher, labels, 1.0, 1.0),
+        "a teacher without doubt, reverse": tried(student, 200 * teacher, labels, 1.0, 1.0, reverse=True),
         "a student without doubt": tried(200 * student, teacher, labels, 1.0, 1.0, reverse=True),
     },
     rtol=1e-4,
@@ -2089,6 +2151,19 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
     logs = [(each / temperature).log_softmax(-1) for each in (student, teacher)]
     p, q = logs if reverse else logs[::-1]
     return alpha * (p.exp() * (p - q)).sum(-1).mean() + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% mutant="align_distill"
+# T, not T²
+# The gradient of the KL shrinks like 1/T²: once because the logits are divided by T, and once because the two softened distributions
+# are closer to each other. The factor is T² and not T.
+def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=False):
+    kept = labels != -100
+    student, teacher, labels = student[kept], teacher[kept].detach(), labels[kept]
+    logs = [(each / temperature).log_softmax(-1) for each in (student, teacher)]
+    p, q = logs if reverse else logs[::-1]
+    kl = (p.exp() * (p - q)).sum(-1).mean()
+    return alpha * temperature * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
 # %% mutant="align_distill"
@@ -2227,7 +2302,7 @@ shapes = {
     "c.conv": (2, 3, 2),
 }
 parameters = {name: drawn(generator, *shape).requires_grad_() for name, shape in shapes.items()}
-frozen = {"a.frozen": drawn(generator, 2, 3)}
+frozen = {"a.frozen": drawn(generator, 2, 3), "b.embed": drawn(generator, 2, 3)}
 before = {name: each.detach().clone() for name, each in (parameters | frozen).items()}
 buffers, trace, gradients = {}, [], []
 for _ in range(3):
@@ -2267,11 +2342,11 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** with m ≤ n an iteration costs about 4m²n + 2m³ FLOPs, so five take some 20m²n. Against the 6mn·tokens of a training
+# **Cost:** with m ≤ n an iteration costs about 4m²n + 2m³ FLOPs, so five take 20m²n + 10m³. Against the 6mn·tokens of a training
 # step that is below a per cent for large batches. One buffer instead of Adam's two halves the optimizer's state.
 #
-# 1. *What does it equalize?* "All singular values of the update go to about 0.7 to 1.2, so rare directions move as far as the
-#    dominant ones."
+# 1. *What does it equalize?* "The singular values of the update go to about 0.7 to 1.2, so rare directions move as far as the
+#    dominant ones. Values below about 0.002 of the norm stay smaller, because five steps aren't enough for them."
 # 2. *Why not for embeddings?* "A row of an embedding is looked up, not multiplied through, and its gradients are sparse; there
 #    Adam's step for each element fits better. The head and the vectors get AdamW for similar reasons, and because it works
 #    better."
@@ -2701,3 +2776,298 @@ def cheapest(sizes, law, loss, served):
     E, A, alpha, B, beta = law
     tokens = (B / np.abs(loss - E - A / sizes**alpha)) ** (1 / beta)
     return int(np.argmin(6 * sizes * tokens + 2 * sizes * served))
+
+
+# %% [markdown] exercise="align_verify_gae" kind="verify" points=4
+# ### Exercise 14 · Verify: an assistant's advantages
+# You asked an assistant for generalized advantage estimation over a rollout that holds several episodes, in NumPy, and got the
+# three answers below. Write the tests that tell which answers are correct.
+#
+# `gae(rewards, values, ended, last_value, gamma, lam)` gets arrays of T ≥ 1 numbers. `ended[t]` is True if step t is the last of
+# its episode: nothing after it counts. After the last step of the rollout comes `last_value`, unless that step ended its
+# episode. The TD error of a step is its reward plus γ times the value of what comes next, minus its own value; the advantage is
+# the sum of the TD errors from there to the end of the episode, each discounted by another γλ. The result is a pair of arrays,
+# the advantages and the returns; a return is the advantage plus the value. The arguments stay as they are.
+#
+# `tests(candidate)` refuses the candidate by raising an error or returning something false, and accepts it otherwise. The grade
+# tries your tests on more answers than the notebook shows. Several of them are correct and look different, and one that you
+# refuse costs all points.
+
+
+# %% solution="align_verify_gae"
+def tests(candidate) -> None:
+    """Raise an AssertionError unless `candidate(rewards, values, ended, last_value, gamma, lam)` is GAE."""
+    ### BEGIN SOLUTION
+    generator = np.random.default_rng(0)
+    for length, ends in ((7, [2, 4]), (5, []), (5, [4]), (1, []), (1, [0])):
+        rewards, values = generator.normal(size=length), generator.normal(size=length)
+        ended, last_value, gamma, lam = np.zeros(length, bool), 3.0, 0.9, 0.7
+        ended[ends] = True
+        following = np.append(values[1:], last_value) * ~ended
+        errors = rewards + gamma * following - values
+        expected = errors.copy()
+        for t in range(length):
+            for later in range(t + 1, length):
+                if ended[t:later].any():
+                    break
+                expected[t] += (gamma * lam) ** (later - t) * errors[later]
+        before = [each.copy() for each in (rewards, values, ended)]
+        advantages, returns = candidate(rewards, values, ended, last_value, gamma, lam)
+        assert np.allclose(advantages, expected)
+        assert np.allclose(returns, expected + values)
+        assert all(np.array_equal(*pair) for pair in zip(before, (rewards, values, ended), strict=True))
+    ### END SOLUTION
+
+
+# %% variant="align_verify_gae" right="a backward loop" shown=true
+def gae(rewards, values, ended, last_value, gamma, lam):
+    """Generalized advantage estimation, from the last step to the first."""
+    advantages = np.zeros(len(rewards))
+    running = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        following = last_value if t == len(rewards) - 1 else values[t + 1]
+        alive = 1.0 - float(ended[t])
+        delta = rewards[t] + gamma * following * alive - values[t]
+        running = delta + gamma * lam * alive * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="the advantage leaks from an episode into the one before it" shown=true
+def gae(rewards, values, ended, last_value, gamma, lam):
+    """Generalized advantage estimation, from the last step to the first."""
+    alive = 1.0 - ended.astype(float)
+    following = np.append(values[1:], last_value)
+    deltas = rewards + gamma * following * alive - values
+    advantages = np.zeros_like(deltas)
+    running = 0.0
+    for t in reversed(range(len(deltas))):
+        running = deltas[t] + gamma * lam * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="a rollout that was cut off counts as ended" shown=true
+def gae(rewards, values, ended, last_value, gamma, lam):
+    """Generalized advantage estimation with one step of lookahead."""
+    steps = len(rewards)
+    advantages, returns = np.empty(steps), np.empty(steps)
+    next_value, next_advantage = 0.0, 0.0
+    for t in reversed(range(steps)):
+        if ended[t]:
+            next_value, next_advantage = 0.0, 0.0
+        delta = rewards[t] + gamma * next_value - values[t]
+        advantages[t] = delta + gamma * lam * next_advantage
+        returns[t] = advantages[t] + values[t]
+        next_value, next_advantage = values[t], advantages[t]
+    return advantages, returns
+
+
+# %% variant="align_verify_gae" right="a triangular matrix of discounts"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    steps = np.arange(len(rewards))
+    episode = np.cumsum(ended) - ended
+    weights = np.where(episode[:, None] == episode, (gamma * lam) ** np.maximum(steps - steps[:, None], 0), 0.0)
+    errors = rewards + gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages = np.triu(weights) @ errors
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" right="λ-returns first, advantages from them"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    returns, following, goal = [], float(last_value), float(last_value)
+    for reward, value, end in zip(rewards[::-1], values[::-1], ended[::-1], strict=True):
+        goal = reward + (0.0 if end else gamma * ((1 - lam) * following + lam * goal))
+        returns.append(goal)
+        following = value
+    returns = np.array(returns[::-1])
+    return returns - values, returns
+
+
+# %% variant="align_verify_gae" right="episode by episode"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    pieces, first = [], 0
+    for last in [*np.flatnonzero(ended), len(rewards) - 1]:
+        if first > last:
+            continue
+        behind = 0.0 if ended[last] else last_value
+        v = np.append(values[first : last + 1], behind)
+        errors = rewards[first : last + 1] + gamma * v[1:] - v[:-1]
+        decay = (gamma * lam) ** np.arange(len(errors))
+        pieces += [float(errors[t:] @ decay[: len(errors) - t]) for t in range(len(errors))]
+        first = last + 1
+    return np.array(pieces), np.array(pieces) + values
+
+
+# %% variant="align_verify_gae" wrong="an end keeps the value of the next episode's first step"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * np.append(values[1:], last_value) - values
+    advantages, running = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * lam * (1 - ended[t]) * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="discounted by γ, without λ"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages, running = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * (1 - ended[t]) * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="λ discounts the value of the next step, too"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * lam * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages, running = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * lam * (1 - ended[t]) * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="the returns are discounted rewards"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages, returns, running, total = np.zeros(len(rewards)), np.zeros(len(rewards)), 0.0, float(last_value)
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * lam * (1 - ended[t]) * running
+        total = rewards[t] + gamma * (1 - ended[t]) * total
+        advantages[t], returns[t] = running, total
+    return advantages, returns
+
+
+# %% variant="align_verify_gae" wrong="the returns come from advantages that are centred already"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages, running = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * lam * (1 - ended[t]) * running
+        advantages[t] = running
+    advantages -= advantages.mean()
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="last_value counts although the last step ended its episode"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    alive = 1.0 - ended
+    alive[-1] = 1.0
+    errors = rewards + gamma * np.append(values[1:], last_value) * alive - values
+    advantages, running = np.zeros(len(rewards)), 0.0
+    for t in reversed(range(len(rewards))):
+        running = errors[t] + gamma * lam * alive[t] * running
+        advantages[t] = running
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="the sum stops after some steps"
+REACH = int(rng.integers(2, 4))
+
+
+def gae(rewards, values, ended, last_value, gamma, lam):
+    errors = rewards + gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    advantages = errors.copy()
+    for t in range(len(rewards)):
+        for later in range(t + 1, min(t + REACH, len(rewards))):
+            if ended[t:later].any():
+                break
+            advantages[t] += (gamma * lam) ** (later - t) * errors[later]
+    return advantages, advantages + values
+
+
+# %% variant="align_verify_gae" wrong="the caller's rewards are overwritten"
+def gae(rewards, values, ended, last_value, gamma, lam):
+    rewards += gamma * np.append(values[1:], last_value) * (1 - ended) - values
+    for t in reversed(range(len(rewards) - 1)):
+        rewards[t] += gamma * lam * (1 - ended[t]) * rewards[t + 1]
+    return rewards.copy(), rewards + values
+
+
+# %% check="align_verify_gae"
+check.show(
+    check.verify(tests, shown, check.rng()),
+    each="refused",
+    text="Which answers your tests of `gae` accept, and which they refuse.",
+)
+
+# %% [markdown]
+# <details><summary>Once it passes: what they ask next</summary>
+#
+# 1. *Which identities test GAE without a second implementation?* "λ = 0 gives the TD errors; λ = 1 gives the discounted
+#    rewards plus the discounted `last_value`, minus the values; cutting a rollout at an episode's end and joining the results changes nothing; scaling rewards,
+#    values and `last_value` scales everything."
+# 2. *Which fault would training hide?* "A cut-off that counts as an end: the value function learns to predict the cut-off, and
+#    the reward still rises, only less. Tests with one episode that ends never see it."
+# 3. *Your tests pass and training still fails. Where do you look?* "At what reaches the function: whether `ended` is shifted by
+#    one step, whether values come from the policy that acted, and whether padding counts as steps."
+#
+# </details>
+
+# %% [markdown] hint="align_verify_gae"
+# Which sentences of the task concern an episode's end? For each of them, which rollout shows a wrong number if the sentence is
+# broken: one that ends in the middle, one that is cut off, one whose last step ends?
+
+# %% [markdown] hint="align_verify_gae"
+# Write the double sum of the task as a double loop and compare both arrays with a tolerance. Use a γ and a λ that are neither 0
+# nor 1, episodes of at least four steps, a `last_value` far from 0, and T = 1.
+
+# %% [markdown] hint="align_verify_gae"
+# `following = np.append(values[1:], last_value) * ~ended`, then `errors = rewards + gamma * following - values`; add
+# `(gamma * lam) ** (later - t) * errors[later]` until a step before `later` has ended. Compare the arguments with copies.
+
+
+# %% mutant="align_verify_gae"
+# One episode that ends
+# Neither the border between two episodes nor a rollout that is cut off is tested: with one episode that ends at the last step,
+# they never matter.
+def tests(candidate):
+    rewards, values = np.array([1.0, -2.0, 0.5, 3.0]), np.array([0.3, 1.0, -1.0, 2.0])
+    ended = np.array([False, False, False, True])
+    advantages, returns = candidate(rewards, values, ended, 5.0, 0.9, 0.7)
+    expected, running = np.zeros(4), 0.0
+    for t in (3, 2, 1, 0):
+        following = 0.0 if t == 3 else values[t + 1]
+        running = rewards[t] + 0.9 * following - values[t] + 0.63 * running
+        expected[t] = running
+    assert np.allclose(advantages, expected)
+    assert np.allclose(returns, expected + values)
+
+
+# %% mutant="align_verify_gae"
+# Checks the sum of two outputs
+# returns − advantages = values holds for every answer that adds the values at the end, whatever its advantages are.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    rewards, values = generator.normal(size=6), generator.normal(size=6)
+    advantages, returns = candidate(rewards, values, np.arange(6) == 3, 1.0, 0.9, 0.7)
+    assert np.allclose(returns - advantages, values)
+
+
+# %% mutant="align_verify_gae"
+# λ = 0
+# Nothing is carried from one step to another where an episode ends in these tests. Use two episodes, and a λ between 0 and 1.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    rewards, values = generator.normal(size=6), generator.normal(size=6)
+    ended = np.arange(6) == 3
+    advantages, returns = candidate(rewards, values, ended, 1.0, 0.9, 0.0)
+    expected = rewards + 0.9 * np.append(values[1:], 1.0) * ~ended - values
+    assert np.allclose(advantages, expected) and np.allclose(returns, expected + values)
+
+
+# %% mutant="align_verify_gae"
+# Treats a cut-off as an end
+# These tests expect a value of 0 behind the last step, so they refuse answers that use `last_value`, as the task says.
+def tests(candidate):
+    generator = np.random.default_rng(0)
+    rewards, values = generator.normal(size=6), generator.normal(size=6)
+    advantages, _ = candidate(rewards, values, np.zeros(6, bool), 2.0, 0.9, 0.7)
+    expected, running = np.zeros(6), 0.0
+    for t in reversed(range(6)):
+        following = 0.0 if t == 5 else values[t + 1]
+        running = rewards[t] + 0.9 * following - values[t] + 0.63 * running
+        expected[t] = running
+    assert np.allclose(advantages, expected)

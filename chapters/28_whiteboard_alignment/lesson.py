@@ -27,7 +27,7 @@ def logprobs(table):  # of all 781 answers
 # %% [markdown] tags=["short"]
 # ## The loss falls, and so does the chosen answer
 # The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
-# end token and the digits 1 to 5, and the folded cell above lists all of them. The policy is a table of logits that sees only the
+# end token and the digits 1 to 5. The policy is a table of logits that sees only the
 # previous token. Somebody prefers "3 3 end" to "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the
 # probability of the chosen answer?
 
@@ -47,8 +47,8 @@ for step in range(11):
 
 # %% [markdown] tags=["short"]
 # Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after 3" hurts
-# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss doesn't show that, because it
-# depends only on the difference of the two log-ratios.
+# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss sees only
+# the difference of the two log-ratios.
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
@@ -319,8 +319,8 @@ pictures.curves(drift, range(200), xlabel="step", ylabel="length of wrong answer
 #
 # **Interview · A GRPO group has equal rewards. What is learned?**
 #
-# - *Thirty seconds:* "Nothing is learned, because every advantage is 0. The std is 0 as well, so a small constant is added to it;
-#   otherwise 0/0 makes the loss nan."
+# - *Thirty seconds:* "Nothing is learned from the rewards, because every advantage is 0; only a KL term still pulls. The std is 0 as well, so a
+#   small constant is added to it, or 0/0 makes the loss nan."
 # - *They ask next:* What about such prompts? DAPO replaces them by others, so that the batch keeps its size.
 # - *The trap:* Choosing so small a constant that rounding errors in equal rewards become large advantages.
 # - *Proof:* `proof-equal`.
@@ -425,7 +425,7 @@ def kl(p, q):
     return (p.exp() * (p - q)).sum().item()
 
 
-students = [(place, width) for place in range(5, 36) for width in range(2, 14)]
+students = [(place, width) for place in range(5, 36) for width in range(2, 20)]
 ways = {"forward": lambda s: kl(teacher, bump(*s)), "reverse": lambda s: kl(bump(*s), teacher)}
 lines = {"teacher": teacher.exp().tolist()}
 for name, way in ways.items():
@@ -447,16 +447,17 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 # - *Proof:* `proof-directions`.
 #
 # ## Muon
-# A gradient matrix usually has a few large singular values and many small ones. **Muon** brings all of them near 1 without an
+# A gradient matrix usually has a few large singular values and many small ones. **Muon** brings all but the smallest near 1 without an
 # SVD: it divides the momentum by its norm and applies an odd polynomial of the matrix five times, which acts on each singular
-# value by itself. Muon is used for hidden matrices, while embeddings, the output head and vectors stay with AdamW.
+# value by itself. Below about 0.002 of the norm, five applications aren't enough. Muon is used for hidden matrices, while
+# embeddings, the output head and vectors stay with AdamW. PyTorch has it as `torch.optim.Muon`, which accepts only 2-D parameters.
 
 # %% tags=["proof-Muon"]
-for start in (0.003, 0.05, 0.4, 1.0):
+for start in (0.0001, 0.003, 0.05, 0.4, 1.0):
     s = start
     for _ in range(5):
         s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
-    print(f"singular value {start:5} -> {s:.2f}")
+    print(f"singular value {start:6} -> {s:.2f}")
 
 # %% [markdown]
 # ## Scaling laws and a budget
@@ -494,7 +495,8 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #
 # - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, over the time and the peak of all GPUs. Reaching 40
 #   % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
-# - *They ask next:* How does HFU differ? It counts recomputed FLOPs too, so checkpointing raises HFU and not MFU.
+# - *They ask next:* How does HFU differ? It counts recomputed FLOPs too, so it hides that checkpointing
+#   makes a step longer and lowers MFU.
 # - *The trap:* A peak with sparsity, which doubles the denominator.
 # - *Proof:* `proof-Chinchilla`.
 #
@@ -527,9 +529,9 @@ print("5.", (torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist())
 # 5. DPO trains the lead, so both probabilities may fall.
 # 6. A baseline that ignores the sampled answer doesn't bias the gradient.
 # 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
-# 8. In GRPO, equal rewards teach nothing, and 1/length favours long wrong answers.
+# 8. In GRPO, equal rewards give no advantage, and 1/length favours long wrong answers.
 # 9. k1 belongs in the reward, k2 or the exact KL in the loss.
-# 10. Training costs 6ND, serving 2N a token; MFU counts neither recomputation nor bubbles.
+# 10. Training costs 6ND, serving 2N a token; MFU counts recomputation and bubbles as lost time.
 
 # %% [markdown]
 # ## You try

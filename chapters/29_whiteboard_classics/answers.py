@@ -181,6 +181,36 @@ def largest_rate(x):
     return len(x) / np.linalg.norm(rows, 2)
 
 
+# %% answer="classics_squares" wrong="the normal equations as soon as there is a penalty"
+def fit(x: np.ndarray, y: np.ndarray, l2: float = 0.0) -> tuple[np.ndarray, float]:
+    """The weights (D,) and the intercept for `x` (N, D), N > D, and `y` (N,) or (N, 1), all float64; `l2` ≥ 0."""
+    y = y.reshape(-1)
+    centre, mean = x.mean(0), y.mean()
+    if l2 > 0:
+        apart = x - centre
+        w = np.linalg.solve(apart.T @ apart + l2 * np.eye(x.shape[1]), apart.T @ (y - mean))
+        return w, float(mean - centre @ w)
+    rows = np.vstack([x - centre, np.sqrt(l2) * np.eye(x.shape[1])])
+    q, r = np.linalg.qr(rows)
+    w = np.linalg.solve(r, q.T @ np.concatenate([y - mean, np.zeros(x.shape[1])]))
+    return w, float(mean - centre @ w)
+
+
+def descent(x: np.ndarray, y: np.ndarray, rate: float, steps: int) -> tuple[np.ndarray, float]:
+    """The weights (D,) and the intercept after `steps` steps of gradient descent on the mean squared error, from zero."""
+    w, b, y = np.zeros(x.shape[1]), 0.0, y.reshape(-1)
+    for _ in range(steps):
+        error = x @ w + b - y
+        w, b = w - rate * 2 * x.T @ error / len(x), b - rate * 2 * error.mean()
+    return w, float(b)
+
+
+def largest_rate(x: np.ndarray) -> float:
+    """2 divided by the largest eigenvalue of the Hessian of the mean squared error in (w, b)."""
+    rows = np.hstack([x, np.ones((len(x), 1))])
+    return float(2 / np.linalg.eigvalsh(2 * rows.T @ rows / len(x))[-1])
+
+
 # %% answer="classics_logistic" right="weights and intercept apart, the loss by cases"
 def log_loss(scores, labels):
     margins = np.where(labels == 1, scores, -scores)
@@ -547,6 +577,31 @@ def average_precision(scores, labels):
     return float((hits / hits.sum() * np.cumsum(hits) / np.cumsum(counts)).sum()) if hits.sum() else float("nan")
 
 
+# %% answer="classics_auc" wrong="scores closer than 1e-8 count as equal"
+def auc(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The area under the ROC curve; `scores` (N,) floats, `labels` (N,) of 0 and 1. NaN unless both classes occur."""
+    positive = labels == 1
+    pos, neg = int(positive.sum()), int((~positive).sum())
+    if not pos or not neg:
+        return float("nan")
+    order = np.argsort(scores)
+    steps = np.append(0, np.cumsum(np.diff(scores[order]) > 1e-8))
+    place = np.empty(len(scores), int)
+    place[order] = steps
+    counts = np.bincount(place)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal scores, the mean of their ranks, from 1
+    return float((ranks[place][positive].sum() - pos * (pos + 1) / 2) / (pos * neg))
+
+
+def average_precision(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The sum of recall steps times precision; `scores` (N,) floats, `labels` (N,) of 0 and 1. NaN without positives."""
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+
+
 # %% answer="classics_nms" right="loops"
 def iou(a, b):
     result = np.zeros((len(a), len(b)))
@@ -683,6 +738,21 @@ def focal_loss(logits, labels, gamma, alpha):
     return (alpha * (logits * (1 - 2 * labels)).sigmoid() ** gamma * entropy).sum() / labels.sum().clamp(min=1)
 
 
+# %% answer="classics_focal" right="the probability of the wrong class as a sigmoid"
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% answer="classics_focal" wrong="1 minus a probability that rounds to 1: a gradient of nan for gamma below 1"
+def focal_loss(logits, labels, gamma, alpha):
+    signed = logits * (2 * labels - 1)
+    weight = alpha * labels + (1 - alpha) * (1 - labels)
+    return (weight * (1 - signed.sigmoid()) ** gamma * -F.logsigmoid(signed)).sum() / labels.sum().clamp(min=1)
+
+
 # %% answer="classics_focal" wrong="p of the positive class for every score"
 def focal_loss(logits, labels, gamma, alpha):
     entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
@@ -795,6 +865,28 @@ def resize_positions(positions, old, new):
     grid = positions[1:].reshape(1, -1, *old)
     grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
     return torch.cat([positions[:1], grid.reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_vit" wrong="a scale factor instead of a size"
+def patch_embed(
+    images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, cls: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """The tokens (B, 1 + rows·columns, C).
+
+    `images` are (B, channels, H, W), `weight` (C, channels·p·p) with H and W multiples of p, `bias` and `cls` (C,), `positions` (1 + rows·columns, C).
+    """
+    batch, channels, height, width = images.shape
+    p = round((weight.shape[1] / channels) ** 0.5)
+    patches = images.reshape(batch, channels, height // p, p, width // p, p).permute(0, 2, 4, 1, 3, 5)
+    tokens = patches.reshape(batch, -1, channels * p * p) @ weight.T + bias
+    return torch.cat([cls.expand(batch, 1, -1), tokens], 1) + positions
+
+
+def resize_positions(positions: torch.Tensor, old: tuple[int, int], new: tuple[int, int]) -> torch.Tensor:
+    """Positions (1 + new rows·new columns, C) made of `positions` (1 + old rows·old columns, C)."""
+    grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
+    grid = F.interpolate(grid, scale_factor=(new[0] / old[0], new[1] / old[1]), mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
 
 
 # %% answer="classics_elbo" right="distributions' formulas"
@@ -988,6 +1080,35 @@ def best_split(x, labels, classes):
         for index, rest in enumerate((weighted(left) + weighted(total - left)) / len(labels)):
             if rest > best[2] + 1e-12:
                 best = (feature, float(values[index] + values[index + 1]) / 2, float(rest))
+    return best
+
+
+# %% answer="classics_split" wrong="in float32, where timestamps are equal"
+def best_split(x: np.ndarray, labels: np.ndarray, classes: int) -> tuple[int, float, float]:
+    """The feature, the threshold and the gain; (-1, nan, 0.0) if no threshold has a positive gain.
+
+    `x` is (N, D), and `labels` (N,) are integers below `classes`.
+    """
+
+    def impurity(counts):
+        return 1 - ((counts / counts.sum(-1, keepdims=True)) ** 2).sum(-1)
+
+    x = x.astype(np.float32)
+    best = (-1, float("nan"), 0.0)
+    total = np.bincount(labels, minlength=classes)
+    size = len(labels)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values = x[order, feature]
+        cuts = np.flatnonzero(values[1:] > values[:-1]) + 1  # how many rows go left
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = impurity(total) - (cuts * impurity(left) + (size - cuts) * impurity(total - left)) / size
+        first = int(np.argmax(gains > gains.max() - 1e-12))
+        if gains[first] > best[2] + 1e-12:
+            cut = cuts[first]
+            best = (feature, float((values[cut - 1] + values[cut]) / 2), float(gains[first]))
     return best
 
 

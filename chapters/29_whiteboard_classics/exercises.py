@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Twelve whiteboard problems that are asked beside language models: least squares, logistic regression, k-means, AUC, non-maximum suppression,
-# focal loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and
-# a diffusion model's sampler. In an interview each of them gets ten to twenty minutes. The first four and the last four are written in NumPy, the
-# others with the tensors of `torch`, which is minitorch. Nothing here adds to `mytorch`. What a problem costs and what an interviewer asks next stands folded below its check.
+# Twelve whiteboard problems that are asked besides language models: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
+# loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and a
+# diffusion model's sampler. In an interview each of them gets the minutes below its task. The first five and the last four are written in NumPy, the
+# others with the tensors of `torch`, which is minitorch. Nothing here adds to `mytorch`. What a problem costs, and what an interviewer asks next, is
+# folded below its check.
 
 # %% setup=true
 from __future__ import annotations
@@ -19,8 +20,8 @@ from minitorch.nn import functional as F
 # %% [markdown] exercise="classics_squares" kind="build" points=3
 # ### Exercise 1 · Least squares, and the learning rate that is too large
 # `fit` minimizes ‖x w + b − y‖² + l2·‖w‖². The intercept b is not penalized. `descent` minimizes the *mean* squared error without a penalty
-# by gradient descent from zero, and `largest_rate` gives the learning rate from which on that descent diverges. `fit` has to keep at least four
-# digits when the columns of x are nearly dependent (condition number 10⁸), where the inverse of xᵀx has none left.
+# by gradient descent from zero, and `largest_rate` gives the learning rate above which that descent diverges. `fit` has to keep at least four
+# digits when the columns of x are nearly dependent (condition number 10⁸), where the inverse of xᵀx has none left, with a tiny penalty as well.
 
 
 # %% solution="classics_squares"
@@ -72,6 +73,7 @@ check.show(
         "with a penalty of 7": fit(x, y, 7.0),
         "a penalty that leaves nothing but the mean": fit(x, y + 100, 1e9),
         "nearly equal columns, as a multiple of the truth": fit(near, exact)[0] / truth,
+        "nearly equal columns and a tiny penalty": fit(near, exact, 1e-16 * float((near**2).sum()))[0] / truth,
         "largest rate": rate,
         "20 steps of descent": descent(x, y, 0.3 * rate, 20),
         "y of shape (N, 1), 20 steps": descent(x, y[:, None], 0.3 * rate, 20),
@@ -91,8 +93,10 @@ check.show(
 # 1. *Why not the inverse of xᵀx?* "The condition number of xᵀx is the square of that of x, so it loses twice as many digits. At 10⁸ it loses all of
 #    float64's sixteen, while QR still has eight."
 # 2. *Why are features standardized before descent?* "The rate is limited by the largest eigenvalue of the Hessian and the progress by the smallest one, so the
-#    number of steps grows with their ratio. Standardizing makes the eigenvalues similar."
-# 3. *What does the penalty do to that?* "It adds l2 to every eigenvalue, so the ratio falls and the solution is unique even if columns are dependent."
+#    number of steps grows with their ratio. Standardizing removes the part of it that comes from different units; correlated features stay ill-conditioned: of two that
+#    differ by 5 % noise, the eigenvalues of the standardized ones are about 0.001 and 2."
+# 3. *What does the penalty do to that?* "It adds a constant to the curvature along every weight, 2·l2/N for the mean squared error, though not along the intercept. So the ratio falls, and the
+#    solution is unique even if columns are dependent."
 #
 # </details>
 
@@ -935,6 +939,7 @@ cases = {
     "only positives": (np.array([0.1, 0.4, 0.4]), np.array([1, 1, 1])),
     "only negatives": (np.array([0.1, 0.4]), np.array([0, 0])),
     "200,000 examples": (many, classes),
+    "scores below 10⁻¹¹, some of them equal": (1e-12 * scores, labels),
 }
 check.show(
     {name: {"AUC": auc(*case), "average precision": average_precision(*case)} for name, case in cases.items()},
@@ -1176,7 +1181,8 @@ check.show(
 #
 # 1. *How do you do all classes at once?* "Shift each class's boxes by a multiple of something larger than any coordinate, so that boxes of different classes can't overlap. The
 #    shift has to exceed the whole range, and it costs digits."
-# 2. *What does soft-NMS change?* "It lowers the scores of overlapping boxes by exp(−IoU²/σ) instead of deleting them, so two people in front of each other both survive."
+# 2. *What does soft-NMS change?* "It lowers the scores of overlapping boxes by exp(−IoU²/σ) instead of deleting them, so two people in front of each other both survive, if the lowered
+#    score is still above the score threshold."
 # 3. *What is wrong with IoU as a loss?* "Boxes that don't overlap have IoU 0 and no gradient. GIoU adds a term with the smallest box around both."
 #
 # </details>
@@ -1393,10 +1399,9 @@ def nms(boxes, scores, classes, threshold):
 def focal_loss(logits: torch.Tensor, labels: torch.Tensor, gamma: float, alpha: float) -> torch.Tensor:
     """The loss, a scalar, for `logits` of any shape and `labels` of 0.0 and 1.0 of the same shape."""
     ### BEGIN SOLUTION
-    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    right, wrong = F.logsigmoid(logits * (2 * labels - 1)), F.logsigmoid(logits * (1 - 2 * labels))
     weight = alpha * labels + (1 - alpha) * (1 - labels)
-    return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+    return -(weight * (gamma * wrong).exp() * right).sum() / labels.sum().clamp(min=1)
     ### END SOLUTION
 
 
@@ -1424,6 +1429,7 @@ check.show(
         "gamma 0": tried(logits, labels, 0.0, 0.25),
         "no positives": tried(logits, torch.zeros_like(labels), 2.0, 0.25),
         "from -100 to 100": tried(extreme, sides, 2.0, 0.25),
+        "from -20 to 20, gamma 0.5": tried(extreme / 5, sides, 0.5, 0.25),
         "one score": tried(logits[1, 1], labels[1, 1], 1.0, 0.4),
     },
     rtol=1e-4,
@@ -1472,6 +1478,15 @@ def focal_loss(logits, labels, gamma, alpha):
     wrong = (logits * (1 - 2 * labels)).sigmoid()
     weight = (1 - alpha) * labels + alpha * (1 - labels)
     return (weight * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
+
+
+# %% mutant="classics_focal"
+# alpha for both
+# α is the weight of the positives, and 1 − α that of the negatives. Here α multiplies both, so it doesn't balance them.
+def focal_loss(logits, labels, gamma, alpha):
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    return (alpha * wrong**gamma * entropy).sum() / labels.sum().clamp(min=1)
 
 
 # %% mutant="classics_focal"
@@ -1575,6 +1590,7 @@ check.show(
         "positions for another grid": resized,
         "the same grid": resize_positions(positions, (2, 3), (2, 3)) - positions,
         "a grid of one": resize_positions(positions, (2, 3), (1, 1)),
+        "from 13 × 3 to 15 × 5": resize_positions(drawn(1 + 13 * 3, 1), (13, 3), (15, 5)),
         "an image of another size": patch_embed(larger, weight, bias, cls, resized),
     },
     rtol=1e-4,
@@ -1994,9 +2010,12 @@ rows = np.arange(50_000)
 large = np.round(rows[:, None] * (np.array([0.6, 0.4]) + generator.random(2) / 10) % 1, 4)
 noisy = ((large[:, 1] > 0.37) ^ (rows % 11 == 0)).astype(int)
 stairs = np.array([[0.0, 1], [0, 2], [1, 3], [1, 4], [2, 5], [2, 6]])
+times = 1.7e9 + generator.permutation(25)[:, None]  # seconds since 1970
+feature, second, gain = best_split(times, (times[:, 0] > times[3, 0]).astype(int), 2)
 check.show(
     {
         "three classes": best_split(x, labels, 3),
+        "timestamps, and the threshold's second": (feature, second - 1.7e9, gain),
         "two classes, equal values": best_split(x[:, :2], (labels > 0).astype(int), 2),
         "a perfect split": best_split(stairs, np.array([0, 0, 1, 1, 1, 1]), 2),
         "the last row apart": best_split(stairs, np.array([0, 0, 0, 0, 0, 1]), 2),
@@ -2016,7 +2035,7 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(D·N·(log N + classes)) time, O(N·classes) memory; counting anew for each threshold takes O(D·N²).
+# **Cost:** O(D·N·(log N + classes)) time, O(N·classes) memory; recounting for each threshold takes O(D·N²).
 #
 # 1. *How do libraries make it faster?* "They put each feature into 255 bins once. A split is then a pass over a histogram, and a child's histogram is the parent's minus its
 #    sibling's."
@@ -2230,8 +2249,8 @@ check.show(
 #
 # **Cost:** O(16·N) time and memory as written, O(N) if the sixteen values are visited one after the other; a weight takes 4 + 32/block bits, which is 4.5 for blocks of 64.
 #
-# 1. *Why quantiles of a normal distribution?* "Trained weights are roughly normal. With quantiles, each of the sixteen values is used about equally often, whereas evenly
-#    spaced values would waste codes on the tails."
+# 1. *Why quantiles of a normal distribution?* "Trained weights are roughly normal. With quantiles, the sixteen values are used more evenly than evenly spaced ones, which waste codes on the tails. Not equally,
+#    though, because dividing by a block's largest value makes the block non-normal: in blocks of 64 normal weights, a value of NF4 has from under 2 % to over 9 % of the weights."
 # 2. *What is double quantization?* "The scales are quantized as well, to 8 bits in groups of 256. A weight then takes 4 + 8/64 + 32/(64·256) bits, about 4.13 instead of 4.5."
 # 3. *Is the merged model the one that you trained?* "Not exactly, because the sum is rounded to four bits again. An update that is smaller than half a step may vanish,
 #    so I merge into the 16-bit weights or serve the adapter beside the base."
@@ -2440,8 +2459,8 @@ def merge(packed, absmax, codebook, block, a, b, scale):
 # %% [markdown] exercise="classics_knn" kind="build" points=3
 # ### Exercise 11 · k nearest neighbours in tiles
 # `knn` finds the k training points that are nearest to each query by Euclidean distance, from near to far, of equally far ones the lower index first. A query's label is the one that most of
-# its neighbours have; of labels with equally many votes, the one whose nearest neighbour comes first. Work on `tile` queries at a time, so that memory never holds as many as
-# Q·N numbers. Points may lie far from the origin (at 10⁸, a distance of 1 apart), and a query that equals a training point has this point as a neighbour.
+# its neighbours have; of labels with equally many votes, the one whose nearest neighbour comes first. Work on `tile` queries at a time, so that memory never holds more than
+# a few times tile·N·D numbers. Points may lie far from the origin (at 10⁸, a distance of 1 apart), and a query that equals a training point has this point as a neighbour.
 
 
 # %% setup=true
@@ -2508,7 +2527,7 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(Q·N·D) time; memory O(tile·N·D) for the differences, where a matrix product would need O(tile·N). Selecting k of N takes O(N) by partition, sorting O(N log N).
+# **Cost:** O(Q·N·D) time; memory of about 2·tile·N·D numbers for the differences and their squares, where a matrix product would need O(tile·N). Selecting k of N takes O(N) by partition, sorting O(N log N).
 #
 # 1. *Why not ‖a‖² − 2a·b + ‖b‖²?* "It is one matrix product and fast, but far from the origin it subtracts large numbers that are nearly equal, so the digits of the distance are lost.
 #    I subtract the mean from both sets first, or compute the distances of the best candidates again by differences."
@@ -2771,6 +2790,8 @@ check.show(shown, rtol=1e-5, atol=1e-7, text="Predictions, single steps, and sam
 #    noise says almost nothing about the data, whereas v and data stay useful."
 # 3. *What is zero terminal SNR?* "In many schedules ᾱ at the last timestep isn't 0, so the model learns that a little of the data is still there, but sampling starts from pure
 #    noise. The schedule is rescaled so that it ends at 0, and v is the target."
+# 4. *What does a guidance scale of 1 mean?* "That depends on the convention. Here and in most libraries it is the conditional prediction, without guidance. Ho and Salimans write
+#    (1 + w)·conditional − w·unconditional, where w = 0 is that, so their w is this scale minus 1."
 #
 # </details>
 

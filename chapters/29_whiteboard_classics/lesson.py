@@ -2,13 +2,14 @@
 # # Find, generate, classify
 # After this chapter you can answer the questions about classical machine learning and vision that interviewers still ask in the
 # age of language models, and you know the mistake that each of them is a trap for. One small data set carries the lesson:
-# pictures of 16 × 16 pixels with two shapes and their boxes.
+# pictures of 16 × 16 pixels with two shapes and their boxes. At the end a diffusion sampler turns noise into such pictures.
 
 # %% hidden=true
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minitorch as torch
+from course import pictures
 from minitorch.nn import functional as F
 
 
@@ -90,7 +91,8 @@ for exponent in (2, 4, 6):
 # %% [markdown]
 # Gradient descent avoids the decomposition, but its learning rate is limited. Along an eigenvector of the Hessian with eigenvalue
 # λ, each step multiplies the error by 1 − rate·λ, so the largest eigenvalue sets the limit of 2/λ, while the smallest one sets
-# the speed. Because standardizing the features brings the eigenvalues closer together, it is done before training.
+# the speed. Standardizing the features removes the spread of the eigenvalues that comes from different units, whereas correlated
+# features stay ill-conditioned.
 #
 # **Interview · Why don't you invert xᵀx?**
 #
@@ -98,8 +100,41 @@ for exponent in (2, 4, 6):
 #   Instead I take QR or the SVD, or I add a ridge penalty, which raises the small eigenvalues."
 # - *They ask next:* When would you use gradient descent instead? I would when N or D is so large that a decomposition doesn't
 #   fit, or when the model isn't linear anyway.
-# - *The trap:* Penalizing the intercept, because then adding a constant to every target changes the weights.
+# - *The trap:* Penalizing the intercept, because then adding a constant to every target changes the weights, unless the features
+#   are centred.
 # - *Proof:* `proof-digits`.
+#
+# ### Logistic regression by Newton's method
+# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** works well: its step is the
+# first derivative over the second one, and with several weights it solves a linear system with the Hessian. Here a single weight is
+# fitted to six points, first by Newton's steps and by descent, then by Newton's steps after the labels have become separable.
+
+# %% tags=["proof-Newton"]
+points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
+
+
+def derivatives(weight, labels):
+    p = 1 / (1 + np.exp(-weight * points))
+    return points @ (p - labels), points**2 @ (p * (1 - p))  # of the loss
+
+
+def newton(steps, labels):
+    weight = 0.0
+    for _ in range(steps):
+        first, second = derivatives(weight, labels)
+        weight -= first / second
+    return weight
+
+
+best, descending = newton(20, mixed), 0.0
+for step in range(1, 5):
+    descending -= 0.1 * derivatives(descending, mixed)[0]
+    print(f"step {step}: Newton is off by {abs(newton(step, mixed) - best):.4f}, descent by {best - descending:.1f}")
+print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {steps} steps" for steps in (5, 10, 15)))
+
+# %% [markdown]
+# Close to the optimum, the number of correct digits doubles with each step. On separable data the loss has no minimum: the weight
+# grows by about one in each step, p(1 − p) vanishes, and the second derivative with it. A penalty makes the optimum finite.
 
 # %% [markdown] tags=["short"]
 # ## k-means, and where it starts
@@ -146,8 +181,37 @@ for name, each in found.items():
 #   they cost at the moment. In expectation the result is within a factor of order log k of the optimum."
 # - *They ask next:* What about a cluster without points? Since the mean of nothing is NaN, keep its center or move it to the
 #   point that is farthest from its own center.
-# - *The trap:* Broadcasting N × k × D differences, when a loop over the k centers needs N × k numbers.
+# - *The trap:* Broadcasting N × k × D differences, when a loop over the k centers needs N × k distances and the N × D differences
+#   of one center.
 # - *Proof:* `proof-starts`.
+
+# %% [markdown]
+# ## Nearest neighbours, far from the origin
+# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have. All the work is
+# in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication, and the next cell shows what it costs
+# when the points are timestamps or map coordinates, far from the origin:
+
+# %% tags=["proof-far"]
+for origin in (0.0, 1e8):
+    train, query = origin + np.arange(5.0), origin + 2.8
+    apart, expanded = (train - query) ** 2, train**2 - 2 * train * query + query**2
+    print(f"origin {origin:.0e}: differences {apart.round(2).tolist()}, nearest {apart.argmin()}")
+    print(f"              expanded    {expanded.round(2).tolist()}, nearest {expanded.argmin()}")
+
+# %% [markdown]
+# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two of them keeps no digit
+# of the distance. The differences themselves are exact to eight digits, but for all pairs at once they take Q × N × D numbers;
+# working on a *tile* of queries at a time bounds the memory.
+#
+# **Interview · You compute all distances by one matmul. When is that wrong?**
+#
+# - *Thirty seconds:* "It is wrong when the points are far from the origin compared with their distances, because then two large,
+#   nearly equal numbers are subtracted. I subtract the training set's mean from both sets first, or recompute the distances of the
+#   best candidates from differences."
+# - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
+#   quantization, or a graph like HNSW.
+# - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
+# - *Proof:* `proof-far`.
 
 # %% [markdown]
 # ## Boxes that overlap: IoU and NMS
@@ -225,33 +289,6 @@ for gamma in (0.0, 2.0):
 # - *Proof:* `proof-focal`.
 
 # %% [markdown]
-# ## Patches as tokens
-# A vision transformer cuts the picture into patches, projects each to a vector, puts a learned class token in front and adds
-# positions. The projection is a convolution whose stride equals its kernel size, so that windows don't overlap, and the next cell
-# computes it both ways:
-
-# %% tags=["proof-convolution"]
-torch.manual_seed(0)
-images = torch.tensor(np.stack([scene(np.random.default_rng(seed))[0] for seed in range(4)]), dtype=torch.float32)[
-    :, None
-]
-weight, bias = torch.randn(8, 16), torch.randn(8)
-patches = images.reshape(4, 1, 4, 4, 4, 4).permute(0, 2, 4, 1, 3, 5).reshape(4, 16, 16)
-by_hand = patches @ weight.T + bias
-by_convolution = F.conv2d(images, weight.reshape(8, 1, 4, 4), bias, stride=4).flatten(2).transpose(1, 2)
-print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allclose(by_hand, by_convolution, atol=1e-5))
-
-# %% [markdown]
-# **Interview · What changes when a vision transformer sees a larger image?**
-#
-# - *Thirty seconds:* "There are more patches, so there are more tokens, and the cost of attention grows with the square of their
-#   number. The weights stay, but the positions are interpolated on their grid, without the class token, which has no position in
-#   the image."
-# - *They ask next:* What does halving the patch size cost? It gives four times the tokens and sixteen times the attention.
-# - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
-# - *Proof:* `proof-convolution`.
-
-# %% [markdown]
 # ## Generate: the ELBO
 # A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. Its loss is the
 # cross-entropy of the pixels plus the KL divergence between that distribution and a standard normal, both summed for each
@@ -282,7 +319,7 @@ print("E[z²] by log-variance: ", f"{gradients[1].item():.2f}, exactly {np.exp(-
 # ## Trees
 # A decision tree splits on one feature at a time. The best threshold is found by sorting the rows by a feature and moving the
 # threshold past one row after the other, while the class counts on both sides are updated. That takes N log N steps for each
-# feature, whereas counting anew for each threshold takes N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a
+# feature, whereas recounting for each threshold takes N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a
 # node, drawn independently, have different labels.
 
 # %% tags=["proof-split"]
@@ -314,6 +351,118 @@ for index in range(len(values) - 1):
 # - *The trap:* Setting a threshold between two equal values, although no threshold can separate them.
 # - *Proof:* `proof-split`.
 
+# %% [markdown]
+# ## Diffusion: generate by removing noise
+# A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise,
+# x = √ᾱ · data + √(1 − ᾱ) · noise, where ᾱ falls from almost 1 to almost 0 over the timesteps. Any timestep is reached in a single
+# step, so training draws one, mixes, and regresses on the noise:
+
+# %% tags=["proof-forward"]
+generator = np.random.default_rng(3)
+scenes = [scene(generator) for _ in range(30)]
+data = np.array([2 * picture.reshape(-1) - 1 for picture, _ in scenes])  # 256 pixels from -1 to 1
+bars = np.cumprod(1 - np.linspace(0.001, 0.12, 100))  # alpha bar at timesteps 0 to 99
+for t in (0, 10, 30, 99):
+    print(f"t = {t:2}: {bars[t] ** 0.5:.2f} · data + {(1 - bars[t]) ** 0.5:.2f} · noise")
+
+
+def mixed_at(t):
+    noise = np.random.default_rng(0).normal(size=(5, 256))
+    shown = bars[t] ** 0.5 * data[:5] + (1 - bars[t]) ** 0.5 * noise
+    return pictures.images(shown.reshape(5, 16, 16), alt=f"Five pictures with the noise of timestep {t}.")
+
+
+pictures.slider(mixed_at, start={"t": 10}, t=[0, 5, 10, 20, 30, 50, 99])
+
+# %% [markdown]
+# Sampling goes back one timestep after the other, and two things are known about x at t − 1. The first is x at t, which is √(1 − β)
+# times it plus noise of variance β, where 1 − β is the ratio of the two ᾱ. The second is the predicted data, around which x at t − 1
+# has a variance of 1 − ᾱ. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is narrower than either
+# of them. A **DDPM** step draws from it, and the cell compares its variance with β and with a simulation:
+
+# %% tags=["proof-posterior"]
+
+
+def known(t):
+    """What the predicted data and what x at t say about x at t - 1: their weights, and the sum of their precisions."""
+    before = bars[t - 1]
+    beta = 1 - bars[t] / before
+    by_data, by_x = 1 / (1 - before), (1 - beta) / beta
+    return before**0.5 * by_data, by_x / (1 - beta) ** 0.5, by_data + by_x
+
+
+def ddpm(x, predicted, t, generator):
+    of_data, of_x, precision = known(t)
+    return (of_data * predicted + of_x * x) / precision + generator.normal(size=x.shape) / precision**0.5
+
+
+for t in (1, 5, 99):
+    beta, precision = 1 - bars[t] / bars[t - 1], known(t)[2]
+    before = (1 - bars[t - 1]) ** 0.5 * generator.normal(size=100_000)  # the data are 0
+    now = (1 - beta) ** 0.5 * before + beta**0.5 * generator.normal(size=100_000)
+    left = (before - (before @ now) / (now @ now) * now).var()
+    print(f"t = {t:2}: β {beta:.2g}, the posterior's variance {1 / precision:.2g}, simulated {left:.2g}")
+
+# %% [markdown]
+# In the last steps of sampling, where the data say more about x than the noisy x does, the posterior's variance is far below β, while
+# in the first ones the two are practically equal. The step that ends in the data adds no noise.
+#
+# With a condition such as a prompt, **classifier-free guidance** predicts with it, c, and without it, u, and extrapolates from u
+# through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c; most libraries count one more, such that 1 is c and 0 is u.
+#
+# **Interview · What does a diffusion model learn, and how does it sample?**
+#
+# - *Thirty seconds:* "It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
+#   error. To sample, it starts from pure noise. In each step it predicts the data, takes the mean of the posterior of the timestep
+#   before, and adds a little noise, except in the last step."
+# - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
+#   timesteps; you repair both samplers in exercise 12.
+# - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
+# - *Proof:* `proof-forward`, `proof-posterior`.
+
+# %% [markdown]
+# ## Milestone: from noise to labelled pictures
+# For 30 training pictures the best possible prediction can be written down: it is the mean of the pictures, each weighted by how
+# likely it has become the x that we see. With it the sampler makes 40 pictures from noise, and their nearest neighbour says how wide
+# their filled square is:
+
+# %% tags=["proof-samples"]
+
+
+def distances(x):
+    return ((x[:, None] - data) ** 2).sum(2) ** 0.5
+
+
+def predict(x, t):
+    away = ((x[:, None] - bars[t] ** 0.5 * data) ** 2).sum(2) / (2 * (1 - bars[t]))
+    likely = np.exp(away.min(1, keepdims=True) - away)
+    return likely / likely.sum(1, keepdims=True) @ data
+
+
+generator = np.random.default_rng(0)
+noise = x = generator.normal(size=(40, 256))
+for t in range(99, 0, -1):
+    x = ddpm(x, predict(x, t), t, generator)
+samples = predict(x, 0)
+widths = np.array([int(boxes[0, 2] - boxes[0, 0]) for _, boxes in scenes])[distances(samples).argmin(1)]
+print("distance to the nearest training picture: of noise at least", int(distances(noise).min()))
+print("widths of the sampled squares:", {width: int((widths == width).sum()) for width in (4, 5, 6)})
+shown, titles = [*noise[:8], *samples[:8]], ["noise"] * 8 + [f"width {width}" for width in widths[:8]]
+pictures.images([each.reshape(16, 16) for each in shown], titles, columns=8, alt="Eight noises and their samples.")
+
+# %% [markdown]
+# ## A common myth: "A lower training loss means better samples"
+# The prediction above minimizes the training loss, so no network can have a lower one. How new are its pictures?
+
+# %% tags=["proof-copies"]
+found = np.sort(distances(samples), axis=1)
+print(f"to the nearest training picture: at most {found[:, 0].max():.1f}")
+print(f"to the second nearest: at least {found[:, 1].min():.0f}")
+
+# %% [markdown]
+# Every sample is a copy. A network that generates new pictures therefore hasn't reached the minimum: its capacity, its architecture or
+# the length of its training keep it from there. That is why people search the training set for the nearest neighbours of samples.
+
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *Is logistic regression convex?* Yes, because its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
@@ -322,7 +471,89 @@ for index in range(len(values) - 1):
 # - *Which k does k-means choose?* It chooses none: you choose k, for example by a validation criterion or a plot of the inertia.
 # - *What does the KL term of a VAE do?* It keeps the latents close to the prior, from which you draw when you generate.
 #
-# ## On one card
-# Least squares by QR, never by an inverse · logistic loss is log(1 + eˢ) − label·s · k-means++ draws by squared distances · AUC
-# is a rank sum, with ties at one half · clip widths before multiplying them · focal loss fades easy examples · a patch embedding
-# is a convolution with stride p · noise times exp(½ log-variance) · sort once per feature.
+# ## Ten lines to remember
+# 1. Solve least squares by QR, because the normal equations square the condition number.
+# 2. The logistic loss is log(1 + eˢ) − label·s; Newton's method needs a penalty on separable data.
+# 3. k-means++ draws by squared distances; subtract before you square when the points are far from the origin.
+# 4. AUC is a rank sum with ties at one half, and it ignores how rare the positives are.
+# 5. NMS keeps the best box; clip widths and heights at 0 before you multiply them.
+# 6. Focal loss fades easy examples by (1 − p)^γ.
+# 7. A patch embedding is a convolution whose stride is its kernel size.
+# 8. The reparametrization is mean + noise · exp(½ log-variance).
+# 9. Sort once per feature, and put thresholds between distinct values only.
+# 10. A DDPM step draws from the posterior, which is narrower than β, and the last one adds no noise.
+#
+# ## You try
+# [The exercises](../exercises/29_whiteboard_classics.ipynb) have twelve whiteboard problems: least squares, logistic regression,
+# k-means, AUC, NMS, focal loss, a vision transformer's front end, the ELBO, a tree's split, four-bit weights, nearest neighbours, and
+# a diffusion sampler with four faults. If your interview is tomorrow, do AUC, NMS and k-means first.
+
+# %% [markdown]
+# ## If you have time
+# ### Patches as tokens
+# A vision transformer cuts the picture into patches, projects each to a vector, puts a learned class token in front and adds
+# positions. The projection is a convolution whose stride equals its kernel size, so that windows don't overlap, and the next cell
+# computes it both ways:
+
+# %% tags=["proof-convolution"]
+torch.manual_seed(0)
+images = torch.tensor(np.stack([scene(np.random.default_rng(seed))[0] for seed in range(4)]), dtype=torch.float32)[
+    :, None
+]
+weight, bias = torch.randn(8, 16), torch.randn(8)
+patches = images.reshape(4, 1, 4, 4, 4, 4).permute(0, 2, 4, 1, 3, 5).reshape(4, 16, 16)
+by_hand = patches @ weight.T + bias
+by_convolution = F.conv2d(images, weight.reshape(8, 1, 4, 4), bias, stride=4).flatten(2).transpose(1, 2)
+print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allclose(by_hand, by_convolution, atol=1e-5))
+
+# %% [markdown]
+# **Interview · What changes when a vision transformer sees a larger image?**
+#
+# - *Thirty seconds:* "There are more patches, so there are more tokens, and the cost of attention grows with the square of their
+#   number. The weights stay, but the positions are interpolated on their grid, without the class token, which has no position in
+#   the image."
+# - *They ask next:* What does halving the patch size cost? It gives four times the tokens and sixteen times the attention.
+# - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
+# - *Proof:* `proof-convolution`.
+
+# %% [markdown]
+# ### Four bits a weight
+# **QLoRA** keeps a frozen model in four bits. Each block of 64 weights is divided by its largest absolute value, and each quotient
+# becomes the index of the nearest of sixteen values. The values of **NF4** lie where a normal distribution has its weights, so they
+# are close together around 0. A LoRA update that is merged has to be rounded to these values again:
+
+# %% tags=["proof-four-bits"]
+NF4 = np.array([-1, -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0])
+NF4 = np.r_[NF4, 0.0796, 0.1609, 0.2461, 0.3379, 0.4407, 0.5626, 0.7230, 1]
+generator = np.random.default_rng(0)
+weights, direction = generator.normal(size=(2, 2000, 64))
+
+
+def rounded(weights, values):
+    """The weights in blocks of a row each, rounded to the values, and the index of each."""
+    scales = np.abs(weights).max(1, keepdims=True)
+    codes = np.abs((weights / scales)[..., None] - values).argmin(-1)
+    return values[codes] * scales, codes
+
+
+for name, values in (("evenly spaced", np.linspace(-1, 1, 16)), ("NF4", NF4)):
+    stored, codes = rounded(weights, values)
+    used = np.bincount(codes.ravel()) / codes.size
+    print(f"{name:13}: error {np.abs(stored - weights).mean():.3f}, a value has {used.min():.1%} to {used.max():.1%}")
+for size in (0.01, 0.1, 1.0):
+    merged, _ = rounded(stored + size * direction, NF4)
+    arrived = ((merged - stored) * direction).sum() / (size * direction**2).sum()
+    print(f"an update of {size:4} standard deviations: {arrived:.0%} of it arrives")
+
+# %% [markdown]
+# Dividing by the largest weight makes a block's quotients something other than normal, so NF4's values aren't used evenly either, but
+# more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
+#
+# **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
+#
+# - *Thirty seconds:* "Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
+#   values mostly vanish. I merge into the 16-bit weights, or serve the adapter unmerged, next to the quantized base."
+# - *They ask next:* How many bits does a weight take? It takes 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
+#   4.13 if the scales are quantized too.
+# - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
+# - *Proof:* `proof-four-bits`.

@@ -26,7 +26,14 @@ class Library:
 
 def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """The memory of a flat array with other strides: `np.lib.stride_tricks.as_strided` takes fifteen times as long."""
+    refuse_freed(array, shape)
     return np.ndarray(shape, array.dtype, array, 0, strides)
+
+
+def refuse_freed(array: Any, shape: tuple[int, ...]) -> None:
+    """Raise if there are no numbers any more for a shape: NumPy would read whatever lies in that memory now."""
+    if not len(array) and 0 not in shape:
+        raise RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet.")
 
 
 LIBRARIES: dict[type, Library] = {

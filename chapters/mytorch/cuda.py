@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
-from .arrays import LIBRARIES, TO_DEVICE, Library
+from .arrays import LIBRARIES, TO_DEVICE, Library, refuse_freed
 from .settings import device as device_type
 
 
@@ -45,11 +45,17 @@ def use(gpus: Any) -> None:
     """Compute on these GPUs from now on."""
     State.gpus, State.initialized = gpus, False
     LIBRARIES[gpus.xp.ndarray] = Library(
-        gpus.xp.lib.stride_tricks.as_strided,
+        as_strided,
         lambda array: device_type("cuda", gpus.index_of(array)),
         gpus.to_host,
         gpus.pointer,
     )
+
+
+def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The memory of a flat array of a GPU with other strides, in bytes."""
+    refuse_freed(array, shape)
+    return State.gpus.xp.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 class OutOfMemoryError(RuntimeError):
@@ -78,7 +84,7 @@ TO_DEVICE["cuda"] = to_gpu
 
 
 def visible_devices(text: str | None, count: int) -> list[int]:
-    """Which of a machine's `count` GPUs a program may use, in its own order, by `CUDA_VISIBLE_DEVICES`."""
+    """Return the indices of the GPUs that `CUDA_VISIBLE_DEVICES` makes visible, in the program's order."""
     if text is None:
         return list(range(count))
     numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
@@ -103,20 +109,20 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Begin to use GPUs. What needs one calls this."""
+    """Initialize CUDA. Every function that needs a GPU calls this first."""
     if not is_available():
         raise RuntimeError("No CUDA GPUs are available")
     State.initialized = True
 
 
 def current_device() -> int:
-    """The number of the GPU that `device("cuda")` means."""
+    """Return the index of the GPU that `device("cuda")` means. Initializes CUDA first."""
     init()
     return int(State.gpus.current())
 
 
 def set_device(where: Any) -> None:
-    """Make another GPU the current one: a number, or a device with an index."""
+    """Make a GPU the current one, given by its index, a device, or a device string."""
     index = check_index(index_of(where))
     State.gpus.set_current(index)
 
@@ -127,7 +133,7 @@ def get_device_name(where: Any = None) -> str:
 
 
 def memory_allocated(where: Any = None) -> int:
-    """The bytes that living tensors occupy on a GPU; 0 as long as none has been used."""
+    """Return the bytes that tensors occupy on a GPU; 0 before the first use of a GPU."""
     if not State.initialized:
         return 0
     return int(State.gpus.memory(check_index(index_of(where)))["allocated"])
@@ -149,7 +155,7 @@ class device:
 
 
 def index_of(where: Any) -> int:
-    """The number of a GPU, from a number, a device, its text, or None for the current one."""
+    """Return the index of a GPU, given as an integer, a device, a device string, or None for the current GPU."""
     if where is None:
         return current_device()
     if isinstance(where, (str, device_type)):
@@ -161,7 +167,7 @@ def index_of(where: Any) -> int:
 
 
 def check_index(index: int) -> int:
-    """The number of a GPU, if there is such a one."""
+    """Return `index` unchanged if the machine has that GPU. Initializes CUDA first."""
     init()
     if not 0 <= index < device_count():
         raise RuntimeError("CUDA error: invalid device ordinal")

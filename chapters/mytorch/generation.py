@@ -11,8 +11,8 @@ from . import Tensor, cat, no_grad, softmax
 
 def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
     """From which a token is drawn, for scores (N, V): those of the likeliest tokens, which sum to 1 again."""
-    if temperature == 0:
-        temperature, top_k = 1, 1
+    if temperature == 0 or top_p == 0:
+        temperature, top_k, top_p = 1, 1, 1
     logits = logits.div(temperature)
     if top_k is not None:
         least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]

@@ -179,14 +179,24 @@ def check_weights(weights: Tensor, num_samples: int, replacement: bool) -> None:
 
 # 19 · The training loop
 def get_rng_state() -> Tensor:
-    """All that the next random numbers depend on, as bytes: 624 words, a place in them, and the normal that waits."""
-    state, waiting = default_generator.twister.state["state"], default_generator.waiting
-    return new(np.array([*state["key"], state["pos"], waiting], np.float64).view(np.uint8), "cpu")
+    """All that the next random numbers of the default generator depend on, as bytes."""
+    return state_of(default_generator)
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Draw from now on what was drawn after `get_rng_state` gave this."""
+    set_state(default_generator, new_state)
+
+
+def state_of(generator: Generator) -> Tensor:
+    """A generator's state as bytes: 624 words, a place in them, and the normal that waits."""
+    state, waiting = generator.twister.state["state"], generator.waiting
+    return new(np.array([*state["key"], state["pos"], waiting], np.float64).view(np.uint8), "cpu")
+
+
+def set_state(generator: Generator, new_state: Tensor) -> None:
+    """Let a generator continue from a state that `state_of` returned."""
     *key, pos, waiting = on_host(new_state).view(np.float64)
     state: Any = {"key": np.array(key, np.uint32), "pos": int(pos)}
-    default_generator.twister.state = {"bit_generator": "MT19937", "state": state}
-    default_generator.waiting = None if np.isnan(waiting) else float(waiting)
+    generator.twister.state = {"bit_generator": "MT19937", "state": state}
+    generator.waiting = None if np.isnan(waiting) else float(waiting)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from . import Tensor, stack
 from .nn.utils import clip_grad_norm_
-from .random import get_rng_state, set_rng_state
+from .random import Generator, default_generator, set_state, state_of
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Trainer:
     max_norm: float = float("inf")
     losses: list[float] = field(default_factory=list)  # of the steps so far
     seen: int = 0  # batches of this epoch
-    began: Any = None  # the state of the random numbers when this epoch began
+    began: Any = None  # the random state when this epoch began
     epoch: Iterator[Any] | None = None
 
     def accumulate(self, batches: Iterable[Any]) -> float:
@@ -65,23 +66,37 @@ class Trainer:
             else:
                 raise ValueError("the loader gives no batches")
 
+    def generators(self) -> list[Generator]:
+        """The default generator, and the loader's own if it has one."""
+        own = getattr(self.loader, "generator", None)
+        return [default_generator] if own is None else [default_generator, own]
+
+    def random_state(self) -> Tensor:
+        """The states of the generators that a step may draw from, one below the other."""
+        return stack([state_of(each) for each in self.generators()])
+
+    def set_random_state(self, state: Tensor) -> None:
+        """Let the generators continue from a state that `random_state` returned."""
+        for generator, its_state in zip(self.generators(), state, strict=True):
+            set_state(generator, its_state)
+
     def rest_of_epoch(self) -> Iterator[Any]:
         """The batches of an epoch that haven't been seen, in the order that the epoch began with."""
-        now = get_rng_state()
+        now = self.random_state()
         self.began = self.began if self.seen else now
-        set_rng_state(self.began)
+        self.set_random_state(self.began)
         batches = iter(self.loader)
         for _ in range(self.seen):
             next(batches)
         if self.seen:
-            set_rng_state(now)
+            self.set_random_state(now)
         return batches
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of all that the next steps depend on."""
         own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
         parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
-        return deepcopy(own | parts | {"random": get_rng_state()})
+        return deepcopy(own | parts | {"random": self.random_state()})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from where `state_dict` was called."""
@@ -89,4 +104,4 @@ class Trainer:
         for name in ("model", "optimizer", "scheduler"):
             getattr(self, name).load_state_dict(state[name])
         self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
-        set_rng_state(state["random"])
+        self.set_random_state(state["random"])

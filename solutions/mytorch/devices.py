@@ -35,7 +35,7 @@ def one_device(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
 
 
 def may_be_brought(op: Operation, args: tuple[Any, ...], x: Tensor) -> bool:
-    """Whether a call of `op` with `args` takes its tensor `x` along to the others' GPU."""
+    """True if a call of `op` with `args` moves its tensor `x` to the GPU of the other tensors automatically."""
     if x.device != CPU:
         return False
     if op.name in ("index", "index_put"):
@@ -49,7 +49,7 @@ def on_elements(op: Operation) -> bool:
 
 
 def common_device(tensors: list[Tensor]) -> device:
-    """The one device of all these tensors."""
+    """Return the device that all these tensors are on."""
     where = next((each.device for each in tensors if each.device != CPU), CPU)
     for each in tensors:
         if each.device != where:
@@ -79,7 +79,7 @@ def to(
     *,
     device: Any = None,
 ) -> Tensor:
-    """The tensor on another device, of another type, or both. Itself if nothing changes, unless `copy`."""
+    """Return the tensor with another device, another dtype, or both; the tensor itself if nothing changes."""
     where, type_ = destination(x, device if target is None else target, dtype)
     result = x
     if result.device != where:
@@ -90,7 +90,7 @@ def to(
 
 
 def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dtype]:
-    """The device and the type that `to` leads to. What is not named stays as it is in `x`."""
+    """Return the device and the dtype of the result of `to`. Each defaults to that of `x`."""
     if isinstance(target, Tensor):
         return target.device, target.dtype
     if isinstance(target, dtype):
@@ -99,7 +99,7 @@ def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dt
 
 
 def with_index(where: Any) -> device:
-    """A device, its text, or a GPU's number, as a tensor has it in `x.device`."""
+    """Return the device that `x.device` would show, given a device, a device string, or the index of a GPU."""
     named = device(where)
     if named.type == "cuda":
         return device("cuda", cuda.check_index(cuda.index_of(named)))

@@ -54,8 +54,8 @@ def places(indices: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def getitem(x: Tensor, items: Any) -> Tensor:
     """`x[items]`: a view for numbers, slices, None and `...`; a copy for a list, tensor or mask."""
-    seen, note = take_views(x, one_by_one(items, x.ndim))
-    if indices := indices_of(seen, note):
+    seen, pending = take_views(x, one_by_one(items, x.ndim))
+    if indices := indices_of(seen, pending):
         return index(seen, indices)
     return views.view(x, x.shape) if seen is x else seen
 
@@ -65,9 +65,9 @@ def setitem(x: Tensor, items: Any, value: Any) -> None:
     if isinstance(value, (list, tuple, np.ndarray)):
         kind = "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
         raise TypeError(f"can't assign a {kind} to a {words.type_name(x.dtype)}")
-    seen, note = take_views(x, one_by_one(items, x.ndim))
+    seen, pending = take_views(x, one_by_one(items, x.ndim))
     values = value if isinstance(value, Tensor) else tensor(value, dtype=x.dtype, device=x.device)
-    if indices := indices_of(seen, note):
+    if indices := indices_of(seen, pending):
         if values.dtype is not x.dtype:
             own, other = (TYPE_NAMES[each.dtype.name] for each in (x, values))
             found = f"got {own} for the destination and {other} for the source."
@@ -118,26 +118,26 @@ def dims_taken(item: Any) -> int:
 
 
 def take_views(x: Tensor, items: list[Any]) -> tuple[Tensor, Indices]:
-    """Do what views can do, item by item, and note what is left."""
+    """Do what views can do, item by item, and keep what is left."""
     missing = x.ndim - sum(map(dims_taken, items))
-    note: list[Tensor | None] = []
+    pending: list[Tensor | None] = []
     for position, item in enumerate(items):
-        dim = len(note)
+        dim = len(pending)
         if item is None:
             x = views.unsqueeze(x, dim)
-            note.append(None)
+            pending.append(None)
         elif isinstance(item, EllipsisType):
-            note += [None] * missing
+            pending += [None] * missing
         elif isinstance(item, slice):
             start, end, step = slice_bounds(item, x.shape[dim])
             x = views.slice(x, dim, start, end, step)
-            note.append(None)
+            pending.append(None)
         elif isinstance(item, int):
             x = pick(x, dim, item, position)
         else:
             x, waiting = set_aside(x, dim, item)
-            note += waiting
-    return x, tuple(note)
+            pending += waiting
+    return x, tuple(pending)
 
 
 def slice_bounds(item: slice, length: int) -> tuple[int, int, int]:
@@ -159,7 +159,7 @@ def pick(x: Tensor, dim: int, number: int, position: int) -> Tensor:
 
 
 def set_aside(x: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | None]]:
-    """What to note of a tensor in an index: itself, and None for each further dimension of a mask."""
+    """What to keep of a tensor in an index: itself, and None for each further dimension of a mask."""
     if item.dtype not in (bool_, uint8):
         return x, [item]
     if item.ndim == 0:  # True or False is about a new dimension of length 1
@@ -167,12 +167,12 @@ def set_aside(x: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | 
     return x, [item, *[None] * (item.ndim - 1)]
 
 
-def indices_of(x: Tensor, note: Indices) -> Indices:
-    """The note with tensors of indices in place of masks: one for each dimension of a mask. Empty without tensors."""
-    if any(each is not None for each in note[x.ndim :]):
-        raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(note)})")
-    indices = list(note)
-    for dim, item in enumerate(note):
+def indices_of(x: Tensor, pending: Indices) -> Indices:
+    """`pending` with tensors of indices in place of masks: one for each dimension of a mask. Empty without tensors."""
+    if any(each is not None for each in pending[x.ndim :]):
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(pending)})")
+    indices = list(pending)
+    for dim, item in enumerate(pending):
         if item is None or item.dtype in (int64, int32):
             continue
         if item.dtype not in (bool_, uint8):

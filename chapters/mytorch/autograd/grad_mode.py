@@ -18,12 +18,12 @@ class GradMode:
         self.outer: list[bool] = []
 
     def __enter__(self) -> None:
-        """Begin a block, in which recording is as `self.enabled` says. `self.outer` is a list, empty at first."""
+        """Start a block: set `Mode.enabled` to `self.enabled`, after pushing the previous value onto `self.outer`."""
         self.outer.append(Mode.enabled)
         Mode.enabled = self.enabled
 
     def __exit__(self, *error: object) -> None:
-        """End the innermost block: recording is what it was before. An exception that ended the block goes on."""
+        """End the innermost block: recording is what it was before. An exception that ended the block propagates."""
         Mode.enabled = self.outer.pop()
 
     def __call__(self, function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Is a formula right? Compare it with the slope that small steps measure."""
+"""gradcheck: compare backward formulas with derivatives that are measured by small steps."""
 
 # 07b · Vector–Jacobian products
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .grad_mode import enable_grad, no_grad
 
 
 class GradcheckError(RuntimeError):
-    """A formula and the measured slope differ."""
+    """A backward formula and the measured derivative differ."""
 
 
 def numerical_jacobian(function: Function, inputs: list[Any], place: int, eps: float) -> Tensor:
-    """The derivatives of a function's result with respect to the input at `place`, measured."""
+    """Measure the Jacobian of a function's result with respect to the input at `place`, by central differences."""
     x, rows = inputs[place], []
     with no_grad():
         for element in range(x.numel()):
@@ -35,7 +35,7 @@ def numerical_jacobian(function: Function, inputs: list[Any], place: int, eps: f
 
 
 def analytical_jacobian(function: Function, inputs: list[Any], place: int) -> Tensor:
-    """The same matrix from the formulas: one call, then a backward pass for each element of the result."""
+    """Compute the same matrix from the backward formulas: one backward pass per element of the result."""
     x, result, columns = inputs[place], function(*inputs), []
     for element in range(result.numel()):
         chosen = zeros((result.numel(),), dtype=result.dtype)
@@ -48,7 +48,7 @@ def analytical_jacobian(function: Function, inputs: list[Any], place: int) -> Te
 
 
 def gradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3) -> bool:
-    """Whether formulas agree with measured slopes, for each input that requires a gradient; these should be float64."""
+    """Check the backward formulas against measured derivatives, for each result and each input that requires grad."""
     inputs = as_list(inputs)
     checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
@@ -66,7 +66,7 @@ def gradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: float = 
 
 
 def compare(function: Function, inputs: Any, number: int, place: int, eps: float, atol: float, rtol: float) -> None:
-    """Compare the two Jacobians of one result and one input."""
+    """Compare the two Jacobians of the result `as_tensors(function(*inputs))[number]` for the input at `place`."""
 
     def one_result(*changed: Any) -> Tensor:
         return as_tensors(function(*changed))[number]
@@ -79,7 +79,7 @@ def compare(function: Function, inputs: Any, number: int, place: int, eps: float
 
 
 def gradgradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3) -> bool:
-    """`gradcheck` of the gradients themselves: whether second derivatives are right."""
+    """Run `gradcheck` on the gradients themselves, which checks second derivatives."""
     inputs = as_list(inputs)
     wanted = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
@@ -94,7 +94,7 @@ def gradgradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: floa
 
 
 def weighted(results: Any) -> list[tuple[Tensor, float]]:
-    """The sum of each result with a weight of its own, so that no two contributions cancel."""
+    """Sum each result with a weight of its own, so that no two contributions cancel."""
     pairs = []
     for number, result in enumerate(as_tensors(results), 1):
         weights = new(np.linspace(1.0, 2.0, result.numel()).reshape(result.shape), result.device)

@@ -37,7 +37,7 @@ class Windows(NamedTuple):
     dilation: Pair
 
     def counts(self, size: tuple[int, ...]) -> Pair:
-        """How many windows there are along each dimension of an image of this size (H, W)."""
+        """Return the number of windows along each dimension of an image of this size (H, W)."""
         high, wide = (
             (s + 2 * p - d * (k - 1) - 1) // t + 1
             for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
@@ -45,7 +45,7 @@ class Windows(NamedTuple):
         return high, wide
 
     def seen(self, place: tuple[int, ...], counts: Pair) -> tuple[slice, slice]:
-        """What the kernel's place (i, j) sees as the windows slide: a slice of the rows, one of the columns."""
+        """Return the rows and the columns that the tap (i, j) of the kernel sees in all windows, as two slices."""
         rows, columns = (
             slice(i * d, i * d + t * (count - 1) + 1, t)
             for i, d, t, count in zip(place, self.dilation, self.stride, counts, strict=True)
@@ -63,7 +63,7 @@ def pad(images: Any, padding: Pair, value: float = 0.0) -> Any:
 
 @operation
 def im2col(images: Any, windows: Windows, fill: float = 0.0) -> Any:
-    """What each window sees, as a column: (N, C, H, W) → (N, C · kh · kw, L), for L windows, row by row."""
+    """Copy what each window sees into a column: (N, C, H, W) → (N, C · kh · kw, L) for L windows, row by row."""
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
     columns = np.empty_like(images, shape=(count, channels, *windows.kernel, *counts))
@@ -75,7 +75,7 @@ def im2col(images: Any, windows: Windows, fill: float = 0.0) -> Any:
 
 @operation
 def col2im(columns: Any, windows: Windows, size: tuple[int, ...]) -> Any:
-    """The columns of `im2col` summed where they came from: (N, C · kh · kw, L) → (N, C, H, W), of `size`."""
+    """Add the columns of `im2col` back into images of `size` (H, W): (N, C · kh · kw, L) → (N, C, H, W)."""
     (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
     channels = rows // count_of(windows.kernel)
     columns = columns.reshape(count, channels, *windows.kernel, *counts)
@@ -91,7 +91,7 @@ derivative("col2im", columns=lambda g, windows: im2col(g, windows))
 
 
 def convolve(images: Tensor, weight: Tensor, windows: Windows, groups: int) -> Tensor:
-    """The kernels times what they see: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns)."""
+    """Multiply each kernel by what it sees: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns)."""
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
     columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
@@ -100,7 +100,7 @@ def convolve(images: Tensor, weight: Tensor, windows: Windows, groups: int) -> T
 
 
 def convolve_back(grad: Tensor, weight: Tensor, windows: Windows, groups: int, size: tuple[int, ...]) -> Tensor:
-    """The gradient of `convolve` with respect to its images: (N, O, rows, columns) → (N, C, H, W), of `size`."""
+    """Return the gradient of `convolve` for its images of `size` (H, W): (N, O, rows, columns) → (N, C, H, W)."""
     count, outputs, *counts = grad.shape
     depth = weight[0].numel()
     kernels = weight.reshape(groups, outputs // groups, depth)
@@ -141,7 +141,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The gradient of a convolution with this weight: (N, O, h, w) and (O, C / groups, kh, kw) → (N, C, H, W)."""
+    """Return a convolution's gradient for its input: (N, O, h, w) and (O, C / groups, kh, kw) → (N, C, H, W)."""
     images = as_batch("conv_transpose2d", input)
     windows = windows_of(weight.shape[2:], stride, padding, dilation)
     extra = pair(output_padding, "output_padding")

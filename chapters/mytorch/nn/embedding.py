@@ -92,7 +92,7 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """A layer around a table that is there, (rows, width); frozen, it gets no gradient."""
+        """Create a layer from an existing table of shape (rows, width). With `freeze=True`, it receives no gradient."""
         layer = cls.__new__(cls)
         Module.__init__(layer)
         check_padding(padding_idx, len(embeddings))

@@ -16,14 +16,14 @@ from .parameter import Parameter
 
 @composite
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x Aᵀ + b on the last dimension, (..., in) to (..., out): the weight (out, in) has a row for each output."""
+    """Compute x Wᵀ + b on the last dimension: (..., in) to (..., out). The weight has shape (out, in)."""
     product = matmul(input, weight.T)
     return product if bias is None else product + bias
 
 
 @composite
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x₁ᵀ Wₖ x₂ + bₖ for each output k, on the last dimensions: (..., in1) and (..., in2) to (..., out)."""
+    """Compute x₁ᵀ Wₖ x₂ + bₖ for each output k, on the last dimensions: (..., in1) and (..., in2) to (..., out)."""
     rows, columns = input1.unsqueeze(-2).unsqueeze(-2), input2.unsqueeze(-2).unsqueeze(-1)
     products = matmul(matmul(rows, weight), columns).squeeze((-2, -1))
     return products if bias is None else products + bias
@@ -42,7 +42,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias again. Both stay the same objects."""
         draw(self.parameters(), self.in_features)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ def arrive(buffers: Buffers, edge: Edge, grad: Tensor) -> None:
     waiting = buffers.setdefault(node, [None] * len(node.outputs))
     shape, dtype, device = node.outputs[number]
     grad = fit(grad, shape, dtype)
-    if grad.device != device:  # of a CPU number that an operation took along to a GPU
+    if grad.device != device:  # the gradient of a CPU scalar that an operation moved to a GPU
         grad = grad.to(device)
     before = waiting[number]
     waiting[number] = grad if before is None else before + grad

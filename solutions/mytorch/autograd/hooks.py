@@ -10,27 +10,27 @@ from .node import AccumulateGrad, Node
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away."""
+    """The handle of a registered hook, which is its own key in the dict of hooks; `remove()` deletes the entry."""
 
     def __init__(self, hooks: dict[RemovableHandle, Function], hook: Function) -> None:
         self.hooks = hooks
         hooks[self] = hook
 
     def remove(self) -> None:
-        """Take the hook away. A second time does nothing."""
+        """Remove the hook. A second call does nothing."""
         self.hooks.pop(self, None)
 
 
 @method
 def register_hook(x: Tensor, hook: Function) -> RemovableHandle:
-    """Call `hook(grad)` when the gradient of a tensor is complete. What it returns, if not None, takes its place."""
+    """Call `hook(grad)` when the gradient of a tensor is complete. Unless it returns None, its result replaces it."""
     if not x.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return RemovableHandle(hooks_of(x), hook)
 
 
 def hooks_of(x: Tensor) -> dict[RemovableHandle, Function]:
-    """A tensor's hooks: a leaf keeps them itself, those of a result stand with its node."""
+    """Return the dict of a tensor's hooks, which a leaf stores itself, while for a result its node stores it."""
     if x.grad_fn is not None:
         hooks: dict[RemovableHandle, Function] = x.grad_fn.result_hooks.setdefault(x.output_nr, {})
         return hooks
@@ -41,7 +41,7 @@ def hooks_of(x: Tensor) -> dict[RemovableHandle, Function]:
 
 @method
 def register_post_accumulate_grad_hook(x: Tensor, hook: Function) -> RemovableHandle:
-    """Call `hook(leaf)` each time a backward pass has added to a leaf's `.grad`."""
+    """Call `hook(leaf)` each time a backward pass has updated the leaf's `.grad`."""
     if not x.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if x.grad_fn is not None:
@@ -57,7 +57,7 @@ def register_node_hook(node: Node, hook: Function) -> RemovableHandle:
 
 
 def on_arrival(node: Node, grads: list[Tensor | None]) -> None:
-    """Show the gradients of a node's results to the hooks of these, before anything else is done with them."""
+    """Call the hooks of a node's outputs with their gradients, before the node runs."""
     hooked = {0: node.leaf.hooks or {}} if isinstance(node, AccumulateGrad) else node.result_hooks
     for number, hooks in hooked.items():
         for hook in list(hooks.values()):
@@ -68,7 +68,7 @@ def on_arrival(node: Node, grads: list[Tensor | None]) -> None:
 
 
 def checked(changed: object, grad: Tensor, hook: Function) -> Tensor:
-    """What a hook returned in place of a gradient."""
+    """Return what a hook returned in place of a gradient, after checking it."""
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
     if changed.shape != grad.shape:
@@ -77,7 +77,7 @@ def checked(changed: object, grad: Tensor, hook: Function) -> Tensor:
 
 
 def after_run(node: Node, results: list[Tensor | None], grads: list[Tensor | None]) -> None:
-    """Show what a node gave to its own hooks, and a leaf whose `.grad` has grown to its own."""
+    """Call the hooks of a node after it has run, and those of a leaf whose `.grad` has just been updated."""
     for hook in list(node.__dict__.get("hooks", {}).values()):
         changed = hook(tuple(results), tuple(grads))
         if changed is not None:

@@ -17,7 +17,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 
 
 def draw(parameters: Iterable[Tensor], inputs: int) -> None:
-    """Draw the parameters of a layer uniformly from ±1 / √inputs; without inputs they become 0."""
+    """Overwrite the parameters with values drawn uniformly from ±1 / √inputs; without inputs they become 0."""
     bound = 1 / math.sqrt(inputs) if inputs > 0 else 0.0
     for parameter in parameters:
         uniform_(parameter, -bound, bound)
@@ -45,7 +45,7 @@ zeros_, ones_ = partial(constant_, val=0.0), partial(constant_, val=1.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By what factor weights must be larger so that numbers keep their size through this nonlinearity."""
+    """The factor for weights that keeps the root mean square of values the same through this nonlinearity."""
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
         return 1
     if nonlinearity == "tanh":

@@ -44,7 +44,7 @@ class Module:
     # Registration
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Enter a value in the table it belongs to, or in `__dict__` like any attribute."""
+        """Store a value in the table that it belongs to, or in `__dict__` as an ordinary attribute."""
         for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
             if isinstance(value, kind):
                 if table not in self.__dict__:
@@ -104,7 +104,7 @@ class Module:
     # Names
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Named:
-        """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module)."""
+        """Yield this module, named `prefix`, and all its descendants as pairs ("layers.0", module), parents first."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -116,7 +116,7 @@ class Module:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def named_members(self, members: Function, prefix: str, recurse: bool, remove_duplicate: bool) -> Named:
-        """What `members(module)` holds, of this module and, if `recurse`, of all below it, by full names."""
+        """Yield the entries of `members(module)` for this module and, if `recurse`, its descendants, by full names."""
         seen = set()
         for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
             for name, member in members(module).items():
@@ -155,7 +155,7 @@ class Module:
         return (module for _, module in self.named_children())
 
     def get_submodule(self, target: str) -> Module:
-        """The module of a full name such as "layers.0"."""
+        """Return the module with a full name such as "layers.0"; for an empty name, this module."""
         module = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
@@ -168,11 +168,11 @@ class Module:
     # State
 
     def saved_members(self) -> dict[str, Any]:
-        """This module's own parameters and persistent buffers."""
+        """Return this module's own parameters and persistent buffers in one dict."""
         return self._parameters | {name: each for name, each in self._buffers.items() if name not in self._not_saved}
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
-        """All parameters and persistent buffers by their full names. They share the module's memory."""
+        """Return all parameters and persistent buffers by their full names. They share the module's memory."""
         named = self.named_members(Module.saved_members, "", True, False)
         return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
 
@@ -194,7 +194,7 @@ class Module:
     # The whole tree at once
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call `fn` with every module below this one, and with this one last."""
+        """Call `fn` with every descendant of this module, and with the module itself last. Returns this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -243,7 +243,7 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros."""
+        """Set the gradients of all parameters to None, or fill them with zeros if `set_to_none` is false."""
         for parameter in self.parameters():
             if set_to_none or parameter.grad is None:
                 parameter.grad = None
@@ -299,7 +299,7 @@ class Module:
 
 
 def load(name: str, target: Tensor, source: Any) -> str:
-    """Copy a tensor of a state dict into the module's; returns what is wrong, or "" if nothing is."""
+    """Copy the tensor `source` of a state dict into the module's own, `target`; returns "" or an error message."""
     if not isinstance(source, Tensor):
         wanted = "torch.Tensor or Tensor-like object from checkpoint"
         return f'While copying the parameter named "{name}", expected {wanted} but received {type(source)}'

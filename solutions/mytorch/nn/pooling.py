@@ -13,26 +13,26 @@ from .module import Module
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Tensor:
-    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns)."""
+    """Return the maximum of each window; ties go to the first element. (…, H, W) → (…, rows, columns)."""
     windows = windows_on(input, kernel_size, stride, padding, dilation)
     return seen(input, windows, float("-inf")).max(-2)[0].reshape(pooled(input, windows))
 
 
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
-    """The mean of each window: (…, H, W) → (…, rows, columns). The padding counts as zeros."""
+    """Return the mean of each window: (…, H, W) → (…, rows, columns). Padding counts as zeros."""
     windows = windows_on(input, kernel_size, stride, padding, 1)
     return seen(input, windows, 0.0).mean(-2).reshape(pooled(input, windows))
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of as many windows as `output_size` says, which cover the plane as evenly as whole pixels allow."""
+    """Return the means of `output_size` windows, which cover H and W as evenly as whole pixels allow."""
     down, across = (bounds(size, count) for size, count in zip(input.shape[-2:], pair(output_size), strict=True))
     rows = [stack([input[..., top:end, left:right].mean((-2, -1)) for left, right in across], -1) for top, end in down]
     return stack(rows, -2)
 
 
 def bounds(size: int, count: int) -> list[Pair]:
-    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may overlap."""
+    """Return the (start, end) of each of `count` windows that together cover a line of `size` positions."""
     return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 
@@ -42,7 +42,7 @@ def seen(input: Tensor, windows: Windows, fill: float) -> Tensor:
 
 
 def pooled(input: Tensor, windows: Windows) -> tuple[int, ...]:
-    """The shape of the result."""
+    """Return the result's shape."""
     return *input.shape[:-2], *windows.counts(input.shape[-2:])
 
 

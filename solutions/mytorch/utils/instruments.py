@@ -46,7 +46,7 @@ count_bytes = partial(instrument, moved)
 
 # 22b · Where the memory goes
 def flops(op: Operation, args: tuple[Any, ...], result: Tensor, seconds: float) -> int:
-    """Of a product of matrices, a multiplication and an addition for each pair of numbers that meet."""
+    """Counts the FLOPs of a matmul, two for each pair of elements that are multiplied; other operations count as 0."""
     return 2 * result.numel() * args[0].shape[-1] if op.name == "matmul" else 0
 
 

@@ -78,8 +78,9 @@ class Prefetcher:
 
     def close(self) -> None:
         """Throw away what nobody has begun, and end the threads."""
-        while not self.tasks.empty():
-            self.tasks.get()
+        with suppress(Empty):
+            while True:
+                self.tasks.get_nowait()
         for _ in self.threads:
             self.tasks.put(STOP)
 

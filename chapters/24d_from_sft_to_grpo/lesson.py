@@ -1,0 +1,526 @@
+# %% [markdown]
+# # From SFT to GRPO
+# After this chapter you will have taken one tiny policy through supervised fine-tuning, a reward model, DPO, PPO and GRPO. All its replies
+# can be listed, so each gradient, KL and expected reward has an exact value. You will be able to say what each stage adds, what it gets
+# wrong, and which number in the training log shows it.
+
+# %% hidden=true
+import itertools
+import math
+
+import minitorch as torch
+from course import pictures
+from minitorch.nn import functional as F
+
+torch.set_default_dtype(torch.float64)  # so that all machines agree
+END, WELL = 0, 4
+rows = [[*w, *[END] * (4 - n)] for n in range(5) for w in itertools.product((1, 2, 3, WELL), repeat=n)]
+ids = torch.tensor(rows)  # (341, 4): every reply there is, filled up with END
+lengths = ((ids != END).sum(1) + 1).clamp(max=4)
+real = torch.arange(4) < lengths[:, None]
+before = torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], 1)
+final = ids.gather(1, (lengths - 2).clamp(min=0)[:, None])[:, 0]
+correct = torch.stack([(final == answer) & (ids == END).any(1) for answer in (1, 2, 3)]).double()
+
+
+def logprobs(table):  # (3 prompts, 341 replies)
+    return (table.log_softmax(-1)[:, before, ids] * real).sum(-1)
+
+
+def expected(table, values):
+    return (logprobs(table).exp() * values).sum(1).mean()
+
+
+# %% [markdown] tags=["short"]
+# ## The loss is zero, and the model learns
+# A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is correct if the last
+# word before the end token is the sum. In each step, this program samples a *group* of eight replies to each prompt and scores them 1 or 0.
+# The *advantage* of a reply is its score minus the group's mean. While the policy learns, what do you expect of the loss?
+
+# %% tags=["proof-zero-loss"]
+torch.manual_seed(0)
+base = torch.randn(3, 5, 5)
+for seed in range(3):
+    torch.manual_seed(seed)
+    table, seen = base.clone().requires_grad_(), []
+    for step in range(61):
+        logp = logprobs(table)
+        sampled = logp.detach().exp().multinomial(8, replacement=True)
+        score = correct.gather(1, sampled)
+        advantage = score - score.mean(1, keepdim=True)
+        ratio = (logp - logp.detach()).exp().gather(1, sampled)
+        loss = -(ratio * advantage).mean()
+        if step % 30 == 0:
+            seen.append(f"step {step}: loss {abs(loss):.3f}, reward {expected(table, correct):.2f}")
+        (gradient,) = torch.autograd.grad(loss, table)
+        table = (table - 3 * gradient).detach().requires_grad_()
+    print("; ".join(seen))
+length, advantage = torch.tensor([2.0, 10, 4, 6]), torch.tensor([0.5, -0.5, -0.5, 0.5])
+over_tokens = -(length * advantage).sum() / length.sum()
+print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {over_tokens:.3f}")
+
+# %% [markdown] tags=["short"]
+# The loss is 0 in every step, although the policy learns. Each ratio is 1 because the policy that is updated is the one that sampled, so
+# the loss is the mean advantage, and subtracting the group's mean has made that 0. The gradient isn't 0, because it weights the
+# log-probability of each reply with that reply's own advantage.
+#
+# The last line averages over *tokens* instead, so long replies weigh more, and the value is some small number that means just as little.
+#
+# **Interview · Your GRPO loss is 0 from the first step on. Is something broken?**
+#
+# - *Thirty seconds:* "No. With one update per batch and no KL term, the ratio is exactly 1 and the advantages of a group sum to 0, so the
+#   loss is 0 if it averages over replies. Its gradient isn't, so I watch the reward and the gradient's norm instead."
+# - *They ask next:* When is it broken? If the gradient's norm is 0 as well, then all groups have equal scores and teach nothing, or the
+#   ratio was detached.
+# - *The trap:* Comparing two runs by their losses. Such a loss has the right gradient, but its value measures nothing.
+# - *Proof:* `proof-zero-loss`, `proof-signal`.
+#
+# ## A policy whose replies can be listed
+# The policy is a table of logits that sees the prompt and the previous token. There are 341 replies of at most four tokens, so the expected
+# reward is a sum over all of them, and its gradient is exact. The **policy gradient** rewrites it as a mean over the policy's own replies,
+# E[reward · ∇ log π(reply)], which sampling can estimate:
+
+# %% tags=["proof-policy-gradient"]
+leaf = base.clone().requires_grad_()
+(exact,) = torch.autograd.grad(expected(leaf, correct), leaf)
+logp = logprobs(leaf)
+weighted = (logp.detach().exp() * correct * logp).sum(1).mean()  # each reply: probability * reward * log-probability
+(rewritten,) = torch.autograd.grad(weighted, leaf)
+print(f"{len(rows)} replies; gradient's norm {exact.norm():.3f}, difference {(exact - rewritten).norm():.3f}")
+
+# %% [markdown]
+# ### When a group teaches nothing
+# Sampling fails where all scores of a group are equal, because then all its advantages are 0. With success rate p, a group of K replies has
+# a signal with probability 1 − pᴷ − (1 − p)ᴷ:
+
+# %% tags=["proof-signal"]
+for p in (0.001, 0.02, 0.5, 0.98):
+    print(f"p = {p:5}: signal in", ", ".join(f"{1 - p**K - (1 - p) ** K:4.0%} of groups of {K}" for K in (8, 64)))
+
+# %% [markdown]
+# A prompt that is too hard teaches as little as one that is too easy, so reinforcement learning needs a policy that is right at least
+# sometimes.
+#
+# ## Supervised fine-tuning
+# ### The chat template and the loss mask
+# A *chat template* turns a conversation into one list of tokens, in which special tokens open and close each turn. The model should learn
+# to write the assistant's words and then to stop, so only these tokens are in the loss. Each of them is predicted at the position before
+# it:
+
+# %% tags=["proof-template"]
+tokens = ["<user>", "1", "+", "1", "<end>", "<assistant>", "well", "2", "<end>"]
+tokens += ["<user>", "1", "+", "2", "<end>", "<assistant>", "3", "<end>"]
+trained = [0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
+print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], strict=False) if kept])
+
+# %% [markdown]
+# The header `<assistant>` isn't trained, because the server writes it, whereas the first word after it and `<end>` are.
+#
+# **Interview · What does a chat template have to do with the loss?**
+#
+# - *Thirty seconds:* "The template marks which tokens are the assistant's. These are trained, including the end token, while the headers
+#   and the user's turns are only context. At inference I render the same template, up to the header of the turn that the model has to
+#   write."
+# - *They ask next:* Is the prompt in the loss harmful? The model then also learns to write questions, which matters most when prompts are
+#   much longer than replies.
+# - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
+# - *Proof:* `proof-template`; you write one in exercise 2.
+#
+# ### An average over what?
+# The sum of the losses is divided by the number of trained tokens. That seems obvious until replies differ in length, or until a batch is
+# split for gradient accumulation. In this cell, a short reply has a higher loss per token than a long one:
+
+# %% tags=["proof-average"]
+short, long = torch.tensor([2.0, 2.0]), torch.full((18,), 0.5)  # losses of the tokens
+print(f"mean over all tokens       {torch.cat([short, long]).mean():.2f}, weight of a short reply's token 1/20")
+print(f"mean of the replies' means {(short.mean() + long.mean()) / 2:.2f}, weight of a short reply's token 1/4")
+
+# %% [markdown]
+# If the two replies are micro-batches, averaging their means gives the second number. So accumulate the sums, and divide once by the number
+# of all trained tokens. Now fine-tune on nine demonstrations, a third of which are wrong. `descend` is all the optimizer that this chapter
+# needs:
+
+
+# %% tags=["proof-SFT"]
+def descend(table, loss, steps, rate):
+    for _ in range(steps):
+        table = table.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(loss(logprobs(table)), table)
+        table = table - rate * gradient
+    return table.detach()
+
+
+shown = [[[a], [WELL, a], [wrong]] for a, wrong in ((1, 2), (2, 3), (3, 1))]
+shown = torch.tensor([[rows.index([*w, *[END] * (4 - len(w))]) for w in each] for each in shown])
+tuned = descend(base, lambda logp: -logp.gather(1, shown).sum() / lengths[shown].sum(), 100, 3)
+ref, stops = logprobs(tuned), (ids == END).any(1)
+print(f"demonstrations: correct {correct.gather(1, shown).mean():.2f}")
+for name, each in (("base", base), ("after SFT", tuned)):
+    print(f"{name:9} correct {expected(each, correct):.2f}, stops {expected(each, stops):.2f}")
+
+# %% [markdown]
+# SFT copies its demonstrations, mistakes included. To become better than they are, the model needs a signal that says which reply is
+# better.
+#
+# **Interview · Why SFT before RL, and why not SFT alone?**
+#
+# - *Thirty seconds:* "RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT brings it to where
+#   correct replies and the format occur. SFT alone imitates its demonstrations, including their mistakes, whereas RL optimizes the
+#   outcome."
+# - *They ask next:* Can you skip SFT? Yes, if the base model succeeds sometimes; DeepSeek-R1-Zero was trained that way.
+# - *The trap:* "RL teaches new knowledge." It mostly moves probability among replies that the policy already writes now and then.
+# - *Proof:* `proof-SFT`, `proof-signal`, `proof-milestone`.
+#
+# ## A reward model
+# Suppose that no program can score the replies, but people can say which of two they like better. Our readers want a correct answer, and
+# they like one "well" but not two. In the **Bradley-Terry** model, *a* beats *b* with probability σ(r(a) − r(b)). Our reward model sees two
+# features of a reply: whether it is correct, and how often it says "well".
+
+# %% tags=["proof-reward-model"]
+wells = (ids == WELL).sum(1)
+truth = correct + 0.5 * (wells == 1) - 0.5 * (wells > 1)
+features = torch.stack([correct, wells.double().expand(3, -1)], -1)
+
+
+def compare(seed):  # 400 pairs for each prompt, written by the SFT policy
+    torch.manual_seed(seed)
+    a, b = ref.exp().multinomial(800, replacement=True).reshape(3, 2, 400).unbind(1)
+    wins = torch.rand(3, 400) < (3 * (truth.gather(1, a) - truth.gather(1, b))).sigmoid()
+    return torch.where(wins, a, b), torch.where(wins, b, a)
+
+
+pairs, proxies, prompt = [compare(seed) for seed in range(3)], [], torch.arange(3)[:, None]
+for chosen, rejected in pairs:
+    difference, weights = features[prompt, chosen] - features[prompt, rejected], torch.zeros(2)
+    for _ in range(100):  # the gradient of -log sigmoid(weights @ difference), by hand
+        weights = weights + 2 * ((1 - (difference @ weights).sigmoid())[..., None] * difference).mean((0, 1))
+    proxies.append(features @ weights)
+    often = (wells[torch.cat([chosen, rejected])] > 1).double().mean()
+    print(f"reward = {weights[0]:.1f} * correct + {weights[1]:.1f} * wells; {often:.0%} of the replies have several")
+
+# %% [markdown]
+# Only one or two replies in a hundred say "well" more than once, so the pairs hardly contradict the linear model, in which each further
+# "well" is as good as the first. Keep that in mind for the end of the chapter.
+#
+# **Interview · What does a reward model learn, and what can't its scores tell you?**
+#
+# - *Thirty seconds:* "It learns differences: the Bradley-Terry loss is the negative log-sigmoid of the chosen reward minus the rejected
+#   one. A constant for each prompt cancels, so a single score means nothing by itself, and far from the training pairs it is a guess."
+# - *They ask next:* How do you use several ranked replies? InstructGPT trains on all pairs of one ranking in a single batch element,
+#   because separate ones overfit.
+# - *The trap:* Judging it by its accuracy on held-out pairs of the old policy. RL takes the policy to other replies.
+# - *Proof:* `proof-reward-model`, `proof-hacking`.
+#
+# ## DPO
+# **DPO** skips the reward model. It takes β · log(π/π_ref) of a reply as its *implicit reward*, where the reference is the frozen SFT
+# policy, and puts that into Bradley-Terry, so the policy itself is fitted to the pairs ([chapter 28](28_whiteboard_alignment.ipynb) derives
+# it):
+
+
+# %% tags=["proof-beta"]
+def dpo(logp, beta, chosen, rejected):
+    rewards = beta * (logp - ref)
+    return -F.logsigmoid(rewards.gather(1, chosen) - rewards.gather(1, rejected)).mean()
+
+
+polite = ((wells == 1) & (lengths == 3)) * correct  # "well 2", to "1 + 1"
+print(f"'well' and the sum: probability {expected(tuned, polite):.2f} before; on three seeds:")
+for beta in (1.0, 0.2, 0.05):
+    changes = {"chosen": [], "rejected": [], "KL": []}
+    for pair in pairs:
+        table = descend(tuned, lambda logp, beta=beta, pair=pair: dpo(logp, beta, *pair), 100, 3 / beta)
+        move = logprobs(table) - ref
+        for name, each in zip(("chosen", "rejected"), pair, strict=True):
+            changes[name].append(f"{move.gather(1, each).mean():+.1f}")
+        changes["KL"].append(f"{(logprobs(table).exp() * move).sum(1).mean():.1f}")
+    columns = ", ".join(f"{name} {' '.join(values)}" for name, values in changes.items())
+    print(f"{beta = }: {columns}; probability {expected(table, polite):.2f}")
+
+# %% [markdown]
+# Only the difference of two log-ratios enters the loss, so nothing keeps the chosen replies from becoming less likely. With a small β both
+# changes are negative: a reply that is chosen in one pair is often rejected in another, and nearly all probability goes to the reply that
+# beats most others. A large β keeps the policy near the reference.
+#
+# **Interview · What does β do in DPO?**
+#
+# - *Thirty seconds:* "β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
+#   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1."
+# - *They ask next:* Why may both log-probabilities fall? Only their difference is trained. I log both, and add an SFT term if the chosen
+#   ones fall too far.
+# - *The trap:* Reading β as a learning rate. It also scales the gradient, but what it sets is where training ends.
+# - *Proof:* `proof-beta`.
+#
+# ## The policy gradient's variance
+# DPO learns from fixed pairs, whereas policy-gradient methods sample replies from the current policy, so they need a good estimate of the
+# gradient. This cell compares sampled gradients with the exact one, with and without the group's mean as a *baseline*:
+
+
+# %% tags=["proof-baseline"]
+def estimate(leaf, group, baseline):
+    logp = logprobs(leaf)
+    sampled = logp.detach().exp().multinomial(group, replacement=True)
+    score = correct.gather(1, sampled)
+    weight = score - score.mean(1, keepdim=True) if baseline else score
+    return torch.autograd.grad((weight * logp.gather(1, sampled)).mean(), leaf)[0]
+
+
+leaf = tuned.clone().requires_grad_()
+(exact,) = torch.autograd.grad(expected(leaf, correct), leaf)
+torch.manual_seed(0)
+for group, baseline in itertools.product((4, 16), (False, True)):
+    seen = []
+    for _ in range(3):
+        many = torch.stack([estimate(leaf, group, baseline) for _ in range(100)])
+        error = ((many - exact) ** 2).sum((1, 2, 3)).mean().sqrt() / exact.norm()
+        seen.append(f"error {error:.2f}, mean {(many.mean(0) * exact).sum() / (exact**2).sum():.2f}")
+    print(f"group of {group:2}, {baseline = !s:5}:", "; ".join(seen))
+p = torch.tensor([0.9, 0.1])  # two replies, of which the first is correct
+for constant in (0.0, 0.9):
+    each = (torch.tensor([1.0, 0.0]) - constant)[:, None] * (torch.eye(2) - p)  # the gradient from each reply
+    error = (p @ ((each - p @ each) ** 2).sum(1)).sqrt() / (p @ each).norm()
+    print(f"correct in 90 % of all samples, baseline {constant}: error of one sample {error:.2f}")
+
+# %% [markdown]
+# Each of the first four lines shows three sets of 100 gradients: their error relative to the exact gradient's norm, and the length of their
+# mean along it. Four times as many samples halve the error, and here the baseline reduces it by more than 40 % for free. However, the
+# group's mean contains the reply itself, which shrinks the gradient to (K − 1)/K, or 0.75 for a group of four. The direction stays right.
+#
+# A baseline doesn't always help. The last two lines are exact and describe a policy that is correct in nine of ten samples. Its expected
+# reward is 0.9, and with that baseline the error is eight times as large, because nearly all of the gradient now comes from the rare wrong
+# reply. Exercise 3 finds the baseline with the least variance.
+#
+# **Interview · Why may you subtract a baseline, and is the group's mean one?**
+#
+# - *Thirty seconds:* "The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
+#   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
+#   (K − 1)/K and is otherwise unbiased."
+# - *They ask next:* How do you avoid the factor? RLOO takes the mean of the *other* samples. When does a baseline hurt? If the policy is
+#   nearly always right, the expected reward as a baseline raises the variance.
+# - *The trap:* Thinking that dividing by the group's standard deviation is harmless, too. It reweights the prompts, as the section on GRPO
+#   shows.
+# - *Proof:* `proof-baseline`, `proof-advantages`.
+#
+# ## PPO: several steps on one batch
+# Sampling is expensive, so **PPO** takes several steps on each batch. From the second step on, the policy has left the one that sampled,
+# and the *ratio* π/π_old corrects for that. Because samples say little about a policy that is far away, the ratio is *clipped*: moving
+# further than 1 ± ε in the wanted direction earns nothing. In this run a poor judge flips a quarter of the scores, and each batch is used
+# for 20 steps. (For brevity the ratio is that of a whole reply, while PPO and GRPO take one for each token. GSPO takes the reply's,
+# normalized by its length: [chapter 28](28_whiteboard_alignment.ipynb).)
+
+
+# %% tags=["proof-clip"]
+def train(start, seed, steps, inner, clip, noise=0.0):
+    torch.manual_seed(seed)
+    table, curve = start, []
+    for _ in range(steps):
+        old = logprobs(table)
+        sampled = old.exp().multinomial(8, replacement=True)
+        score = correct.gather(1, sampled)
+        score = torch.where(torch.rand(3, 8) < noise, 1 - score, score)
+        advantage = score - score.mean(1, keepdim=True)
+
+        def loss(logp, old=old, sampled=sampled, advantage=advantage):
+            ratio = (logp - old).gather(1, sampled).exp()
+            return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+
+        curve.append(expected(table, correct).item())
+        table = descend(table, loss, inner, 3)
+    return table, curve
+
+
+lines = {}
+for name, clip in (("clipped", 0.2), ("not clipped", math.inf)):
+    runs = [train(tuned, seed, 25, 20, clip, noise=0.25)[1] for seed in range(3)]
+    lines |= {f"{name}, seed {seed}": run for seed, run in enumerate(runs)}
+    print(f"{name:11} correct {runs[0][0]:.2f} -> {[round(sum(run[-5:]) / 5, 2) for run in runs]}, on three seeds")
+pictures.curves(lines, xlabel="batch", ylabel="expected reward")
+
+# %% [markdown]
+# Without the clip, a batch with unlucky scores is taken at face value, and a reply that it made impossible is never sampled again.
+#
+# **Interview · In PPO's first step every ratio is 1. Why isn't the gradient 0?**
+#
+# - *Thirty seconds:* "The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
+#   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on."
+# - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
+#   is ever clipped.
+# - *The trap:* Detaching the ratio, or dividing the current policy by itself without a detach: both give a gradient of 0.
+# - *Proof:* `proof-first-step`.
+
+# %% tags=["proof-first-step"]
+leaf = tuned.clone().requires_grad_()
+logp = logprobs(leaf)
+weight = ref.exp() * (correct - expected(tuned, correct))  # over all replies: exact
+kinds = {"REINFORCE": logp, "ratio": (logp - ref).exp(), "detached": (logp - ref).exp().detach() + 0 * logp}
+for name, each in (kinds | {"by itself": (logp - logp).exp()}).items():
+    (gradient,) = torch.autograd.grad((weight * each).sum(1).mean(), leaf, retain_graph=True)
+    print(f"{name:9} gradient's norm {gradient.norm():.3f}")
+
+# %% [markdown]
+# ### The KL penalty: in the reward or in the loss
+# RLHF subtracts β times the policy's KL divergence from the reference, which is estimated from samples. With d = log π_ref − log π, **k1**
+# = −d, **k2** = d²/2 and **k3** = eᵈ − 1 − d. PPO puts k1 into the *reward*, where it is a number, while GRPO puts k3 into the *loss*,
+# where it is differentiated. Which of them has the KL's gradient? Taking the expectation over all replies settles it:
+
+# %% tags=["proof-penalty"]
+moved = descend(tuned, lambda logp: -(logp.exp() * correct).sum(1).mean(), 20, 3)
+leaf = moved.clone().requires_grad_()
+logp = logprobs(leaf)
+p, d = logp.detach().exp(), ref - logp
+(exact,) = torch.autograd.grad((logp.exp() * -d).sum(1).mean(), leaf, retain_graph=True)
+print(f"KL {(p * -d).sum(1).mean():.2f}")
+kinds = {"k1 in the reward": -d.detach() * logp, "k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}
+for name, each in kinds.items():
+    (gradient,) = torch.autograd.grad((p * each).sum(1).mean(), leaf, retain_graph=True)
+    print(f"{name:16} off from the KL's gradient by {(gradient - exact).norm() / exact.norm():.1f} times its norm")
+
+# %% [markdown]
+# **Interview · Where does the KL penalty go, into the reward or into the loss?**
+#
+# - *Thirty seconds:* "PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
+#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average."
+# - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
+# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
+#   reference.
+# - *Proof:* `proof-penalty`.
+#
+# ## GRPO
+# PPO trains a value function as its baseline, which is usually another model of the same size. **GRPO** takes the group's mean instead,
+# divides by the group's standard deviation, and gives the result to all tokens of a reply as their advantage. Here are the first two
+# advantages of four groups:
+
+# %% tags=["proof-advantages"]
+groups = {"1 of 8 correct": [1.0] + [0.0] * 7, "4 of 8 correct": [1.0, 0.0] * 4, "all correct": [1.0] * 8}
+groups["equal but for noise"] = [0.7, 0.702] * 4
+for name, scores in groups.items():
+    score = torch.tensor(scores)
+    centred = score - score.mean()
+    scaled = centred / (score.std() + 1e-6)
+    print(f"{name:19} centred {centred[:2].numpy().round(3)}, divided by std {scaled[:2].numpy().round(1) + 0.0}")
+
+# %% [markdown]
+# Dividing by the standard deviation gives more weight to prompts that are nearly always or nearly never solved, and it turns a judge's
+# noise into advantages of full size. If all scores are equal, nothing is learned, however good the replies are.
+#
+# The original loss also divides by each reply's length. This cell shows the weight with which the log-probability of a single *token* is
+# pushed, for advantages of 1 and −1:
+
+# %% tags=["proof-length"]
+for name, advantage in (("correct", 1.0), ("wrong", -1.0)):
+    weights = [f"{length} tokens: {advantage / length:+.3f}" for length in (10, 100, 1000)]
+    print(f"{name:7}", ", ".join(weights), f"· divided by the maximum: {advantage / 1000:+.3f}")
+
+# %% [markdown]
+# The longer a wrong reply is, the less each of its tokens is punished, so wrong replies tend to grow. **Dr. GRPO** divides by a constant,
+# here the maximum length, and leaves out the standard deviation ([Liu et al. 2025](https://arxiv.org/abs/2503.20783)). **DAPO** averages
+# over all tokens of the batch ([Yu et al. 2025](https://arxiv.org/abs/2503.14476)), so tokens have equal weight in all replies. Chapter 28
+# follows the drift.
+#
+# ## Milestone: from wrong demonstrations to correct replies
+# If a program can *verify* the reply, the score needs no reward model. Continue from the SFT policy, with two clipped steps on each batch
+# and no penalty. **pass@k** is the probability that at least one of k samples is correct:
+
+# %% tags=["proof-milestone"]
+runs = [train(tuned, seed, 100, 2, 0.2)[0] for seed in range(3)]
+for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
+    rates = [(logprobs(each).exp() * correct).sum(1) for each in tables]
+    means = {k: " ".join(f"{(1 - (1 - rate) ** k).mean():.2f}" for rate in rates) for k in (1, 8, 64)}
+    print(f"{name:4}", "; ".join(f"pass@{k}: {shown}" for k, shown in means.items()))
+
+# %% [markdown]
+# The model is now better than its demonstrations. Eight samples of the SFT policy nearly always contained a correct reply, and after GRPO a
+# single sample does.
+#
+# **Interview · Does RL with verifiable rewards teach anything new?**
+#
+# - *Thirty seconds:* "It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
+#   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost."
+# - *They ask next:* What was found? In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large
+#   k.
+# - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
+# - *Proof:* `proof-milestone`.
+#
+# ## Reward hacking
+# Now optimize the reward models from above instead, by ascending their exact expectation. They are only a *proxy* for what readers think,
+# which is known here, so we can follow both:
+
+
+# %% tags=["proof-hacking"]
+def ascend(proxy, beta):
+    table, curves = tuned, {"reward model": [], "readers": []}
+    for _ in range(11):
+        curves["reward model"].append(expected(table, proxy).item())
+        curves["readers"].append(expected(table, truth).item())
+        table = descend(table, lambda logp: -(logp.exp() * (proxy - beta * (logp - ref))).sum(1).mean(), 40, 4)
+    return curves, expected(table, logprobs(table) - ref), expected(table, wells)
+
+
+def draw(beta):
+    return pictures.curves(ascend(proxies[0], beta)[0], range(0, 401, 40), xlabel="step", ylabel="expected reward")
+
+
+for beta in (0.0, 0.3, 3.0):
+    for curves, kl, said in [ascend(proxy, beta) for proxy in proxies]:
+        most, last = max(curves["readers"]), curves["readers"][-1]
+        print(f"{beta = }: readers at best {most:.2f}, at the end {last:.2f}; KL {kl:.1f}, {said:.1f} wells a reply")
+pictures.slider(draw, start={"beta": 0.0}, beta=[0.0, 0.3, 1.0, 3.0])
+
+# %% [markdown]
+# Without a penalty the proxy keeps rising on all three seeds, while readers are first pleased and then annoyed, because replies say "well"
+# more often than they like. A penalty stops the policy earlier, and a large one prevents most of the improvement, too. Returning the
+# proxy's favourite of n samples is hacked in the same way (exercise 5).
+#
+# A program can be hacked as well. This one looks for the correct digit *anywhere* in the reply, and the policy can't even see the prompt:
+
+# %% tags=["proof-verifier"]
+anywhere = torch.stack([(ids == answer).any(1) for answer in (1, 2, 3)]).double()
+for seed in range(3):
+    torch.manual_seed(seed)
+    blind = descend(torch.randn(1, 5, 5), lambda logp: -(logp.exp() * anywhere).sum(1).mean(), 300, 3)
+    reply = rows[logprobs(blind)[0].argmax().item()]
+    print(f"verified {expected(blind, anywhere):.2f}, correct {expected(blind, correct):.2f}, likeliest reply {reply}")
+
+# %% [markdown]
+# **Interview · Can a verifiable reward be hacked?**
+#
+# - *Thirty seconds:* "Yes, whenever the program accepts more than I mean. Policies list several answers, special-case the tests, or read
+#   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps."
+# - *They ask next:* And a learned reward? Watch a held-out judge, KL and length, stop early, and collect fresh pairs from the current
+#   policy.
+# - *The trap:* "It is verified, so a rising reward means a better model."
+# - *Proof:* `proof-verifier`, `proof-hacking`.
+#
+# ## The real one
+# PyTorch has none of these losses, but this lesson's cells ran on PyTorch 2.13 with `import torch` in place of minitorch's and printed the
+# same. Libraries such as TRL add fast generation, token-level ratios and distributed training. TRL's maintainers
+# [explain](https://github.com/huggingface/trl/issues/3452) the zero loss: by default there is one update per batch, and β is 0. Today
+# TRL's default is DAPO's average over tokens, so the loss that it logs is small but no longer 0.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. What is the DPO loss before the first step? log 2, about 0.69.
+# 2. How many of 24 replies have a gradient if one of three groups of 8 has mixed scores? Eight.
+# 3. By what factor does the group's mean scale the gradient for K = 4? By 3/4.
+# 4. What is the ratio in the first step on a batch? It is 1.
+# 5. How often is a group of 8 without signal at p = 0.02? In 85 % of all cases.
+
+# %% tags=["proof-rapid-fire"]
+print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0.02**8 + 0.98**8:.0%}")
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. SFT trains the assistant's words and the end token. Sum the losses, and divide once by the count of the whole batch.
+# 2. SFT copies mistakes, and RL only reinforces what the policy samples.
+# 3. Bradley-Terry learns differences of rewards, and only where there are pairs.
+# 4. DPO's implicit reward is β · log(π/π_ref). A small β moves further, and both log-probabilities may fall.
+# 5. A good baseline removes variance, while a mean that includes the sample multiplies the gradient by (K − 1)/K.
+# 6. In the first step on a batch the ratio is 1, and the gradient is REINFORCE's.
+# 7. The clip removes the incentive to move further from the old policy, but it doesn't bound a single step.
+# 8. The penalty belongs in the reward as k1, or in the loss as k2. The loss's value says nothing, so watch the reward.
+# 9. In GRPO, equal scores teach nothing, 1/std reweights prompts, and 1/length lets wrong replies grow.
+# 10. Optimizing a proxy ends in hacking it sooner or later, so keep a judge that isn't optimized.
+#
+# ## You try
+# In [the exercises](../exercises/24d_from_sft_to_grpo.ipynb) you count gradients, write a chat template, find the best baseline, repair a
+# PPO loop, over-optimize with the best of n, and estimate pass@k. [Chapter 28](28_whiteboard_alignment.ipynb) has the losses as whiteboard
+# problems, and [chapter 24e](24e_hugging_face.ipynb) runs Hugging Face's own Llama on your library.

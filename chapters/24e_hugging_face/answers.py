@@ -1,0 +1,598 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 24e` grades them.
+
+
+# %% answer="hub_predict" right="computed, from the task alone"
+d, kv, inter, L, V = 48, 2 * 8, 64, 3, 100
+per_layer = 2 * d * d + 2 * kv * d + 3 * d * inter + 2 * d
+params = V * d + d + L * per_layer
+prediction = [9 * L + 2, params, params + V * d, 11 + 7, (11 * 2.0 + 7 * 3.8) / 18]
+
+
+# %% answer="hub_predict" wrong="twelve predictions a row"
+prediction = [29, 51216, 56016, 24, 2.9]
+
+
+# %% answer="hub_predict" wrong="no norms"
+prediction = [22, 50880, 55680, 18, 2.7]
+
+
+# %% answer="hub_permute" right="by an index, in a loop over heads"
+def _order(heads, dim):
+    return [h * dim + i for h in range(heads) for i in [*range(0, dim, 2), *range(1, dim, 2)]]
+
+
+def _width(weight, heads):
+    rows = weight.size(0)
+    if rows % heads or rows // heads % 2:
+        raise ValueError(f"{rows} rows are not {heads} heads of even width")
+    return rows // heads
+
+
+def to_halves(weight, heads):
+    return weight[_order(heads, _width(weight, heads))]
+
+
+def to_pairs(weight, heads):
+    order = torch.tensor(_order(heads, _width(weight, heads)))
+    out = torch.empty_like(weight)
+    out[order] = weight
+    return out
+
+
+# %% answer="hub_permute" right="after Meta's and Hugging Face's converters, with a view"
+def to_halves(weight, heads):
+    n = weight.shape[0]
+    if n % heads != 0 or (n // heads) % 2 != 0:
+        raise ValueError(f"{n} rows are not {heads} heads of even width")
+    rest = weight.shape[1:]
+    return weight.contiguous().view(heads, n // heads // 2, 2, *rest).transpose(1, 2).reshape(n, *rest)
+
+
+def to_pairs(weight, heads):
+    n = weight.shape[0]
+    if n % heads != 0 or (n // heads) % 2 != 0:
+        raise ValueError(f"{n} rows are not {heads} heads of even width")
+    rest = weight.shape[1:]
+    return weight.reshape(heads, 2, n // heads // 2, *rest).transpose(1, 2).reshape(n, *rest)
+
+
+# %% answer="hub_permute" wrong="swaps the last two dimensions, so biases fail"
+def to_halves(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    n, d = weight.shape
+    return weight.reshape(heads, n // heads // 2, 2, d).transpose(1, 2).reshape(n, d)
+
+
+def to_pairs(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    n, d = weight.shape
+    return weight.reshape(heads, 2, n // heads // 2, d).transpose(1, 2).reshape(n, d)
+
+
+# %% answer="hub_permute" wrong="permutes columns"
+def to_halves(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return torch.cat([weight[..., 0::2], weight[..., 1::2]], -1)
+
+
+def to_pairs(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return torch.stack([weight[..., : (weight.shape[-1] + 1) // 2], weight[..., weight.shape[-1] // 2 :]], -1).flatten(-2)
+
+
+# %% answer="hub_permute" wrong="in place, so the weight that was passed changes"
+def to_halves(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    weight.copy_(weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2).clone())
+    return weight
+
+
+def to_pairs(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return weight.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+
+
+# %% answer="hub_permute" wrong="through float32, so the dtype changes"
+def to_halves(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return weight.float().unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+
+
+def to_pairs(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return weight.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+
+
+# %% answer="hub_convert" right="regular expressions"
+import re
+
+
+def to_meta(state, config, to_pairs):
+    n = config["num_attention_heads"]
+    kv = config.get("num_key_value_heads", None)
+    kv = n if kv is None else kv
+    top = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    layer = {
+        "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
+        "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk",
+        "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo",
+        "mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w3",
+    }
+    out = {}
+    for name, t in state.items():
+        if name.endswith("rotary_emb.inv_freq"):
+            continue
+        m = re.fullmatch(r"(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)", name)
+        if not m:
+            raise KeyError(name)
+        number, module, kind = m.groups()
+        table = top if number is None else layer
+        if module not in table:
+            raise KeyError(name)
+        if module == "self_attn.q_proj":
+            t = to_pairs(t, n)
+        if module == "self_attn.k_proj":
+            t = to_pairs(t, kv)
+        prefix = "" if number is None else f"layers.{number}."
+        out[f"{prefix}{table[module]}.{kind}"] = t
+    if config.get("tie_word_embeddings"):
+        out["output.weight"] = out["tok_embeddings.weight"]
+    return out
+
+
+# %% answer="hub_convert" wrong="str.replace, so unknown names pass"
+def to_meta(state, config, to_pairs):
+    n = config["num_attention_heads"]
+    kv = config.get("num_key_value_heads") or n
+    out = {}
+    for name, t in state.items():
+        if "inv_freq" in name:
+            continue
+        new = name.replace("model.", "").replace("embed_tokens", "tok_embeddings").replace("lm_head", "output")
+        new = new.replace("post_attention_layernorm", "ffn_norm").replace("input_layernorm", "attention_norm")
+        for c in "qkvo":
+            new = new.replace(f"self_attn.{c}_proj", f"attention.w{c}")
+        for a, b in (("gate", "w1"), ("down", "w2"), ("up", "w3")):
+            new = new.replace(f"mlp.{a}_proj", f"feed_forward.{b}")
+        if ".wq." in new:
+            t = to_pairs(t, n)
+        if ".wk." in new:
+            t = to_pairs(t, kv)
+        out[new] = t
+    if config.get("tie_word_embeddings"):
+        out["output.weight"] = out["tok_embeddings.weight"]
+    return out
+
+
+# %% answer="hub_convert" wrong="gate and up exchanged"
+def to_meta(state, config, to_pairs):
+    outside = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    inside = {"input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm"}
+    inside |= {f"self_attn.{each}_proj": f"attention.w{each}" for each in "qkvo"}
+    inside |= {"mlp.gate_proj": "feed_forward.w3", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w1"}
+    heads = config["num_attention_heads"]
+    rotated = {"self_attn.q_proj": heads, "self_attn.k_proj": config.get("num_key_value_heads") or heads}
+    out = {}
+    for name, tensor in state.items():
+        if name.endswith("rotary_emb.inv_freq"):
+            continue
+        module, _, kind = name.rpartition(".")
+        parts = module.split(".", 3)
+        if kind not in ("weight", "bias"):
+            raise KeyError(name)
+        if module in outside:
+            out[f"{outside[module]}.{kind}"] = tensor
+        elif parts[:2] == ["model", "layers"] and parts[3] in inside:
+            moved = to_pairs(tensor, rotated[parts[3]]) if parts[3] in rotated else tensor
+            out[f"layers.{parts[2]}.{inside[parts[3]]}.{kind}"] = moved
+        else:
+            raise KeyError(name)
+    if config.get("tie_word_embeddings", False):
+        out["output.weight"] = out["tok_embeddings.weight"]
+    return out
+
+
+# %% answer="hub_convert" wrong="a clone of the embedding as the head"
+def to_meta(state, config, to_pairs):
+    outside = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    inside = {"input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm"}
+    inside |= {f"self_attn.{each}_proj": f"attention.w{each}" for each in "qkvo"}
+    inside |= {"mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w3"}
+    heads = config["num_attention_heads"]
+    rotated = {"self_attn.q_proj": heads, "self_attn.k_proj": config.get("num_key_value_heads") or heads}
+    out = {}
+    for name, tensor in state.items():
+        if name.endswith("rotary_emb.inv_freq"):
+            continue
+        module, _, kind = name.rpartition(".")
+        parts = module.split(".", 3)
+        if kind not in ("weight", "bias"):
+            raise KeyError(name)
+        if module in outside:
+            out[f"{outside[module]}.{kind}"] = tensor
+        elif parts[:2] == ["model", "layers"] and parts[3] in inside:
+            moved = to_pairs(tensor, rotated[parts[3]]) if parts[3] in rotated else tensor
+            out[f"layers.{parts[2]}.{inside[parts[3]]}.{kind}"] = moved
+        else:
+            raise KeyError(name)
+    if config.get("tie_word_embeddings", False):
+        out["output.weight"] = out["tok_embeddings.weight"].clone()
+    return out
+
+
+# %% answer="hub_convert" wrong="whatever isn't in the file counts as tied"
+def to_meta(state, config, to_pairs):
+    outside = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    inside = {"input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm"}
+    inside |= {f"self_attn.{each}_proj": f"attention.w{each}" for each in "qkvo"}
+    inside |= {"mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w3"}
+    heads = config["num_attention_heads"]
+    rotated = {"self_attn.q_proj": heads, "self_attn.k_proj": config.get("num_key_value_heads") or heads}
+    out = {}
+    for name, tensor in state.items():
+        if name.endswith("rotary_emb.inv_freq"):
+            continue
+        module, _, kind = name.rpartition(".")
+        parts = module.split(".", 3)
+        if kind not in ("weight", "bias"):
+            raise KeyError(name)
+        if module in outside:
+            out[f"{outside[module]}.{kind}"] = tensor
+        elif parts[:2] == ["model", "layers"] and parts[3] in inside:
+            moved = to_pairs(tensor, rotated[parts[3]]) if parts[3] in rotated else tensor
+            out[f"layers.{parts[2]}.{inside[parts[3]]}.{kind}"] = moved
+        else:
+            raise KeyError(name)
+    out.setdefault("output.weight", out.get("tok_embeddings.weight"))
+    return out
+
+
+# %% answer="hub_attention" right="grouped scores, einsum, own softmax"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    n, h, t, d = query.shape
+    kv, s = key.shape[1:3]
+    g = module.num_key_value_groups
+    scale = 1 / d ** 0.5 if scaling is None else scaling
+    q = query.reshape(n, kv, g, t, d)
+    scores = torch.einsum("nkgtd,nksd->nkgts", q, key).reshape(n, h, t, s).float() * scale
+    if attention_mask is not None:
+        m = attention_mask[..., :s]
+        scores = torch.where(m, scores, torch.tensor(-1e30)) if m.dtype == torch.bool else scores + m
+    else:
+        if is_causal is None:
+            is_causal = getattr(module, "is_causal", True)
+        if is_causal:
+            seen = torch.arange(s)[None] <= torch.arange(s - t, s)[:, None]
+            scores = torch.where(seen, scores, torch.tensor(-1e30))
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    w = (e / e.sum(-1, keepdim=True)).to(query.dtype)
+    if dropout:
+        w = torch.nn.functional.dropout(w, dropout, True)
+    out = torch.einsum("nkgts,nksd->ntkgd", w.reshape(n, kv, g, t, s), value)
+    return out.reshape(n, t, h, d), w
+
+
+# %% answer="hub_attention" right="an additive mask throughout"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    T, S = query.size(-2), key.size(-2)
+    k = key[:, :, None].expand(-1, -1, module.num_key_value_groups, -1, -1).flatten(1, 2)
+    v = value[:, :, None].expand(-1, -1, module.num_key_value_groups, -1, -1).flatten(1, 2)
+    if scaling is None:
+        scaling = query.size(-1) ** -0.5
+    if is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    if attention_mask is None:
+        attention_mask = torch.full((T, S), -1e30 if is_causal else 0.0).triu(S - T + 1)
+    elif attention_mask.dtype == torch.bool:
+        attention_mask = torch.zeros(attention_mask.shape).masked_fill(~attention_mask, -1e30)
+    s = (query @ k.transpose(-1, -2)) * scaling + attention_mask[..., :S]
+    w = torch.softmax(s.float(), -1).to(query.dtype)
+    w = F.dropout(w, p=dropout, training=True)
+    return (w @ v).transpose(1, 2).contiguous(), w
+
+
+# %% answer="hub_attention" wrong="the mask's first columns aren't cut"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., -kept:]
+        scores = scores.masked_fill(~attention_mask, float("-inf")) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = F.dropout(scores.softmax(-1, dtype=torch.float32).to(query.dtype), dropout)
+    return (weights @ value).transpose(1, 2), weights
+
+
+# %% answer="hub_attention" wrong="the scaling is ignored"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * query.shape[-1] ** -0.5
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        scores = scores.masked_fill(~attention_mask, float("-inf")) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = F.dropout(scores.softmax(-1, dtype=torch.float32).to(query.dtype), dropout)
+    return (weights @ value).transpose(1, 2), weights
+
+
+# %% answer="hub_attention" wrong="weights in float32, and the output too"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        scores = scores.masked_fill(~attention_mask, float("-inf")) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = F.dropout(scores.softmax(-1, dtype=torch.float32), dropout)
+    return (weights @ value.float()).transpose(1, 2), weights
+
+
+# %% answer="hub_attention" wrong="no dropout"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        scores = scores.masked_fill(~attention_mask, float("-inf")) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
+    return (weights @ value).transpose(1, 2), weights
+
+
+# %% answer="hub_attention" wrong="causal although a mask is given"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    if getattr(module, "is_causal", True) if is_causal is None else is_causal:
+        scores = scores.masked_fill(~torch.ones(length, kept, dtype=torch.bool).tril(kept - length), float("-inf"))
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        scores = scores.masked_fill(~attention_mask, -1e30) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = F.dropout(scores.softmax(-1, dtype=torch.float32).to(query.dtype), dropout)
+    return (weights @ value).transpose(1, 2), weights
+
+
+# %% answer="hub_accumulate" wrong="adds up losses with their graphs"
+def accumulate(model, micro_batches):
+    count = sum(int((labels[:, 1:] != -100).sum()) for _, labels in micro_batches)
+    total = 0.0
+    for tokens, labels in micro_batches:
+        if (labels[:, 1:] != -100).any():
+            logits = model(tokens)[:, :-1].mT
+            loss = F.cross_entropy(logits, labels[:, 1:], reduction="sum") / count
+            loss.backward()
+            total = total + loss
+    return float(total)
+
+
+# %% answer="hub_accumulate" right="log-softmax by hand, a filtered list"
+def accumulate(model, micro_batches):
+    shifted = [(tokens, labels[:, 1:]) for tokens, labels in micro_batches]
+    shifted = [(tokens, labels) for tokens, labels in shifted if (labels != -100).sum() > 0]
+    n = sum((labels != -100).sum().item() for _, labels in shifted)
+    out = 0.0
+    for tokens, labels in shifted:
+        keep = labels != -100
+        logp = model(tokens)[:, :-1][keep].log_softmax(-1)
+        loss = -logp.gather(1, labels[keep][:, None]).sum() / n
+        loss.backward()
+        out += float(loss.detach())
+    return out
+
+
+# %% answer="hub_accumulate" right="means, weighted by their counts"
+def accumulate(model, micro_batches):
+    counts = [int(labels[:, 1:].ne(-100).sum()) for _, labels in micro_batches]
+    total = 0.0
+    for (tokens, labels), count in zip(micro_batches, counts):
+        if count == 0:
+            continue
+        logits = model(tokens)[:, :-1]
+        loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels[:, 1:].reshape(-1)) * (count / sum(counts))
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+# %% answer="hub_accumulate" wrong="weighted by rows"
+def accumulate(model, micro_batches):
+    rows = sum(len(tokens) for tokens, _ in micro_batches)
+    total = 0.0
+    for tokens, labels in micro_batches:
+        if (labels[:, 1:] != -100).any():
+            loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:]) * len(tokens) / rows
+            loss.backward()
+            total += loss.item()
+    return total
+
+
+# %% answer="hub_accumulate" wrong="only nan is replaced"
+def accumulate(model, micro_batches):
+    total = 0.0
+    for tokens, labels in micro_batches:
+        loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:]).nan_to_num() / len(micro_batches)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+# %% answer="hub_accumulate" wrong="each divided by its own count"
+def accumulate(model, micro_batches):
+    total = 0.0
+    for tokens, labels in micro_batches:
+        count = int((labels[:, 1:] != -100).sum())
+        if count:
+            loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:], reduction="sum") / count
+            loss.backward()
+            total += loss.item()
+    return total
+
+
+# %% answer="hub_bisect" right="one pass of each model, side by side, flattened recursively"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    records = []
+    for each in (model, other):
+        record, handles = [], []
+
+        def flatten(x):
+            if torch.is_tensor(x):
+                yield x.clone()
+            elif isinstance(x, dict):
+                for v in x.values():
+                    yield from flatten(v)
+            elif isinstance(x, (list, tuple)):
+                for v in x:
+                    yield from flatten(v)
+
+        def make(name, record=record):
+            def hook(module, args, output):
+                record.append((name, list(flatten(output))))
+            return hook
+
+        for name, module in each.named_modules():
+            handles.append(module.register_forward_hook(make(name)))
+        was = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+        try:
+            each(*inputs)
+        finally:
+            torch.set_grad_enabled(was)
+            for handle in handles:
+                handle.remove()
+        records.append(record)
+    for (name, ours), (_, theirs) in zip(*records):
+        for a, b in zip(ours, theirs):
+            if a.shape != b.shape:
+                return name
+            both = a.isnan() & b.isnan()
+            close = ((a - b).abs() <= tolerance) | both
+            if not close.all():
+                return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="leaves alone"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def calls(model):
+        kept, hooks = [], []
+        try:
+            for name, module in model.named_modules():
+                if not list(module.children()):
+                    hooks.append(module.register_forward_hook(lambda m, a, output, name=name: kept.append((name, output.detach().clone()))))
+            with torch.no_grad():
+                model(*inputs)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return kept
+
+    for (name, a), (_, b) in zip(calls(model), calls(other)):
+        if a.shape != b.shape or not torch.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
+            return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="a relative tolerance as well"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def tensors(output):
+        if isinstance(output, torch.Tensor):
+            return [output.detach().clone()]
+        if isinstance(output, dict):
+            output = list(output.values())
+        return [each for part in output for each in tensors(part)] if isinstance(output, (tuple, list)) else []
+
+    def calls(model):
+        kept, hooks = [], []
+        try:
+            for name, module in model.named_modules():
+                hooks.append(module.register_forward_hook(lambda m, a, output, name=name: kept.append((name, tensors(output)))))
+            with torch.no_grad():
+                model(*inputs)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return kept
+
+    for (name, mine), (_, theirs) in zip(calls(model), calls(other)):
+        for a, b in zip(mine, theirs):
+            if a.shape != b.shape or not torch.allclose(a, b, rtol=0.5, atol=tolerance, equal_nan=True):
+                return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="all hooks removed, those of others too"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def tensors(output):
+        if isinstance(output, torch.Tensor):
+            return [output.detach().clone()]
+        if isinstance(output, dict):
+            output = list(output.values())
+        return [each for part in output for each in tensors(part)] if isinstance(output, (tuple, list)) else []
+
+    def calls(model):
+        kept = []
+        try:
+            for name, module in model.named_modules():
+                module.register_forward_hook(lambda m, a, output, name=name: kept.append((name, tensors(output))))
+            with torch.no_grad():
+                model(*inputs)
+        finally:
+            for module in model.modules():
+                module._forward_hooks.clear()
+        return kept
+
+    for (name, mine), (_, theirs) in zip(calls(model), calls(other)):
+        for a, b in zip(mine, theirs):
+            if a.shape != b.shape or not torch.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
+                return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="a graph is recorded"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def tensors(output):
+        if isinstance(output, torch.Tensor):
+            return [output.detach().clone()]
+        if isinstance(output, dict):
+            output = list(output.values())
+        return [each for part in output for each in tensors(part)] if isinstance(output, (tuple, list)) else []
+
+    def calls(model):
+        kept, hooks = [], []
+        try:
+            for name, module in model.named_modules():
+                hooks.append(module.register_forward_hook(lambda m, a, output, name=name: kept.append((name, tensors(output)))))
+            model(*inputs)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return kept
+
+    for (name, mine), (_, theirs) in zip(calls(model), calls(other)):
+        for a, b in zip(mine, theirs):
+            if a.shape != b.shape or not torch.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
+                return name
+    return None

@@ -1,0 +1,561 @@
+# %% [markdown]
+# # Hugging Face's Llama on your own code
+# In this chapter, the Llama of Hugging Face's `transformers` library runs unchanged on code that you can read, and its attention is
+# computed by your own library. Afterwards you will be able to say what `from_pretrained` does, to find the layer in which two
+# implementations differ, and to explain two silent bugs of well-known code bases, one in converted checkpoints and one in gradient
+# accumulation.
+#
+# This is the only lesson that needs a further package, `transformers` 4.57.1, which is about 150 MB. You install it with `pip install
+# "minitorch-course[transformers]"`, or in a clone with `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because
+# all outputs are stored here, and the exercises don't need it either.
+
+# %% hidden=true
+import os
+
+from course import check, lesson, pictures
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # all files are local
+mytorch = lesson.mytorch("24e")  # your library, using your code wherever you've solved the exercise
+
+# %% [markdown] tags=["short"]
+# ## A Llama without PyTorch
+# The folder `files/alice_llama` looks like any model on Hugging Face's hub, with a `config.json` and a `model.safetensors`. The next two
+# cells load it and let it write, using the original library, in which not a line was changed. Which program multiplies the matrices?
+
+# %% tags=["proof-without-PyTorch", "needs-transformers"]
+import minitorch.as_torch
+from transformers import LlamaForCausalLM
+
+model = LlamaForCausalLM.from_pretrained("files/alice_llama")
+print(model.num_parameters(), "parameters in", model.dtype)
+
+# %% tags=["proof-same-tokens"]
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+letters = sorted(set(Path("files/alice.txt").read_text()))
+
+
+def generate(model, **options):
+    prompt = torch.tensor([[letters.index(letter) for letter in "`Off with "]])
+    return model.generate(prompt, max_new_tokens=80, pad_token_id=0, **options)
+
+
+torch.manual_seed(0)
+written = generate(model, do_sample=True, temperature=0.5)
+print("".join(letters[token] for token in written[0].tolist()))
+expected = load_file("files/alice_llama/expected.safetensors")  # computed by PyTorch
+print(f"\n{(written == expected['sampled']).sum().item()} of {written.numel()} tokens are those of PyTorch")
+compiled = [name for name, each in sys.modules.items() if "torch" in name and str(each.__file__).endswith(".so")]
+print(f"{len(compiled)} compiled modules of torch are loaded; torch is minitorch: {torch is minitorch}")
+
+# %% [markdown] tags=["short"]
+# NumPy multiplies them. Even the training needed no PyTorch: the program `tests/models/make_alice_llama.py` took 2,500 steps of
+# `LlamaForCausalLM` on the text of *Alice's Adventures in Wonderland*. The tokens agree with PyTorch's although they were sampled, because
+# minitorch draws the same random numbers as PyTorch.
+#
+# ### How `import torch` finds another library
+# For each name that you import, Python goes through a list of *finders* until one of them can load it. The line `import minitorch.as_torch`
+# puts one more finder at the head of the list, and this one is responsible for `torch` alone. Here it is, as it stands in minitorch:
+
+# %%
+import inspect
+
+from minitorch.torch_finder import TorchFinder
+
+print(inspect.getsource(TorchFinder).partition("    def exec_module")[0])
+
+# %% [markdown]
+# Because nothing is written to the disk, an installed PyTorch stays available to every other process. If this process has already imported
+# it, `minitorch.as_torch` raises an ImportError instead of mixing two libraries.
+#
+# ## What does a model library ask of PyTorch?
+# Hugging Face's models are plain PyTorch code. To see how much of PyTorch they use, the next cell counts the names of torch in the Llama's
+# file, and then the operations of one forward pass:
+
+# %% tags=["proof-names", "proof-operations"]
+import ast
+from collections import Counter
+
+from torch.overrides import TorchFunctionMode
+from transformers.models.llama import modeling_llama
+
+source = inspect.getsource(modeling_llama)
+attributes = [ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+names = {name for name in attributes if name.startswith(("torch.", "nn.")) and "(" not in name}
+print(len(source.splitlines()), "lines use", len(names), "names of torch:", *sorted(names - {"nn.functional"}))
+
+
+class Counting(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        counts[function.__name__] += 1
+        return function(*args, **(kwargs or {}))
+
+
+rows, counts = expected["rows"], Counter()
+with torch.no_grad(), Counting():
+    logits = model(rows).logits
+print(len(counts), "kinds of operations,", sum(counts.values()), "calls;", counts["mm"], "of them are mm")
+off = (logits - expected["logits"]).abs().max()
+print(f"logits of size {logits.abs().mean():.1f}, off by {off:.4f} from PyTorch's")
+
+# %% [markdown]
+# There are 29 matrix multiplications with weights, seven in each of the four layers and one for the head, while most of the other calls
+# only move or reshape data. So a model library uses a small part of PyTorch, and all of it is in the chapters that you have worked through.
+#
+# ## `from_pretrained` step by step
+# The call hides six decisions, which this cell takes one by one:
+
+# %% tags=["proof-from-pretrained", "proof-tied"]
+from transformers import LlamaConfig
+
+config = LlamaConfig.from_pretrained("files/alice_llama")  # 1. the sizes, from config.json
+with torch.device("meta"):
+    built = LlamaForCausalLM(config)  # 2. modules whose tensors have shapes and no memory
+print("1.", config.num_hidden_layers, "layers;", "2.", built.lm_head.weight.device, "device")
+state = load_file("files/alice_llama/model.safetensors")  # 3. tensors by name
+print("3.", len(state), "tensors in", state["model.norm.weight"].dtype)
+state = {name: each.float() for name, each in state.items()}  # 4. the dtype
+print("4.", built.load_state_dict(state, strict=False, assign=True))
+built.tie_weights()  # 5. the head is the embedding
+print("5. the head is the embedding:", built.lm_head.weight is built.model.embed_tokens.weight)
+print("6. training was", built.training, "and is", built.eval().training)  # 6. no dropout
+
+# %% [markdown]
+# Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random numbers that the file
+# then replaces. With `assign=True`, the loaded tensors themselves become the parameters instead of being copied into them. Step 4 depends
+# on the version: transformers 4 converts to float32 unless you pass `dtype="auto"`, so that a bfloat16 file takes twice its size in memory,
+# whereas version 5 keeps the file's dtype.
+#
+# ### Break it: a buffer that no file contains
+# Now that every parameter has its values, does the model run?
+
+# %% tags=["proof-buffer"]
+print(check.error(built, rows))
+on_meta = [name for name, each in built.named_buffers() if each.is_meta]
+print("still on meta:", on_meta, "in the file:", any("inv_freq" in name for name in state))
+built.model.rotary_emb = modeling_llama.LlamaRotaryEmbedding(config)
+print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs().max():.4f} off")
+
+# %% [markdown]
+# The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so no checkpoint contains them,
+# and whoever builds a model on the meta device has to compute them again. This version's `from_pretrained` avoids the problem by putting
+# only parameters on the meta device.
+#
+# **Interview · What does `from_pretrained` do?**
+#
+# - *Thirty seconds:* "It reads the configuration, builds the model on the meta device, so that nothing is allocated, and loads the
+#   tensors from safetensors files by name. Then it ties the shared weights and switches to eval mode. It reports missing and unexpected
+#   names instead of raising an error for them."
+# - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
+#   `dtype` chooses the dtype. With `device_map`, each tensor goes to its device while the files are read, so the CPU never holds the whole
+#   model.
+# - *They ask next:* Why safetensors? A `.pt` file is a pickle, and loading a pickle can run code, whereas a safetensors file is a JSON
+#   header followed by bytes, which can be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
+# - *They ask next:* Which libraries build on it? `Trainer` is a training loop with checkpoints and logging, Accelerate makes a loop run on
+#   several devices, and PEFT adds adapters such as LoRA ([chapter 21](21_features_and_visualization.ipynb)).
+# - *The trap:* People start fine-tuning right away, but the model is in eval mode, so dropout stays off until they call `train()`.
+# - *Proof:* `proof-from-pretrained`, `proof-buffer`.
+#
+# **Interview · What does it mean that weights are tied?**
+#
+# - *Thirty seconds:* "The output matrix and the embedding are the same tensor, so it is stored once, receives the sum of both gradients,
+#   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size."
+# - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names. Loading therefore
+#   reports the other name as missing, until `tie_weights` makes both names refer to one tensor again.
+# - *They ask next:* How can tying break? It breaks when one of the two is assigned a new tensor, for example a resized embedding, so call
+#   `tie_weights` again afterwards.
+# - *The trap:* Don't count parameters with `state_dict()`. It lists both names, so the matrix is counted twice, while `parameters()` yields
+#   it once.
+# - *Proof:* `proof-tied`, `proof-count`.
+
+# %% tags=["proof-count"]
+print("names in the state dict:", len(model.state_dict()), "· in the file:", len(state))
+print("elements:", sum(each.numel() for each in model.state_dict().values()), end=" · ")
+print("parameters:", sum(each.numel() for each in model.parameters()), "· the head has", model.lm_head.weight.numel())
+
+# %% [markdown] tags=["short"]
+# ## Your own attention through `AttentionInterface`
+# The model doesn't call its attention function directly, but looks up `config._attn_implementation` in a dictionary. That is how one file
+# serves the plain version (`eager`), PyTorch's fused function (`sdpa`) and Flash Attention, and it also means that you can add an entry of
+# your own. The `autograd.Function` below passes the tensors to `mytorch` and back, in the forward pass as well as in the backward pass:
+
+
+# %% tags=["proof-my-attention"]
+class OnMytorch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, query, key, value, mask, groups):
+        ctx.inputs = [mytorch.tensor(each.numpy(), requires_grad=True) for each in (query, key, value)]
+        mine, parts = mytorch.nn.functional, mytorch.nn.llama
+        query, key, value = ctx.inputs
+        allowed = None if mask is None else mytorch.tensor((mask == 0).numpy())
+        key, value = parts.repeat_kv(key, groups), parts.repeat_kv(value, groups)
+        ctx.output = mine.scaled_dot_product_attention(query, key, value, allowed)
+        return torch.from_numpy(ctx.output.detach().numpy())
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ctx.output.backward(mytorch.tensor(gradient.numpy()))
+        return *(torch.from_numpy(each.grad.numpy()) for each in ctx.inputs), None, None
+
+
+def my_attention(module, query, key, value, attention_mask, **options):
+    output = OnMytorch.apply(query, key, value, attention_mask, module.num_key_value_groups)
+    return output.transpose(1, 2), None  # (batch, length, heads, width), and the weights if there are any
+
+
+def train_step(implementation):
+    model.set_attn_implementation(implementation)
+    model.zero_grad()
+    output = model(rows, labels=rows)
+    output.loss.backward()
+    return output.loss.item(), output.logits.detach(), torch.cat([each.grad.flatten() for each in model.parameters()])
+
+
+from transformers import AttentionInterface
+
+AttentionInterface.register("mytorch", my_attention)
+for name in ("sdpa", "mytorch"):
+    loss, out, gradient = train_step(name)
+    print(f"{name:8} loss {loss:.2f}, logits off by {(out - expected['logits']).abs().max():.4f}")
+
+# %% [markdown] tags=["short"]
+# ### Break it: the mask is missing
+# The function runs without a warning, and yet its result is wrong. To see why, change a token and look at which positions notice:
+
+# %% tags=["proof-future"]
+changed = rows.clone()
+changed[:, 20] = letters.index("z")
+
+
+def moved(implementation):  # how far the logits of each position move
+    model.set_attn_implementation(implementation)
+    with torch.no_grad():
+        return (model(changed).logits - model(rows).logits).abs().amax((0, 2))
+
+
+lines = {name: moved(name) for name in ("sdpa", "mytorch")}
+for name, each in lines.items():
+    print(f"{name:8} before position 20: {each[:20].max():.1f}, from it on: {each[20:].max():.1f}")
+about = "With sdpa, the logits before position 20 stay as they are. With mytorch, they move, too."
+names = {"xlabel": "position", "ylabel": "largest change of a logit"}
+pictures.curves(lines, range(40), **names, marks={"changed": 20}, alt=about)
+
+# %% [markdown] tags=["short"]
+# With the new entry, each position sees its future. The reason is that masks have a dictionary of their own: if it doesn't contain the
+# implementation's name, the function receives `attention_mask=None`, because some backends make their mask themselves. One line fixes it:
+
+# %% tags=["proof-mask"]
+from transformers import AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+AttentionMaskInterface.register("mytorch", eager_mask)  # 0 where a query may attend, a huge negative number elsewhere
+reference = train_step("sdpa")
+loss, out, gradient = train_step("mytorch")
+print(f"logits of size {out.abs().mean():.1f}, off by {(out - expected['logits']).abs().max():.4f} from PyTorch's")
+print(f"gradient of norm {gradient.norm():.1f}, off by {(gradient - reference[2]).norm():.4f} from sdpa's")
+same = generate(model, do_sample=False) == expected["greedy"]
+print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {same.numel()} tokens are PyTorch's")
+
+# %% [markdown] tags=["short"]
+# The model now runs on your attention, trains with your derivatives, and writes the tokens that PyTorch writes.
+#
+# **Interview · eager, sdpa, flash: who decides, and what differs?**
+#
+# - *Thirty seconds:* "The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
+#   matmuls and a softmax, sdpa is PyTorch's `scaled_dot_product_attention`, which picks a kernel itself, and flash calls an external
+#   package. They all compute the same function up to rounding."
+# - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
+#   precision and a GPU. The default is sdpa wherever the model supports it.
+# - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
+# - *The trap:* With the masks of sdpa, None means *causal*. The model passes no mask when a flag is enough, so your function has to hide
+#   the future itself.
+# - *Proof:* `proof-my-attention`, `proof-dispatch`, `proof-weights`.
+
+# %% tags=["proof-dispatch"]
+from transformers.masking_utils import sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+AttentionMaskInterface.register("mytorch", sdpa_mask)
+print(f"with the masks of sdpa, before position 20: {moved('mytorch')[:20].max():.1f}")
+AttentionMaskInterface.register("mytorch", eager_mask)
+
+print("in the dictionary:", [name for name in ("sdpa", "mytorch", "eager") if name in ALL_ATTENTION_FUNCTIONS])
+print(str(check.error(model.set_attn_implementation, "flash_attention_2")).partition(":")[0])
+
+# %% [markdown]
+# **Interview · Your new attention reaches a lower training loss than the old one. What do you suspect?**
+#
+# - *Thirty seconds:* "I suspect that it sees the future. I change one token in the middle and compare the logits, because those before it
+#   must not move at all. It takes one forward pass, and no training curve can tell me as much."
+# - *Longer:* The same test finds a mask that is shifted by one, packed documents that attend to each other, and normalization over the
+#   sequence. Gradients show it too, since the logits at position t must have zero gradient with respect to later tokens.
+# - *They ask next:* Why doesn't generation fail as well? Decoding with a cache has no future that a token could see, so only the prompt is
+#   computed wrongly.
+# - *The trap:* Don't test with a single query, because the causal mask hides nothing from the last position.
+# - *Proof:* `proof-future`.
+# %% [markdown]
+# ## Find the layer where two implementations differ
+# Somebody has ported the model and gets other logits than you do. To find out which layer is to blame, hooks record what each layer returns
+# in both models:
+
+# %% tags=["proof-bisect"]
+import copy
+import math
+
+model.set_attn_implementation("sdpa")
+ported = copy.deepcopy(model)
+with torch.no_grad():
+    weight = ported.model.layers[2].self_attn.k_proj.weight
+    weight.copy_(torch.cat([weight[1::2], weight[0::2]]))  # somebody mixed up rows
+
+
+def outputs(model):
+    kept = []
+
+    def record(module, args, output):
+        kept.append(output)
+
+    hooks = [layer.register_forward_hook(record) for layer in model.model.layers]
+    with torch.no_grad():
+        model(rows)
+    for hook in hooks:
+        hook.remove()
+    return kept
+
+
+differences = [(a - b).abs().max().item() for a, b in zip(outputs(model), outputs(ported), strict=True)]
+print("by layer:", [f"{each:.1f}" for each in differences])
+pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="largest difference", alt="0, 0, 2.0, 5.2")
+
+# %% [markdown]
+# The first layer that differs is the one to look into, because the layers after it only pass the error on. In exercise 6 you write the
+# search for the first *module*, which goes down to `k_proj`.
+#
+# **Interview · A port computes other logits than the original. How do you find the bug?**
+#
+# - *Thirty seconds:* "I fix the input, use float32 and eval mode, and record every module's output with forward hooks in both models. The
+#   bug is in the first module whose inputs agree and whose outputs don't. There I compare the weights first, and then the code."
+# - *Longer:* Before that, I rule out differences that aren't bugs, such as dropout, the dtype or another attention kernel. I get the
+#   tolerance by comparing the original with itself in float64.
+# - *They ask next:* What if the logits agree, but training differs? Then I compare the gradients, from the last layer to the first, and
+#   after them the optimizer's states.
+# - *The trap:* Don't compare generated text, because greedy decoding hides small errors, while a near-tie between two tokens can change the
+#   whole sentence.
+# - *Proof:* `proof-bisect`.
+#
+# ## Milestone: the checkpoint on your Llama, and back
+# In chapter 24b you ran minitorch's Llama on your own library, and it reads this checkpoint as well:
+
+# %% tags=["proof-milestone"]
+import shutil
+import tempfile
+from types import ModuleType
+
+from minitorch.models import llama
+
+mine = sys.modules["my_llama"] = ModuleType("my_llama")
+exec(inspect.getsource(llama).replace("minitorch", "mytorch"), mine.__dict__)
+my_llama = mine.LlamaForCausalLM(mine.LlamaConfig.from_dict(config.to_dict()))
+my_state = mytorch.safetensors.load_file("files/alice_llama/model.safetensors")
+print(my_llama.load_state_dict({name: each.float() for name, each in my_state.items()}, strict=False))
+tokens = mytorch.tensor(rows.numpy())
+my_logits = my_llama(tokens)[0]
+print(f"off by {(torch.tensor(my_logits.detach().numpy()) - logits).abs().max():.4f} from transformers")
+
+# %% [markdown]
+# The other direction is just as short. You take a training step, save the weights, and let `from_pretrained` load them:
+
+# %% tags=["proof-back"]
+loss = mytorch.nn.functional.cross_entropy(my_logits[:, :-1].mT, tokens[:, 1:])
+loss.backward()
+mytorch.optim.SGD(my_llama.parameters(), lr=0.1).step()
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copy("files/alice_llama/config.json", folder)
+    kept = {name: each for name, each in my_llama.state_dict().items() if name != "lm_head.weight"}
+    mytorch.safetensors.save_file(kept, f"{folder}/model.safetensors", {"format": "pt"})
+    theirs = LlamaForCausalLM.from_pretrained(folder)
+with torch.no_grad():
+    after = theirs(rows, labels=rows).loss
+print(f"loss before a step on mytorch {loss.item():.2f}, and after it in transformers {after:.2f}")
+
+# %% [markdown]
+# ## Rotary layouts: Meta's and Hugging Face's
+# Chapter 24b said that Meta's files pair neighbours, while Hugging Face pairs element i with i + dim/2, so a converter has to permute the
+# rows of `q_proj` and `k_proj`. Here are the rows of one head of 8:
+
+# %% tags=["proof-layouts"]
+meta_order = torch.arange(8)
+half_order = torch.cat([meta_order[0::2], meta_order[1::2]])
+print("Meta's rows in Hugging Face's order:", half_order.tolist())
+pictures.grids(("Meta: neighbours", meta_order[None]), "↓", ("Hugging Face: halves", half_order[None]),
+               arrows=[((0, (0, row)), (1, (0, half_order.tolist().index(row)))) for row in (0, 1, 2)],
+               alt="Rows 0, 2, 4, 6 move to the front, rows 1, 3, 5, 7 to the back.")  # fmt: skip
+
+# %% [markdown]
+# What happens if a converter forgets this, or applies it to the queries alone? As the shapes stay the same, nothing raises an error:
+
+
+# %% tags=["proof-converter"]
+def to_meta(weight):  # undo the order in each head of 16 rows
+    order = torch.cat([torch.arange(16)[0::2], torch.arange(16)[1::2]]).argsort()
+    return weight.unflatten(0, (-1, 16))[:, order].flatten(0, 1)
+
+
+print(f"by chance, loss {math.log(config.vocab_size):.1f}")
+for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
+    broken = copy.deepcopy(model)
+    with torch.no_grad():
+        for layer in broken.model.layers:
+            for name in wrong:
+                weight = getattr(layer.self_attn, name).weight
+                weight.copy_(to_meta(weight))
+        output = broken(rows, labels=rows)
+    gap = (output.logits - logits).abs().amax((0, 2))
+    print(f"in Meta's order: {wrong!s:20} loss {output.loss:.1f}, off at position 0 {gap[0]:.1f}, at 39 {gap[39]:.1f}")
+
+# %% [markdown]
+# **Interview · A converted checkpoint loads without an error and writes nonsense. Where do you look?**
+#
+# - *Thirty seconds:* "I look at the rotary layout. Meta rotates neighbouring pairs while Hugging Face rotates halves, so the rows of the
+#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing complains."
+# - *Longer:* Keys have fewer heads under grouped-query attention, so they are permuted by their own number of heads, and the biases of
+#   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
+# - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
+#   which elements form a pair.
+# - *The trap:* Don't test at position 0, where the rotation does nothing and both layouts therefore agree.
+# - *Proof:* `proof-layouts`, `proof-converter`.
+
+# %% [markdown]
+# ## `labels`: who shifts, and what is averaged
+# A causal language model predicts the next token, so either you or the model has to shift the labels by one. In transformers the model does
+# it, so `labels` is the same tensor as `input_ids`.
+
+# %% tags=["proof-shift"]
+cross_entropy = torch.nn.functional.cross_entropy
+with torch.no_grad():
+    by_hand = cross_entropy(logits[:, :-1].mT, rows[:, 1:])
+    once, twice = model(rows, labels=rows).loss, model(rows[:, :-1], labels=rows[:, 1:]).loss
+print(f"by hand {by_hand:.2f}, labels=rows {once:.2f}, shifted by you as well {twice:.2f}")
+
+# %% [markdown]
+# ### Gradient accumulation
+# Two micro-batches can replace one batch only if their gradients add up to the gradient of the batch. The next cell tests this with rows of
+# different lengths, in which −100 marks the ignored positions:
+
+# %% tags=["proof-accumulation"]
+labels = rows.clone()
+labels[0, 6:] = -100  # a short text
+labels[1:, :2] = -100
+count = (labels[:, 1:] != -100).sum()  # the shifted labels are what the loss averages over
+pairs = list(zip(rows.split(1), labels.split(1), strict=True))
+micro = [model(row, labels=each).loss for row, each in pairs]
+right = [model(row, labels=each, num_items_in_batch=count).loss for row, each in pairs]
+print("trained tokens:", (labels[:, 1:] != -100).sum(1).tolist(), "· losses:", [f"{each:.2f}" for each in micro])
+print(f"whole batch {model(rows, labels=labels).loss:.3f}, mean of the means {sum(micro) / 3:.3f}", end=", ")
+print(f"with num_items_in_batch {sum(right):.3f}")
+
+# %% [markdown]
+# **Interview · Why was the loss under gradient accumulation wrong in many trainers?**
+#
+# - *Thirty seconds:* "Each micro-batch averaged over its own tokens, and then these averages were averaged. That equals the average over
+#   all tokens only if every micro-batch has the same number of them. The fix is to sum the losses and divide by the number of trained
+#   tokens in the whole batch."
+# - *Longer:* Tokens in short micro-batches got too much weight. Today the `Trainer` counts the labels of all micro-batches first and passes
+#   the count to the model as `num_items_in_batch`, and the model divides the sum of the losses by it.
+# - *They ask next:* What changes with several GPUs? DDP averages the gradients of its ranks, so the count has to be summed over the ranks,
+#   and the loss multiplied by the number of ranks. `TrainingArguments(average_tokens_across_devices=True)`, the default of this version,
+#   does both.
+# - *The trap:* Count the labels after the shift and without the ignored ones, because otherwise the divisor is too large. This version's
+#   `Trainer` counts them before the shift, which matters little as long as the rows are long.
+# - *Proof:* `proof-accumulation`, `proof-shift`.
+#
+# ## Rapid fire
+# 1. Is a model in train mode after `from_pretrained`? No, in eval mode.
+# 2. Which name is missing from a file with tied weights? `lm_head.weight`.
+# 3. How many matrix multiplications with weights does each layer of a Llama have? Seven.
+# 4. At which position do both rotary layouts give the same attention? At position 0.
+# 5. How many of n labels does the loss of one row train? At most n − 1.
+
+# %% tags=["proof-rapid-fire"]
+print("1.", model.training, "· 2.", *(set(model.state_dict()) - set(state)))
+print("3.", (counts["mm"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", len(rows[0, 1:]), "of", len(rows[0]))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. A model library is plain PyTorch code, and a finder on `sys.meta_path` decides which library `import torch` loads.
+# 2. `from_pretrained` reads the configuration, builds on the meta device, loads tensors by name in the chosen dtype, ties weights and
+#    switches to eval mode.
+# 3. Non-persistent buffers are in no file, so whoever builds on the meta device has to compute them again.
+# 4. Tied weights are one tensor with two names, of which a safetensors file contains one.
+# 5. Attention is looked up by name, and so is its mask, but in another dictionary.
+# 6. To test causality, change a token: the logits before it must not move.
+# 7. To find a porting bug, compare outputs module by module, because the first module that differs contains it.
+# 8. Meta pairs neighbours and Hugging Face pairs halves, so permute the rows of q and k, each by its own number of heads.
+# 9. The model shifts `labels`, so you don't.
+# 10. Under accumulation, divide the sum by the trained tokens of the whole batch.
+#
+# ## You try
+# In [the exercises](../exercises/24e_hugging_face.ipynb) you predict what a checkpoint contains, convert between both rotary layouts, write
+# an attention function with the library's signature, repair gradient accumulation, and find the first module that differs. They need
+# nothing but minitorch.
+
+# %% [markdown]
+# ## If you have time
+# ### KV-cache classes
+# `generate` keeps keys and values in a cache object, for which there are several classes:
+
+# %% tags=["proof-caches"]
+from transformers import DynamicCache, StaticCache
+
+for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_len=64)):
+    sizes = []
+    with torch.no_grad():
+        for start, end in ((0, 20), (20, 21)):
+            model(rows[:1, start:end], past_key_values=cache, cache_position=torch.arange(start, end))
+            sizes.append((int(cache.get_seq_length()), tuple(cache.layers[0].keys.shape)))
+    print(f"{type(cache).__name__:12} tokens and shape of the keys: {sizes}")
+
+# %% [markdown]
+# **Interview · DynamicCache or StaticCache?**
+#
+# - *Thirty seconds:* "A dynamic cache grows by concatenation, so it uses no more memory than it needs, but its shape changes in every step.
+#   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, which is what
+#   `torch.compile` and CUDA graphs need."
+# - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused tail. Sliding-window
+#   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
+# - *They ask next:* What do serving engines use? They keep the cache in paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
+# - *The trap:* Don't reuse a cache for another prompt, because it still contains the first one.
+# - *Proof:* `proof-caches`.
+#
+# ### Which operations a forward pass calls
+
+# %%
+ax, shown = pictures.axes(6, 3), dict(counts.most_common(14)[::-1])
+ax.barh(list(shown), list(shown.values()), color=pictures.COLOURS["data"])
+ax.set(xlabel="calls in one forward pass of 4 layers")
+pictures.publish(ax, alt=", ".join(f"{name} {count}" for name, count in counts.most_common(14)))
+
+# %% [markdown]
+# ### What the heads look at
+# With `eager`, the model returns its attention weights, and the slider below moves through the layers:
+
+# %% tags=["proof-weights"]
+model.set_attn_implementation("eager")
+with torch.no_grad():
+    attentions = model(rows[:1, :24], output_attentions=True).attentions  # of each layer (1, heads, 24, 24)
+
+
+def draw(layer):
+    ax = pictures.axes(4.4, 4)
+    ax.imshow(attentions[layer][0].mean(0).numpy(), cmap="Blues", vmin=0)
+    ax.set(xlabel="key", ylabel="query", title=f"layer {layer}, mean of the heads")
+    back = (attentions[layer][0].mean(0) * (torch.arange(24)[:, None] - torch.arange(24))).sum(-1)[12:].mean()
+    return pictures.publish(ax, alt=f"Layer {layer}: queries 12 to 23 look back {back:.0f} characters on average.")
+
+
+print(len(attentions), "layers of", tuple(attentions[0].shape), f"· a row sums to {attentions[0][0, 0, 9].sum():.3f}")
+pictures.slider(draw, start={"layer": 0}, layer=[0, 1, 2, 3])
