@@ -35,7 +35,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab quick test kernels browser packages bench gpu format lock environment frames site clean
+.PHONY: help setup lab quick test kernels browser packages bench gpu format lock environment frames site release clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -133,6 +133,10 @@ site: .venv/site/installed ## the course as pages, in dist/site/html; no noteboo
 
 frames: setup ## what moves on the site: runs the lessons whose sliders or graphs changed (needs npm and Chromium)
 	$(RUN) course.site.frames
+
+release: setup ## wheels and sdists of minitorch and of minitorch-course, and the students' archive, into dist/
+	$(RUN) course.authoring.distributions dist
+	$(BIN)/course release dist/course.zip
 
 clean: ## remove caches; .venv and your answers in my/ stay
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
