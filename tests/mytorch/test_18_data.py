@@ -377,8 +377,8 @@ def test_a_thread_that_ends_too_early_is_noticed(mytorch: ModuleType) -> None:
 
 
 def loading() -> int:
-    """How many threads of a loader are alive, once those that were told to end have had a second for it."""
-    deadline = time.monotonic() + 1
+    """How many threads of a loader are alive, once those that were told to end have had a minute for it."""
+    deadline = time.monotonic() + 60
     while True:
         count = sum("work" in thread.name for thread in threading.enumerate())
         if count == 0 or time.monotonic() > deadline:
