@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 
 from __future__ import annotations
 
+import enum
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -190,6 +191,26 @@ def gpu(index: int | None) -> device:
             "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
         )
     return device("cuda", index)
+
+
+DLDeviceType = enum.IntEnum(
+    "DLDeviceType",
+    {
+        "kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3, "kDLOpenCL": 4, "kDLVulkan": 7, "kDLMetal": 8, "kDLVPI": 9,
+        "kDLROCM": 10, "kDLROCMHost": 11, "kDLExtDev": 12, "kDLCUDAManaged": 13, "kDLOneAPI": 14, "kDLWebGPU": 15,
+        "kDLHexagon": 16, "kDLMAIA": 17,
+    },
+)  # fmt: skip
+"""DLPack's numbers of device types. Source: https://dmlc.github.io/dlpack/latest/c_api.html"""
+
+_OF_TYPE = {"cpu": DLDeviceType.kDLCPU, "cuda": DLDeviceType.kDLCUDA}
+
+
+def dlpack_device(where: device) -> tuple[DLDeviceType, int]:
+    """DLPack's (device type, index) of a device. Raises ValueError for one that DLPack has no number for."""
+    if where.type not in _OF_TYPE:
+        raise ValueError(f"Unknown device type {where.type} for Dlpack")
+    return _OF_TYPE[where.type], where.index or 0
 
 
 def forget_backends() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minitorch.devices import cpu
+from minitorch.devices import cpu, dlpack_device
+from minitorch.devices import device as Device
 from minitorch.dtypes import dtype as DType
 from minitorch.dtypes import from_numpy_dtype
 from minitorch.tensor import Tensor, make_tensor
@@ -19,20 +20,57 @@ from minitorch.tensor import Tensor, make_tensor
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of anything that speaks DLPack, or of a capsule of host memory.
 
-    Raises TypeError for what doesn't. Source: https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
+    Raises BufferError for what can't be shared, such as a tensor that requires grad, and RuntimeError for what speaks
+    no DLPack. Source: https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
     """
-    if isinstance(ext_tensor, Tensor):
-        return ext_tensor.detach().clone() if copy else ext_tensor.detach()
-    if type(ext_tensor).__name__ == "PyCapsule":
-        ext_tensor = np.asarray(_Writable(np.from_dlpack(_Exporter(ext_tensor))))
     if not hasattr(ext_tensor, "__dlpack__"):
-        raise TypeError(f"from_dlpack expects an object with __dlpack__, not {type(ext_tensor).__name__}")
-    if device is not None and not str(device).startswith("cpu"):
-        raise NotImplementedError(f"from_dlpack: device={device!r} is not supported")
-    array = ext_tensor if isinstance(ext_tensor, np.ndarray) else np.from_dlpack(ext_tensor)
-    if copy:
-        array = array.copy()
+        if device is not None or copy is not None:
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+        return _of_capsule(ext_tensor)
+    origin = ext_tensor.__dlpack_device__()
+    moves = device is not None and _wanted(device) != origin
+    if moves and copy is False:
+        raise ValueError(
+            f"cannot move DLPack tensor from device {origin} to {_wanted(device)} without copying. Set copy=None or "
+            "copy=True."
+        )
+    if isinstance(ext_tensor, Tensor):
+        ext_tensor._check_exportable()
+        shared = make_tensor(ext_tensor._array, ext_tensor._dtype, ext_tensor._device)  # with a version of its own
+    elif isinstance(ext_tensor, np.ndarray):  # itself, so that the tensor knows whether it may be written
+        ext_tensor.__dlpack__(max_version=(1, 0))  # for NumPy's errors
+        shared = _of_array(ext_tensor)
+    else:
+        shared = _of_array(np.from_dlpack(ext_tensor))
+    if moves:
+        return shared.to(device)
+    return shared.clone() if copy else shared
+
+
+def _wanted(device: Any) -> tuple[int, int]:
+    """DLPack's numbers of the device that the tensor shall lie on."""
+    if isinstance(device, str):
+        device = Device(device)
+    if not isinstance(device, Device):
+        raise AssertionError(f"from_dlpack: unsupported device type: {type(device)}")
+    if device.type == "meta":
+        raise BufferError("Cannot pack tensors on meta")
+    kind, index = dlpack_device(device)
+    return int(kind), index
+
+
+def _of_array(array: NDArray[Any]) -> Tensor:
     return make_tensor(array, from_numpy_dtype(array.dtype), cpu)
+
+
+def _of_capsule(capsule: Any) -> Tensor:
+    """A tensor on the memory of a capsule. Whoever takes the memory renames the capsule, so it works once."""
+    if type(capsule).__name__ != "PyCapsule" or '"dltensor' not in repr(capsule):
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+            "might have already constructed a tensor from it once."
+        )
+    return _of_array(np.asarray(_Writable(np.from_dlpack(_Exporter(capsule)))))
 
 
 class _Exporter:
@@ -57,8 +95,8 @@ class _Writable:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule that `from_dlpack` makes a tensor of, once, on the same memory."""
-    return tensor.__dlpack__()
+    """A capsule that `from_dlpack` makes a tensor of, once, on the same memory, without gradients."""
+    return tensor.detach().__dlpack__()
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -21,7 +21,7 @@ from minitorch.autograd.grad_mode import INFERRING
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.views import INFERENCE, NO_GRAD
 from minitorch.bits import CONJUGATE, NEGATIVE, resolved
-from minitorch.devices import cpu
+from minitorch.devices import cpu, dlpack_device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, from_numpy_dtype, get_default_dtype
 from minitorch.layout import contiguous_format, is_contiguous, restrided, strides_of
 from minitorch.layout import memory_format as MemoryFormat
@@ -324,15 +324,27 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         return from_numpy(np.asarray(array))
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad or have a bit set."""
+        self._check_exportable()
+        if stream is not None and type(stream) is not int:
+            raise TypeError("stream must be ``int`` or ``none``")
+        if stream == -1:
+            stream = None
+        if stream is not None and self._device.type == "cpu":
+            raise AssertionError("stream should be None on cpu.")
+        if self._device.type == "meta":
+            raise BufferError("Cannot pack tensors on meta")
+        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def _check_exportable(self) -> None:
+        """Raises BufferError if another library, which sees only the elements, would take them for something else."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         for bit, name, _ in _BITS:
             if self._bits & bit:
                 raise BufferError(f"Can't export tensors with the {name} bit set")
-        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -358,10 +370,9 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
             "version": 2,
         }
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's (device type, index)."""
-        kind, index = self._array.__dlpack_device__()
-        return int(kind), int(index)
+    def __dlpack_device__(self) -> tuple[devices.DLDeviceType, int]:
+        """DLPack's (device type, index). Raises ValueError for devices that it has no number for."""
+        return dlpack_device(self._device)
 
     def __bool__(self) -> bool:
         if self._array.size == 0:

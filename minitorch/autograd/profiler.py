@@ -67,7 +67,7 @@ def _shape(value: Any) -> list[Any]:
 
 def _timed(op: Op, args: Sequence[Any], below: layers.Below) -> Any:
     """The layer: an event around an op."""
-    event = begin(f"aten::{op.name}{'_' if below is apply_in_place else ''}", args)
+    event = begin(f"aten::{op.aten_name(args)}{'_' if below is apply_in_place else ''}", args)
     try:
         return below(op, args)
     finally:

@@ -135,7 +135,7 @@ def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
         args = (*args, *op.defaults_from[len(args)])
     if isinstance(error, ValueError):
         return errors.translate(op, args, error)
-    return errors.no_data(op) if isinstance(error, NoDataError) else error
+    return errors.no_data(op.aten_name(args)) if isinstance(error, NoDataError) else error
 
 
 def _resolved(value: Any) -> Any:

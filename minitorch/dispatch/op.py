@@ -25,10 +25,10 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
-        "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from", "formulas",
-        "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view", "kernel",
-        "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
+        "aten", "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from",
+        "derivatives", "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from",
+        "formulas", "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view",
+        "kernel", "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
         "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
         "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number", "saves_self",
         "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked",
@@ -68,6 +68,7 @@ class Op:
         no_tensors: str = "",
         takes_sparse: bool = False,
         takes_numbers: bool = False,
+        aten: str | Callable[..., str] = "",
     ) -> None:
         """The options are explained at `declare`."""
         code = kernel.__code__
@@ -75,6 +76,7 @@ class Op:
         first = int(code.co_varnames[:1] == ("xp",))
         self.kernel = kernel
         self.name = prefix + kernel.__name__.rstrip("_")
+        self.aten = aten or self.name
         self.parameters = code.co_varnames[first:count]
         self.count = count - first
         self.positions = {name: position for position, name in enumerate(self.parameters)}
@@ -151,6 +153,10 @@ class Op:
                 self.derivatives = tuple(Derivative(self, names, each) for names, each in self.formulas.items())
             plan = self.plans[key] = Plan(self, mask, args)
         return plan
+
+    def aten_name(self, args: Sequence[Any]) -> str:
+        """What PyTorch calls the op that computes with these arguments, in tables and errors."""
+        return self.aten if isinstance(self.aten, str) else self.aten(*args)
 
     def twin(
         self,

@@ -82,8 +82,8 @@ class Vmap(Level):
         if name in DYNAMIC:
             raise RuntimeError(
                 "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                f"aten::{DYNAMIC[name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
-                "this feature."
+                f"aten::{op.aten_name(args)}. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+                "need this feature."
             )
         if name == "masked_select" and maps(self, args[1]):
             raise RuntimeError(

@@ -335,10 +335,5 @@ COMPUTED: dict[str, Callable[[Level, Op, Args, Below], Any]] = {
     "addr": plus(2, _outer),
 }
 
-DYNAMIC = {
-    "places_of_nonzero": "nonzero",
-    "different": "_unique2",
-    "unique_runs": "unique_consecutive",
-    "bincount": "bincount",
-}
-"""Ops whose results have sizes that depend on values, by PyTorch's names."""
+DYNAMIC = {"places_of_nonzero", "different", "unique_runs"}
+"""Ops whose results have sizes that depend on values."""

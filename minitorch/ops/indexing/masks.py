@@ -158,7 +158,7 @@ METHODS["masked_fill_"] = masked_fill_
 METHODS["masked_scatter_"] = masked_scatter_
 
 
-@declare(variants="")
+@declare(variants="", aten="nonzero")
 def places_of_nonzero(xp: Any, self: Array) -> Array:
     if not self.ndim:
         return xp.zeros((0, 1 if self != 0 else 0), xp.int64).T

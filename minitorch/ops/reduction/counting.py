@@ -20,6 +20,7 @@ from minitorch.tensor import Tensor
 
 @declare(
     variants="",
+    aten=lambda self, dim: "_unique2" if dim is None else "unique_dim",
     node=lambda self, dim: "Unique2Backward0" if dim is None else "UniqueDimBackward0",
     derivatives={"self": no_formula("unique")},
 )
@@ -49,14 +50,19 @@ def unique(
     return _requested(different(input, dim), return_inverse, return_counts)
 
 
-@declare(variants="", node="UniqueConsecutiveBackward0", derivatives={"self": no_formula("unique_consecutive")})
+@declare(
+    variants="",
+    aten="unique_consecutive",
+    node="UniqueConsecutiveBackward0",
+    derivatives={"self": no_formula("unique_consecutive")},
+)
 def unique_runs(xp: Any, self: Array, dim: int | None, with_inverse: bool) -> tuple[Array, Array, Array]:
     rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
     size = rows.shape[0]
     differs = rows[1:] != rows[:-1]
     differs = differs.any(axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
     starts = xp.concatenate([xp.ones(min(size, 1), bool), differs])
-    first = xp.flatnonzero(starts)
+    first = xp.nonzero(starts)[0]
     counts = xp.diff(xp.concatenate([first, xp.asarray([size])]))
     values = rows[first] if dim is None else xp.moveaxis(rows[first], 0, dim)
     if not with_inverse:  # most don't ask for it, and it takes longer than the rest
