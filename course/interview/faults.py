@@ -13,6 +13,7 @@ import numpy as np
 from course.interview.fault import Fault, Program
 from course.interview.serving_faults import SERVING
 from course.interview.training_faults import TRAINING
+from course.interview.tuning_faults import TUNING
 
 PROGRAMS = {
     "training": (
@@ -23,10 +24,14 @@ PROGRAMS = {
         "continues prompts with a small language model that has a cache",
         "`generate(Model(), [[3, 4, 5], [6, 7]], 8)` then gives two answers, and `score` the log-probability of one",
     ),
+    "tuning": (
+        "tunes a small language model on prompts and answers",
+        "`train()[1:]` then gives the held-out loss after each epoch, and the held-out example with the largest one",
+    ),
 }
 """What each program does, and what to begin with."""
 FAULTS = TRAINING
-EVERY = (*TRAINING, *SERVING)
+EVERY = (*TRAINING, *SERVING, *TUNING)
 """All faults; those of one program can be planted together."""
 
 
@@ -78,6 +83,10 @@ _SPELLINGS = {
     "probabilities": ("ordered", "likely"),
     "places": ("order", "ranks"),
     "before": ("mass", "above"),
+    "marks": ("is_answer", "counted"),
+    "group": ("several", "pending"),
+    "means": ("by_answer", "mean_losses"),
+    "pairs": ("dialogues", "chosen"),
 }
 """Names of the programs that are local to their functions, and no keyword of anything, with others that would do."""
 

@@ -41,11 +41,13 @@ from course.interview.bank import Bank
 from course.interview.cards import Card, Point
 from course.interview.clock import Clock, Watch
 from course.interview.export import export
+from course.interview.fault import Fault
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Say, Tick, Write
 from course.interview.scope import PROFILES, UNASKED, Plan
 from course.interview.serving_faults import SERVING
+from course.interview.tuning_faults import TUNING
 from course.site.lessons import Question, key, slug
 
 NOON = 1_800_000_000.0
@@ -811,6 +813,36 @@ def test_the_program_that_answers_is_asked_about_by_its_own_name(bank: Bank, cou
     assert "`an_answer_ends_by_itself`: beside an answer that ended, five tokens were wanted" in shown[-1].text
 
 
+def test_the_program_that_tunes_is_asked_about_and_tests_see_its_faults(bank: Bank, course: Course) -> None:
+    names = ["gradients cleared too often", "validation shuffled", "padding marked", "the end ignored"]
+    item = Item("debug", [f"f-{slug(each)}" for each in names], 1)
+
+    def mend(prompt: Edit) -> None:
+        assert prompt.path.name == "tuning.py" and "tunes a small language model" in prompt.text
+        left = faults.planted([faults.named("the end ignored")])
+        tests = (
+            "\n\ndef test_the_first_batch_counts():\n    moved = []\n    for seed in (0, 1):\n"
+            "        torch.manual_seed(0)\n        model = Model().eval()\n"
+            "        group = [collate(examples(4, each)) for each in (seed, 2)]\n"
+            "        step(model, torch.optim.SGD(model.parameters(), lr=0.1), group)\n"
+            "        moved.append(model.head.weight.detach())\n"
+            "    one, other = moved\n    torch.manual_seed(0)\n    before = Model().head.weight.detach()\n"
+            "    one, other = one - before, other - before\n"
+            "    assert (one / one.norm() - other / other.norm()).norm() > 1e-3\n"
+            "\n\ndef test_the_hardest_is_the_hardest():\n    model, _, hardest = train(1)\n"
+            "    losses = [evaluate(model, [collate([each])])[0] for each in [hardest, *examples(60, 1)]]\n"
+            "    assert losses[0] > max(losses) - 1e-3\n"
+        )
+        prompt.path.write_text(left + tests)
+
+    shown, answers = talked(bank, course, item, mend)
+    assert [answer.score for answer in answers] == [1.0, 1.0, 0.75, 0.0]
+    assert "Faults that a test of yours sees: 2." in shown[-1].text
+    assert (
+        "`the_end_of_an_answer_counts`: with uniform logits, the END of an answer has a loss of 0.00" in shown[-1].text
+    )
+
+
 # Estimates
 
 
@@ -1508,12 +1540,13 @@ def test_who_did_not_solve_a_whiteboard_problem_can_see_a_solution(bank: Bank, c
     assert "np.exp(x - np.max(x" in shown[-1].text.replace("xp.", "np.") and "SOLUTION" not in shown[-1].text
 
 
-def test_the_program_that_answers_reads_differently_and_computes_the_same() -> None:
-    texts = {faults.spelled(faults.clean("serving"), np.random.default_rng(seed)) for seed in range(6)}
+@pytest.mark.parametrize(("name", "planted"), [("serving", SERVING), ("tuning", TUNING)])
+def test_the_other_programs_read_differently_and_compute_the_same(name: str, planted: tuple[Fault, ...]) -> None:
+    texts = {faults.spelled(faults.clean(name), np.random.default_rng(seed)) for seed in range(6)}
     assert len(texts) == 6
-    for text in texts:
+    for text in sorted(texts)[:3]:
         program = faults.load(text)
-        assert [fault.name for fault in SERVING if faults.complaint(fault, program)] == []
+        assert [fault.name for fault in planted if faults.complaint(fault, program)] == []
 
 
 def test_the_debug_program_reads_differently_and_computes_the_same() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import minitorch as torch
-from course.interview import faults, serving_faults, training_faults
+from course.interview import faults, serving_faults, training_faults, tuning_faults
 from course.interview.fault import Fault
 from course.interview.faults import EVERY, FAULTS
 
@@ -54,6 +54,10 @@ def test_the_program_that_answers_has_90_lines_at_most() -> None:
     assert sum(bool(line.strip()) for line in faults.clean("serving").splitlines()) <= 90
 
 
+def test_the_program_that_tunes_has_80_lines_at_most() -> None:
+    assert sum(bool(line.strip()) for line in faults.clean("tuning").splitlines()) <= 80
+
+
 def test_faults_that_hide_each_other_are_not_planted_together() -> None:
     for order in (FAULTS, FAULTS[::-1]):
         chosen = faults.together(order, len(FAULTS))
@@ -71,10 +75,14 @@ def test_faults_that_hide_each_other_are_not_planted_together() -> None:
         ("clip before unscale", "    nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)\n", ""),
         ("mask polarity", ".tril()", ""),
         ("best weights are an alias", "copy.deepcopy(model.state_dict())", "dict(model.state_dict())"),
+        ("gradients cleared too often", "    optimizer.step()\n", "    optimizer.zero_grad()\n    optimizer.step()\n"),
+        ("means of unequal batches", ".sum() / count)", ".mean() / len(group))"),
+        ("last batches dropped", "        if group:\n", "        if len(group) > PARTS // 2:\n"),
+        ("validation shuffled", "means.index(max(means))", "means.index(min(means))"),
     ],
 )
 def test_a_wrong_mend_is_no_mend(name: str, old: str, new: str) -> None:
-    source = faults.clean()
+    source = faults.clean(faults.named(name).program)
     assert source.count(old) == 1
     assert faults.complaint(faults.named(name), faults.load(source.replace(old, new))) != ""
 
@@ -273,6 +281,52 @@ def flat_answer(program: Any) -> int:
     return len(set(program.generate(stub, [[3]], 20, 1.0)[0]))
 
 
+def replaced(program: Any) -> float:
+    """How far the direction of a step on four batches turns, if all but the last have other examples."""
+    groups = [[program.collate(program.examples(8, seed)) for seed in seeds] for seeds in ((0, 1, 2, 3), (4, 5, 6, 3))]
+    one, other = (tuning_faults._moved(program, group) for group in groups)
+    return float((one / one.norm() - other / other.norm()).norm().item())
+
+
+def split(program: Any) -> float:
+    """How far a step on four batches is from the step on all their examples in one, as a share of its length."""
+    every = program.examples(32, 0)
+    groups = [[program.collate(every)], [program.collate(every[at : at + 8]) for at in range(0, 32, 8)]]
+    whole, parts = (tuning_faults._moved(program, group) for group in groups)
+    return float(((whole - parts).norm() / whole.norm()).item())
+
+
+def right_tokens(program: Any) -> list[float]:
+    """The shares of first tokens, of tokens in between, and of ENDs that a trained model gets right."""
+    model = program.train()[0].eval()
+    found: list[list[bool]] = [[], [], []]
+    for prompt, answer in program.examples(60, 9):
+        told = model(torch.tensor([[*prompt, *answer]]))[0].argmax(-1).tolist()[len(prompt) - 1 : -1]
+        same = [one == other for one, other in zip(told, answer, strict=True)]
+        for each, part in zip(found, (same[:1], same[1:-1], same[-1:]), strict=True):
+            each.extend(part)
+    return [sum(each) / len(each) for each in found]
+
+
+def beside_a_long_answer(program: Any) -> float:
+    model, (short, long) = program.train(epochs=1)[0], [([5, 3, 2], [3, 1]), ([5, 11, 2], [*range(11, 2, -1), 1])]
+    alone, beside = (program.evaluate(model, [program.collate(each)])[0] for each in ([short], [short, long]))
+    return abs(float(alone - beside))
+
+
+def known(program: Any) -> int:
+    """How many held-out examples a table of what was learned from has."""
+    learned, evaluated, _ = tuning_faults._rows(program)
+    return len({*evaluated} & {*learned}) * 60 // len({*evaluated})
+
+
+def above_the_named(program: Any) -> int:
+    """How many held-out examples have a larger loss than the one that is named as the hardest."""
+    model, _, named = program.train()
+    losses = [program.evaluate(model, [program.collate([each])])[0] for each in [named, *program.examples(60, 1)]]
+    return sum(each > losses[0] + 1e-6 for each in losses)
+
+
 SYMPTOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], bool]]] = {
     "mask polarity": (held_out, lambda loss: loss < 0.8),
     "label shift": (continued, lambda repeated: repeated > 150),  # of 160
@@ -299,6 +353,14 @@ SYMPTOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], bool]]] = {
     "dropout while answering": (answers_again, lambda count: count > 1),
     "answers recorded": (cached_with_a_graph, lambda recorded: recorded),
     "a generator for each token": (flat_answer, lambda count: count == 1),
+    "gradients cleared too often": (replaced, lambda turned: turned < 1e-4),
+    "means of unequal batches": (split, lambda apart: apart > 0.02),
+    "marks not shifted": (right_tokens, lambda right: right[0] == 0 and right[1] > 0.99),
+    "the end ignored": (right_tokens, lambda right: right[1] > 0.99 and right[2] == 0),
+    "padding marked": (beside_a_long_answer, lambda apart: apart > 1e-3),
+    "last batches dropped": (lambda program: len(tuning_faults._rows(program)[0]), lambda rows: rows == 224),
+    "validation in training": (known, lambda rows: rows == 60),
+    "validation shuffled": (above_the_named, lambda above: above > 30),
 }
 
 
