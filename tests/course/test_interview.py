@@ -836,8 +836,8 @@ def test_the_program_that_tunes_is_asked_about_and_tests_see_its_faults(bank: Ba
         prompt.path.write_text(left + tests)
 
     shown, answers = talked(bank, course, item, mend)
-    assert [answer.score for answer in answers] == [1.0, 1.0, 0.75, 0.0]
-    assert "Faults that a test of yours sees: 2." in shown[-1].text
+    assert [answer.score for answer in answers] == [1.0, 1.0, 1.0, 0.0]  # alone, a loss has no padding in it
+    assert "Faults that a test of yours sees: 3." in shown[-1].text
     assert (
         "`the_end_of_an_answer_counts`: with uniform logits, the END of an answer has a loss of 0.00" in shown[-1].text
     )
