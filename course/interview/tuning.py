@@ -12,8 +12,8 @@ from minitorch.utils.data import DataLoader
 TOKENS, WIDTH, PAD, END, ASK, RATE, PARTS = 12, 16, 0, 1, 2, 0.01, 4
 
 
-def examples(count: int, seed: int) -> list[tuple[list[int], list[int]]]:
-    """Prompts of a few numbers and ASK, and their answers, which count down from the last number and stop with END."""
+def examples(count: int, seed: int) -> Any:
+    """Pairs of a prompt, a few numbers and ASK, and its answer, which counts down from the last number to END."""
     source = random.Random(seed)
     prompts = [[source.randrange(3, TOKENS) for _ in range(source.randint(4, 8))] for _ in range(count)]
     return [([*prompt, ASK], [*range(prompt[-1], 2, -1), END]) for prompt in prompts]
