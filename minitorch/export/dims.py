@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minitorch._dynamo.exc import UserError
+from minitorch.fx.experimental.symbolic_shapes import ConstraintViolationError
 from minitorch.tensor import Tensor
 
 
@@ -50,6 +51,7 @@ def by_source(arguments: Mapping[str, Any], dynamic_shapes: Any) -> dict[str, di
     """What is asked of each dimension, by the source of the tensor.
 
     Raises:
+        ConstraintViolationError: the example's size is outside the bounds of its `Dim`.
         UserError: the structure is not that of the arguments, or two definitions have one name.
     """
     if not dynamic_shapes:
@@ -84,6 +86,11 @@ def _collect(value: Any, asked: Any, source: str, found: dict[str, dict[int, Any
         return
     if isinstance(value, Tensor):
         dims = asked if isinstance(asked, Mapping) else dict(enumerate(asked))
+        for dim, each in dims.items():
+            size = value.shape[dim]
+            if isinstance(each, Dim) and not each.min <= size <= (size if each.max is None else each.max):
+                most = "int_oo" if each.max is None else each.max
+                raise ConstraintViolationError(f"{size} not in range [{max(each.min, 2)}, {most}]")
         found[source] = {dim: each for dim, each in dims.items() if each is not None and each is not Dim.STATIC}
     elif isinstance(value, Mapping):
         for key, each in value.items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minitorch._dynamo.capture import Capture, unchanged
@@ -17,7 +17,7 @@ from minitorch._dynamo.values import Items, Known, Symbol, TensorValue, Value
 from minitorch._dynamo.values import Mapping as MappingValue
 from minitorch.export.dims import Dim, by_source
 from minitorch.export.program import Calls, ExportedProgram, ValueRanges, leaves_of
-from minitorch.export.shapes import types
+from minitorch.export.shapes import types, works
 from minitorch.export.signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from minitorch.fx.aten import named, overload
 from minitorch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -68,12 +68,19 @@ def export(
     asked = by_source(given, dynamic_shapes)
     positional = list(given)[: len(args)]
     try:
+        exporting = Exporting(mod, bound.arguments, given, asked)
+        program = exporting.program(positional)
+        constant = exporting.constant_sizes()
+    except NeedsStatic:  # the code looks at a size: which one isn't known
+        constant = [(source, dim) for source, dims in asked.items() for dim in dims]
+    for source, dim in constant:
+        if asked[source][dim] is not Dim.AUTO:
+            raise _specialized(source, dim, asked[source][dim], given)
+        del asked[source][dim]
+    if constant:
         return Exporting(mod, bound.arguments, given, asked).program(positional)
-    except NeedsStatic:
-        fixed = [each for dims in asked.values() for each in dims.values() if each is not Dim.AUTO]
-        if fixed:
-            raise _specialized(fixed[0], "of the example") from None
-        return Exporting(mod, bound.arguments, given, {}).program(positional)
+    exporting.check_ranges()
+    return program
 
 
 class Exporting:
@@ -261,11 +268,75 @@ class Exporting:
                     continue
                 for size in (max(asked.min, 2), FAR if asked.max is None else asked.max):
                     if not eval(expression.replace(text, str(size)), {"L": self.given}):
-                        here = f"{source}.size()[{dim}]"
-                        raise _specialized(
-                            asked, f"for which {_guard_text(expression)}, where {asked.__name__} = {here}"
+                        if _is_of_one_size(expression, text, asked, self.given):
+                            raise _specialized(source, dim, asked, self.given)
+                        raise UserError(
+                            _violated(asked.__name__)
+                            + f"  - Not all values of {asked.__name__} = {source}.size()[{dim}] in the specified range "
+                            f"satisfy the generated guard {_guard_text(expression)}"
                         )
         return _guard_text(expression)
+
+    # Sizes for which operations, which aren't run, have no result
+
+    def constant_sizes(self) -> list[tuple[str, int]]:
+        """The sizes that were to change, by source and dimension, while the operations take only the example's."""
+        tried = [(source, dim) for source, dim, _, trials in self._trials() if not any(trials.values())]
+        scope = dict(self.given)
+        return tried + [
+            (source, dim)
+            for source, dims in self.asked.items()
+            for dim in dims
+            if eval(_readable(source), {}, scope).shape[dim] < 2  # 0 and 1 are no examples of a size that changes
+        ]
+
+    def check_ranges(self) -> None:
+        """Raises UserError where operations refuse a size that a named one may have."""
+        for source, dim, size, trials in self._trials():
+            asked = self.asked[source][dim]
+            refused = [each for each, taken in trials.items() if not taken]
+            if isinstance(asked, Dim) and refused:
+                symbol = self._names_of(_readable(source))[dim]
+                least = size
+                while least > 2 and self._works(symbol, least - 1):
+                    least -= 1
+                enough = max(refused) < least
+                raise UserError(
+                    _violated(asked.__name__)
+                    + f"  - Not all values of {asked.__name__} = {source}.size()[{dim}] in the specified range work: "
+                    f"{refused[0]} doesn't."
+                    + f"\nSuggested fixes:\n  {asked.__name__} = Dim('{asked.__name__}', min={least})"
+                    * enough
+                )
+
+    def _trials(self) -> Iterator[tuple[str, int, int, dict[int, bool]]]:
+        """For each size that may change its source, its dimension, the example's, and whether others work.
+
+        None is tried where the operations can't even be followed with the example's sizes. Sizes 0 and 1 aren't tried,
+        since PyTorch takes no dynamic size for one of them.
+        """
+        if not works(self.graph, self.examples, self.symbols, {}):
+            return
+        for source, dims in self.asked.items():
+            names, example = self._names_of(_readable(source)), eval(_readable(source), {}, dict(self.given))
+            for dim, asked in dims.items():
+                size, least, most = example.shape[dim], 2, None
+                if isinstance(asked, Dim):
+                    least, most = max(2, asked.min), asked.max
+                others = (2, 3, size - 1, size + 1, size + 2, 2 * size + 1)
+                inside = {each for each in others if least <= each != size > 1 and (most is None or each <= most)}
+                trials = {each: self._works(names[dim], each) for each in sorted(inside)}
+                if trials:
+                    yield source, dim, size, trials
+
+    def _works(self, symbol: str, size: int) -> bool:
+        """Whether the operations take another size, alone or together with those that equal it in the example."""
+        held = [
+            (name, self.examples[owner].shape[dim]) for owner, of in self.symbols.items() for dim, name in of.items()
+        ]
+        own = dict(held)[symbol]
+        together = {name: size for name, each in held if each == own}
+        return any(works(self.graph, self.examples, self.symbols, each) for each in ({symbol: size}, together))
 
     def _ranges(self) -> dict[str, ValueRanges]:
         known = {each.__name__: each for dims in self.asked.values() for each in dims.values() if isinstance(each, Dim)}
@@ -296,12 +367,27 @@ def _guard_text(expression: str) -> str:
     return f"not {text.removesuffix(' is False')}" if text.endswith(" is False") else text
 
 
-def _specialized(dim: Any, why: str) -> UserError:
-    name = getattr(dim, "__name__", dim)
+def _is_of_one_size(guard: str, text: str, asked: Dim, given: Mapping[str, Any]) -> bool:
+    """Whether of many sizes only the example's passes a guard in which it stands as `text`."""
+    example = eval(text, {"L": given})
+    few = range(max(asked.min, 2), min(asked.max or FAR, 2 * example + 3) + 1)
+    return [size for size in few if eval(guard.replace(text, str(size)), {"L": given})] == [example]
+
+
+def _specialized(source: str, dim: int, asked: Any, given: Mapping[str, Any]) -> UserError:
+    """The error for a size that was to change and is a constant of the program."""
+    size = eval(_readable(source), {}, dict(given)).shape[dim]
+    name = getattr(asked, "__name__", f"{source}.size()[{dim}]")
     return UserError(
-        f"Constraints violated ({name})! You marked {name} as dynamic but your code specialized it: "
-        f"it works for sizes {why}."
+        _violated(name)
+        + f"  - You marked {name} as dynamic but your code specialized it to be a constant ({size}). If you're using "
+        "mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either "
+        "Dim.STATIC or Dim.AUTO." + f"\nSuggested fixes:\n  {name} = {size}" * isinstance(asked, Dim)
     )
+
+
+def _violated(name: str) -> str:
+    return f"Constraints violated ({name})!\n"
 
 
 def _error(error: Break) -> Exception:

@@ -1,4 +1,4 @@
-"""The types of a program's values as it is printed, such as "f32[s0, 4]"."""
+"""What sizes a program's values have: their types as it is printed, such as "f32[s0, 4]", and those it works for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.devices import device
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import map_arg
 from minitorch.ops.creation.filled import empty
@@ -41,6 +42,14 @@ def types(graph: Graph, examples: Mapping[str, Tensor], symbols: Mapping[str, Ma
     return found
 
 
+def works(
+    graph: Graph, examples: Mapping[str, Tensor], symbols: Mapping[str, Mapping[int, str]], sizes: Mapping[str, int]
+) -> bool:
+    """Whether no operation refuses these sizes, by symbol; other sizes are the example's. Nothing is computed."""
+    values = _values(graph, examples, symbols, sizes)
+    return all(node in values for node in graph.nodes if node.op.startswith("call"))
+
+
 def _sizes(one: Tensor, other: Tensor, names: list[str]) -> list[str] | None:
     """The sizes as text; None if one of them is computed from a symbol."""
     texts = []
@@ -54,9 +63,15 @@ def _sizes(one: Tensor, other: Tensor, names: list[str]) -> list[str] | None:
 
 def _run(graph: Graph, examples: Mapping[str, Tensor], symbols: Any, sizes: Mapping[str, int]) -> dict[str, Tensor]:
     """The tensors without data that the graph computes, up to the first operation that refuses such sizes."""
+    values = _values(graph, examples, symbols, sizes)
+    return {node.name: each for node, each in values.items() if isinstance(each, Tensor)}
+
+
+def _values(graph: Graph, examples: Mapping[str, Tensor], symbols: Any, sizes: Mapping[str, int]) -> dict[Any, Any]:
+    """What the nodes of the graph compute without data, up to the first that refuses such sizes."""
     values: dict[Any, Any] = {}
     try:
-        with no_grad():
+        with no_grad(), device("meta"):  # also what the graph itself creates
             for node in graph.nodes:
                 example = examples.get(node.name)
                 if example is not None:
@@ -71,4 +86,4 @@ def _run(graph: Graph, examples: Mapping[str, Tensor], symbols: Any, sizes: Mapp
                         values[node] = node.target(*args, **kwargs)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
         pass  # the rest is printed without types
-    return {node.name: each for node, each in values.items() if isinstance(each, Tensor)}
+    return values

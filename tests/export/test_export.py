@@ -126,6 +126,60 @@ def test_errors_are_of_the_classes_of_torch(number: int) -> None:
     assert type(ours.value).__name__ == type(theirs.value).__name__
 
 
+def _of_sizes(run: Callable[[Any, Any], Any], *shape: int, **bounds: Any) -> Callable[[Any], Any]:
+    """Exports `run(t, x)` with a first size that may change, for an example of this shape."""
+
+    def export(t: Any) -> Any:
+        class Net(t.nn.Module):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                return run(t, x)
+
+        hint = bounds.get("hint")
+        size = getattr(t.export.Dim, hint) if hint else t.export.Dim("n", **bounds)
+        program = t.export.export(Net(), (t.ones(*shape),), dynamic_shapes={"x": {0: size}})
+        return len(program.range_constraints)
+
+    return export
+
+
+SIZES: list[Callable[[Any], Any]] = [
+    _of_sizes(lambda t, x: x.reshape(4, 3), 4, 3),
+    _of_sizes(lambda t, x: x.reshape(-1, 3), 4, 3),
+    _of_sizes(lambda t, x: x.reshape(4, 3), 4, 3, min=2, max=9),
+    _of_sizes(lambda t, x: x.reshape(4, 3), 4, 3, hint="AUTO"),
+    _of_sizes(lambda t, x: x.reshape(4, 3), 4, 3, hint="DYNAMIC"),
+    _of_sizes(lambda t, x: x[3], 4, 3),
+    _of_sizes(lambda t, x: x[3], 4, 3, min=4),
+    _of_sizes(lambda t, x: x[3], 4, 3, hint="DYNAMIC"),
+    _of_sizes(lambda t, x: x.narrow(0, 1, 2), 4, 3),
+    _of_sizes(lambda t, x: x + t.ones(4, 3), 4, 3),
+    _of_sizes(lambda t, x: t.cat([x, t.ones(4, 3)]), 4, 3),
+    _of_sizes(lambda t, x: x @ t.ones(3, 4) @ x, 4, 3),
+    _of_sizes(lambda t, x: t.nn.functional.layer_norm(x, (4, 3)), 4, 3),
+    _of_sizes(lambda t, x: t.nn.functional.max_pool2d(x, 4), 8, 8, 8, min=1),
+    _of_sizes(lambda t, x: x.unbind()[0], 4, 3),
+    _of_sizes(lambda t, x: x + 1 if x.shape[0] == 4 else x, 4, 3),
+    _of_sizes(lambda t, x: x + 1, 1, 3),
+    _of_sizes(lambda t, x: x + 1, 1, 3, hint="AUTO"),
+    _of_sizes(lambda t, x: x, 4, 3, min=5),
+    _of_sizes(lambda t, x: x, 4, 3, max=3),
+    _of_sizes(lambda t, x: x, 4, 3, min=5, max=9),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SIZES)))
+def test_sizes_that_cannot_change_are_refused_in_the_words_of_torch(number: int) -> None:
+    found = []
+    for t in (minitorch, torch):
+        try:
+            found.append(SIZES[number](t))
+        except Exception as error:
+            lines = str(error).splitlines()
+            said = [line for line in lines if line.startswith(("  - You marked", "  n = ")) or "in range" in line]
+            found.append((type(error).__name__, said))
+    assert found[0] == found[1]
+
+
 def test_the_printed_program_has_types_and_ranges() -> None:
     (case,) = [each for each in CASES if each.__name__ == "dynamic"]
     text = str(exported(minitorch, case)[1])
