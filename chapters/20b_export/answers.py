@@ -1792,3 +1792,79 @@ def per_block(kind):
 def per_block(kind):
     slopes = np.polyfit([1, 2, 3], [count(kind, each) for each in (1, 2, 3)], 1)[0]
     return [round(each) for each in slopes]
+
+
+# %% answer="export_fold" right="no bias stays no bias in a product"
+def fold(step):
+    if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
+        return step
+    layer, constant = step.args
+    if not isinstance(layer, Step) or layer.op not in (CONV2D, LINEAR) or not isinstance(constant, Tensor):
+        return step
+    x, weight, bias, *rest = layer.args
+    if constant.shape != (len(weight), *(1,) * (weight.ndim - 2)):
+        return step
+    each = constant.flatten()
+    if step.op is pointwise.mul:
+        scaled = weight * each.reshape(-1, *(1,) * (weight.ndim - 1))
+        return Step(layer.op, (x, scaled, None if bias is None else bias * each, *rest))
+    bias = zeros(len(weight)) if bias is None else bias
+    return Step(layer.op, (x, weight, bias + each if step.op is pointwise.add else bias - each, *rest))
+
+
+# %% answer="export_fold" wrong="the operation of a view's twin isn't compared" spoils="generalize"
+def generalize(one, other):
+    twins = dict(zip(one.inputs, other.inputs))
+    if len(one.steps) != len(other.steps):
+        raise ValueError(f"the number of steps depends on the batch size: {len(one.steps)} and {len(other.steps)}")
+    general = {step: step for step in one.inputs}
+    for step, twin in zip(one.steps, other.steps):
+        twins[step] = twin
+        args = step.args
+        if step.op is views.view and alike(args[0], twin.args[0], twins):
+            args = (args[0], open_size(args[1], twin.args[1]))
+        elif step.op is not twin.op or not alike(args, twin.args, twins):
+            raise ValueError(f"{step.op.name} depends on the batch size")
+        general[step] = Step(step.op, replace(args, lambda each: general[each] if isinstance(each, Step) else each))
+    if not alike(one.output, other.output, twins):
+        raise ValueError("the result depends on the batch size")
+    return Graph(one.inputs, [general[step] for step in one.steps], replace(one.output, lambda each: general.get(each, each)))
+
+
+# %% answer="export_repair_snapshot" wrong="a seed before the export"
+def snapshot(model, example):
+    modes = [(each, each.training) for each in model.modules()]
+    model.eval()
+    mytorch.manual_seed(0)
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for each, mode in modes:
+            each.training = mode
+
+
+# %% answer="export_repair_snapshot" wrong="the weights as they were, by a state dict"
+def snapshot(model, example):
+    modes = [each.training for each in model.modules()]
+    state = {name: each.clone() for name, each in model.state_dict().items()}
+    model.eval()
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        model.zero_grad()
+        model.load_state_dict(state)
+        for each, mode in zip(model.modules(), modes):
+            each.training = mode
+
+
+# %% answer="export_repair_snapshot" wrong="a model that is switched for good where it failed inside"
+def snapshot(model, example):
+    modes = {each: each.training for each in model.children()}
+    mode = model.training
+    model.eval()
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        model.train(mode)
+        for each, mode in modes.items():
+            each.train(mode)

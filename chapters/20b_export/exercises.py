@@ -255,7 +255,8 @@ def field(number: int, value: Any) -> bytes:
 # Suppose that a layer's result is added to a constant (`pointwise.add`), multiplied by it (`pointwise.mul`), or
 # reduced by it (`pointwise.sub`). Then the two steps are equivalent to one layer with another weight and bias. In
 # these cases `step.args` are the layer's step and the constant, a `Tensor`, in this order. A constant must have one
-# value for each output channel, so its shape is (O, 1, 1) after a convolution and (O,) after a linear layer.
+# value for each output channel, so its shape is (O, 1, 1) after a convolution and (O,) after a linear layer. All other
+# steps stay as they are, such as `layer + 1.0`, where the second argument is a float, or the sum of two layers.
 #
 # **`generalize`** compares two traces of one function, made with different batch sizes. Go through both step by step.
 # Three functions in the file help you:
@@ -284,9 +285,9 @@ def generalize():
     given graphs stay unchanged.
 
     Raises:
-        ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the operation's name, "div
-            depends on the batch size", if two steps differ in anything other than the size of a view; or "the result
-            depends on the batch size", if the graphs return different steps.
+        ValueError: "the number of steps depends on the batch size: 3 and 4"; or, with the name of the first graph's
+            operation, "div depends on the batch size", if two steps differ in anything other than the size of a view;
+            or "the result depends on the batch size", if the graphs return different steps.
     """
 
 
@@ -310,6 +311,8 @@ def folded(layer, *args, by=("mul", "sub", "add"), shape=None, constant_first=Fa
         size = shape or (len(weight), *(1,) * (weight.ndim - 2))
         pair = (step, constant(*size))
         step = fusing.fold(graph.Step(getattr(mytorch.pointwise, name), pair[::-1] if constant_first else pair))
+    if step.op is layer and step.args[2] is None:  # no bias and a bias of zeros are the same layer
+        step.args = (*step.args[:2], mytorch.zeros(len(weight)), *step.args[3:])
     kept = [None if each is None else getattr(each, "array", each) for each in step.args[1:]]
     return {
         "operation": step.op.name,
@@ -317,6 +320,15 @@ def folded(layer, *args, by=("mul", "sub", "add"), shape=None, constant_first=Fa
         "given step, arguments that were replaced": sum(a is not b for a, b in zip(first.args, given, strict=True)),
         "given weight and bias, changed by": [(each - old).abs().max() for each, old in before],
     }
+
+
+def unchanged(other):
+    """Whether a linear layer plus this stays the step that it is."""
+    step = graph.Step(mytorch.pointwise.add, (graph.Step(fusing.LINEAR, (graph.Step(None), matrix, None)), other))
+    try:
+        return fusing.fold(step) is step
+    except (AttributeError, TypeError) as error:
+        return type(error).__name__
 
 
 geometry = ((2, 1), (0, 1), (1, 1))
@@ -338,6 +350,8 @@ shown = {
     "a constant minus a linear layer": folded(
         fusing.LINEAR, matrix, constant(outputs), by=["sub"], constant_first=True
     ),
+    "linear, plus a float": unchanged(1.0),
+    "linear, plus another layer": unchanged(graph.Step(fusing.LINEAR, (graph.Step(None), matrix, None))),
     "linear, divided": folded(fusing.LINEAR, matrix, constant(outputs), by=["div"]),
     "another operation of three arguments, plus a constant": folded(
         mytorch.pointwise.where, matrix, constant(outputs), by=["add"]
@@ -383,6 +397,9 @@ shown |= {
     "a random mask": outcome(lambda x: x * mytorch.rand(4)),
     "more steps": outcome(lambda x: x.exp() if len(x) == rows else x.exp().exp()),
     "another operation": outcome(lambda x: x.exp() if len(x) == rows else x.tanh()),
+    "a view in one trace, an expansion in the other": outcome(
+        lambda x: (lambda a: (a.view if len(x) == rows else a.expand)(len(x), inputs * 4))(x.flatten(1).exp())
+    ),
     "a view of another step": outcome(
         lambda x: (lambda a, b: (a if len(x) == rows else b).flatten(1) + a.flatten(1) - b.flatten(1))(
             x.exp(), x.tanh()
@@ -505,6 +522,25 @@ def fold(step: Step) -> Step:
                 scaled = weight * each.reshape(-1, *(1,) * (weight.ndim - 1))
                 return Step(layer, (x, scaled, bias * each, *rest))
     return step
+
+
+# %% mutant="export_fold" spoils="fold"
+# Anything else has a shape
+# In `layer + 1.0` the second argument is a float, and in a residual sum it is a step. Test that it is a `Tensor`.
+def fold(step: Step) -> Step:
+    if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
+        return step
+    layer, constant = step.args
+    if not isinstance(layer, Step) or layer.op not in (CONV2D, LINEAR):
+        return step
+    x, weight, bias, *rest = layer.args
+    if constant.shape != (len(weight), *(1,) * (weight.ndim - 2)):
+        return step
+    each, bias = constant.flatten(), zeros(len(weight)) if bias is None else bias
+    if step.op is pointwise.mul:
+        scaled = weight * each.reshape(-1, *(1,) * (weight.ndim - 1))
+        return Step(layer.op, (x, scaled, bias * each, *rest))
+    return Step(layer.op, (x, weight, bias + each if step.op is pointwise.add else bias - each, *rest))
 
 
 # %% mutant="export_fold" spoils="generalize"
@@ -1113,11 +1149,18 @@ norm = layers.BatchNorm1d(hidden)
 norm(mytorch.randn(9, hidden) * 2 + 1)
 
 
+class Doubled(layers.Module):
+    """A layer of the model's own that behaves differently in training."""
+
+    def forward(self, x):
+        return x * 2 if self.training else x
+
+
 class Network(layers.Module):
     def __init__(self):
         super().__init__()
         self.first = layers.Sequential(layers.Linear(2 * features, hidden), norm, layers.ReLU())
-        self.last = layers.Sequential(layers.Dropout(0.5), layers.Linear(hidden, 3))
+        self.last = layers.Sequential(layers.Dropout(0.5), Doubled(), layers.Linear(hidden, 3))
 
     def forward(self, images):
         return self.last(self.first(images.flatten(1)))
@@ -1155,9 +1198,11 @@ class Sorted(layers.Module):
         return self.drop(x).cumsum(1)
 
 
+mytorch.manual_seed(check.seed())
 file = snapshot(model, mytorch.tensor(generator.normal(size=(8, 2, features)).astype(np.float32)))
 other, evaluated = Sorted(), layers.Dropout(0.5).eval()
 failed = check.error(snapshot, other, mytorch.ones(2, 3))
+next_numbers = mytorch.rand(3)
 snapshot(evaluated, mytorch.ones(2, 3))
 values = {
     "logits of eight images": answers(file, 8),
@@ -1169,6 +1214,7 @@ values = {
         bool((one == two).all()) for one, two in zip(weights, (*model.parameters(), *model.buffers()), strict=True)
     ],
     "gradients kept": [each.requires_grad and float(each.grad.sum()) == each.numel() for each in model.parameters()],
+    "the next random numbers": next_numbers,
     "a model that can't be exported": type(failed).__name__,
     "its modules train afterwards": [each.training for each in other.modules()],
     "a model in evaluation trains afterwards": [each.training for each in evaluated.modules()],
@@ -1193,6 +1239,21 @@ check.show(values, atol=2e-3)
 def snapshot(model, example):
     model.eval()
     return mytorch.onnx.export(model, example)
+
+
+# %% mutant="export_repair_snapshot"
+# Switches dropout and batch norm only
+# Any module may behave differently in training, because each of them has the flag `training`. `eval()` sets it in all.
+def snapshot(model, example):
+    kinds = mytorch.nn.Dropout, mytorch.nn.BatchNorm1d, mytorch.nn.BatchNorm2d
+    modes = {each: each.training for each in model.modules() if isinstance(each, kinds)}
+    for each in modes:
+        each.training = False
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for each, mode in modes.items():
+            each.training = mode
 
 
 # %% mutant="export_repair_snapshot"

@@ -211,7 +211,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # - *Thirty seconds:* I call `eval()` before the export. Then I compare the file's outputs with the model's on real data, for
 #   several batch sizes and for extreme inputs, with the same preprocessing.
 # - *Longer:* Put normalization and softmax into the exported module, so that nobody has to repeat them. Measure latency after a
-#   warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that you will ship.
+#   warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
 # - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a
 #   test set.
 # - *The trap:* Testing the file only on the traced example.
@@ -239,9 +239,10 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # ```
 #
 # The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns
-# a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes` the sizes are fixed,
-# and another batch raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` also refuses `x.reshape(3, -1)`,
-# because the code "specialized" the batch.
+# a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`, which replaced the older
+# `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export`
+# also refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It says the same if the example has a batch of *one*,
+# because sizes of 0 and 1 are specialized by default, so capture with at least two samples. (`torch.onnx.export` switches that off.)
 #
 # Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
 # depends on a tensor's value. minitorch refuses it, too:
@@ -293,7 +294,7 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #   a matmul into one integer kernel.
 # - *They ask next:* Which weights lose most in int8? Channels with outliers do, so use a scale for each channel ([chapter
 #   22b](22b_memory.ipynb)).
-# - *The trap:* Exporting with a cache of length 1 that the trace keeps as a constant.
+# - *The trap:* A cache whose length isn't dynamic, so that the graph accepts only the example's length.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 #
 # ## The bytes: protocol buffers
@@ -426,7 +427,8 @@ pictures.graph(
 # Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
 # 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, both go into weight and bias: w′ =
 # s·w, and b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter folds batch norms, too: its file for a
-# convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape` and `Gemm`.
+# convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape` and `Gemm`. A norm *before* a convolution
+# with padding can't be folded exactly, because the padding adds its zeros after the norm, so the shift doesn't apply to them.
 
 # %% tags=["proof-counts"]
 names, counts = ("as recorded", "constants folded", "layers fused"), {}
@@ -447,8 +449,8 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #
 # - *Thirty seconds:* I fold constants, which is everything that depends on no input, then batch norms into the layers before
 #   them, and I fuse neighbours for which the runtime has one operator.
-# - *Longer:* Runtimes do much of this again when they load a file, but you have to fold before you quantize, or the ranges of the
-#   weights are wrong.
+# - *Longer:* Runtimes do much of this again when they load a file. But fold before you quantize, because folding changes the ranges
+#   of the weights.
 # - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
 #   stands between it and the layer, such as a ReLU.
 # - *The trap:* Continuing to train the folded model, although its batch norms are gone.
@@ -543,8 +545,8 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 
 # %% [markdown]
 # ## If you have time
-# ### Myth · "PyTorch exports to ONNX for Caffe2, and runs the model once"
-# Caffe2 is gone, and how often the model runs depends on the exporter:
+# ### Myth · "The export runs the model once, on the example"
+# How often the model runs, and on what, depends on the exporter:
 
 # %% tags=["proof-exporter-calls"]
 calls = []
