@@ -9,6 +9,7 @@
 #                                               the seventh in turn
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
 #   make site ADDRESS=https://…                 the repository's address on the pages, where git's remote isn't it
+#   make site PAGES=https://…                   where the pages will be read, if not at GitHub's address for them: for previews
 #   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
 #                                               4, 5 and 6 the same with 2 threads
 
@@ -125,6 +126,7 @@ SITE := .venv/site/$(notdir $(BIN))/python -m
 	@touch $@
 
 site: export ADDRESS := $(ADDRESS)
+site: export PAGES := $(PAGES)
 site: .venv/site/installed ## the course as pages, in dist/site/html; no notebook is run
 	$(SITE) course.site dist/site/source
 	@rm -rf dist/site/html # or pages would stay whose source is gone

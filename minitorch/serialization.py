@@ -93,9 +93,17 @@ def _replacing(path: str) -> Iterator[IO[bytes]]:
     """A new file that takes the place of `path` when the block ends well, and disappears when it doesn't.
 
     A symbolic link stays one, and leads to the new file. A file that has several names is overwritten instead, so that
-    it keeps them.
+    it keeps them. What is no file, such as /dev/null, is written to.
     """
     path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        try:
+            file = open(path, "wb")  # noqa: SIM115
+        except OSError as error:
+            raise RuntimeError(f"open file failed with strerror: {error.strerror}") from None
+        with file:
+            yield file
+        return
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")

@@ -524,3 +524,16 @@ def test_pickle_protocol() -> None:
         serialization.save({"a": arange(minitorch, 3), "b": "text"}, buffer, pickle_protocol=protocol)
         buffer.seek(0)
         assert numbers(serialization.load(buffer)["a"]) == [0, 1, 2]
+
+
+@pytest.mark.skipif(not Path(os.devnull).is_char_device(), reason="a system without /dev/null")
+def test_what_is_no_file_is_written_to_and_not_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def replace(*paths: Any) -> None:
+        raise AssertionError("the device would have become a file")
+
+    monkeypatch.setattr(os, "replace", replace)
+    minitorch.save(minitorch.ones(1), os.devnull)
+    with pytest.raises(EOFError):
+        minitorch.load(os.devnull)
+    with pytest.raises(RuntimeError, match="Is a directory"):
+        minitorch.save(minitorch.ones(1), tmp_path)

@@ -9,8 +9,8 @@ from pathlib import Path
 from course.authoring.notebook import tasks, write
 from course.files import CODE, Course
 from course.site import api, exercises, frames, indexes, lessons, licences
-from course.site.address import address
-from course.site.links import UNLISTED, moved
+from course.site.address import address, served
+from course.site.links import UNLISTED, addressed, moved
 from course.site.markdown import contents, page
 from course.site.shown import Pictures
 
@@ -22,7 +22,10 @@ def main(folder: Path) -> None:
     shutil.copytree(frames.STORE / "static", folder / "_static")
     shutil.copy(frames.STORE / "conf.py", folder)
     shutil.copytree(course.notebooks, folder / "downloads", ignore=shutil.ignore_patterns("*.yml", "files", ".*"))
-    (folder / "address").write_text(address(CODE), encoding="utf-8")  # conf.py reads it
+    shutil.copytree(frames.STORE / "templates", folder / "_templates")
+    shutil.copy(CODE / "docs" / "images" / "lesson.png", folder / "_static" / "preview.png")
+    for name, value in {"address": address(CODE), "served": served(CODE)}.items():
+        (folder / name).write_text(value, encoding="utf-8")  # conf.py reads them
     pictures = Pictures(folder / "_static")
     taught = {path.stem: frames.read(path) for path in sorted(course.notebooks.glob("*.ipynb"))}
     unsolved = {path.stem: frames.read(path) for path in sorted(course.pristine.glob("*.ipynb"))}
@@ -55,9 +58,9 @@ def main(folder: Path) -> None:
         pages[f"api/{library}-index.md"] = _contents(library, listed)
     for path in sorted((CODE / "docs").glob("*.md")):
         if path.name not in UNLISTED:
-            pages[f"guides/{path.name}"] = moved(path.read_text(encoding="utf-8"), "docs")
+            pages[f"guides/{path.name}"] = moved(addressed(path.read_text(encoding="utf-8")), "docs")
     for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
-        pages[f"guides/{name.lower()}"] = moved((CODE / name).read_text(encoding="utf-8"), "")
+        pages[f"guides/{name.lower()}"] = moved(addressed((CODE / name).read_text(encoding="utf-8")), "")
     pages["guides/index.md"] = (frames.STORE / "guides.md").read_text(encoding="utf-8")
     for name, text in pages.items():
         path = folder / name

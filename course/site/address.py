@@ -17,6 +17,15 @@ def address(root: Path) -> str:
     return _tidy(os.environ.get("ADDRESS", "") or places.address(root) or _remote(root))
 
 
+@functools.cache
+def served(root: Path) -> str:
+    """Where the pages will be read: what `make site PAGES=…` says, or else where GitHub serves a repository's pages."""
+    found = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+)", address(root))
+    return os.environ.get("PAGES", "").removesuffix("/") or (
+        f"https://{found[1].lower()}.github.io/{found[2]}" if found else ""
+    )
+
+
 def _remote(root: Path) -> str:
     try:
         done = subprocess.run(

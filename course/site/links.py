@@ -21,6 +21,21 @@ def blob(path: str) -> str:
     return f"{address(CODE)}/blob/HEAD/{path}" if address(CODE) else ""
 
 
+def addressed(text: str) -> str:
+    """A guide with the repository's address for ADDRESS, or where none is set with the clone that the reader has."""
+    where = address(CODE)
+    if not where:
+        text = text.replace(
+            " ADDRESS is the address of the repository.", " `minitorch` is your clone of the repository."
+        )
+        text = text.replace(", where ADDRESS is the repository's address", "")
+        text = text.replace("git clone ADDRESS minitorch && cd minitorch", "cd minitorch")
+        return text.replace('"minitorch-course[course] @ git+ADDRESS"', '"./minitorch[course]"')
+    text = text.replace(" ADDRESS is the address of the repository.", "")
+    text = text.replace(", where ADDRESS is the repository's address", "")
+    return text.replace("git clone ADDRESS", f"git clone {where}").replace("git+ADDRESS", f"git+{where}")
+
+
 def outside_code(change: re.Pattern[str], to: object, text: str) -> str:
     """The text with a pattern replaced everywhere but in fenced code."""
     parts = _CODE.split(text)

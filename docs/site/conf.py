@@ -39,13 +39,11 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#00507d", "color-brand-content": "#00507d"},
     "dark_css_variables": {"color-brand-primary": "#7cc4f0", "color-brand-content": "#7cc4f0"},
 }
-address = (Path(__file__).parent / "address").read_text(encoding="utf-8")
-if address:
-    source = {"name": "The repository", "url": address, "html": "Source", "class": ""}
-    html_theme_options["footer_icons"] = [source]  # below each page
-html_sidebars = {
-    "**": [f"sidebar/{part}.html" for part in ("brand", "search", "scroll-start", "navigation", "scroll-end")]
-}
+address, served = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("address", "served"))
+html_context = {"address": address}
+templates_path = ["_templates"]
+parts = ("brand", "search", "ways", "scroll-start", "navigation", "scroll-end")  # ways: of this site
+html_sidebars = {"**": [f"sidebar/{part}.html" for part in parts]}
 
 # MathJax from a package, not from another host: the one file that is loaded, and its fonts.
 mathjax_path = "mathjax/tex-chtml.js"
@@ -78,6 +76,13 @@ def _described(app, pagename, templatename, context, doctree):
         "og:title": context.get("title", project),
         "og:description": about,
     }
+    if served:  # previews need whole addresses
+        said |= {
+            "og:url": f"{served}/{pagename}.html",
+            "og:image": f"{served}/_static/preview.png",
+            "og:image:alt": "A lesson as a page: code, its output, and a picture that a slider moves",
+            "twitter:card": "summary_large_image",
+        }
     tags = [f'<meta name="description" content="{escape(about)}">']
     tags += [f'<meta property="{name}" content="{escape(Markup(text).striptags())}">' for name, text in said.items()]
     context["metatags"] = context.get("metatags", "") + "\n".join(tags)

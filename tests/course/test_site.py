@@ -189,6 +189,14 @@ def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Pat
     assert "ADDRESS" not in front and 'href="#start"' in front
 
 
+@pytest.mark.needs("site")
+def test_every_page_leads_to_the_start_and_none_shows_a_placeholder(built: Path) -> None:
+    for page in sorted(built.rglob("*.html")):
+        text = page.read_text(encoding="utf-8")
+        assert re.search(r'href="(\.\./)*(index\.html)?#start"', text), page
+        assert not re.search(r"\bgit\+ADDRESS|\bclone ADDRESS|ADDRESS is the", re.sub(r"<[^>]*>", "", text)), page
+
+
 def test_the_page_of_an_exercise_says_its_kind_time_and_points() -> None:
     for path in sorted(Course(CODE).pristine.glob("*.ipynb")):
         notebook = frames.read(path)
@@ -314,6 +322,33 @@ def test_with_an_address_there_are_ways_to_open_a_notebook(monkeypatch: pytest.M
     page = exercises.pages("06_computation_graph", notebook)[next(iter(exercises.tasks(notebook)))]
     for there in places.openers("https://github.com/someone/course", "exercises/06_computation_graph.ipynb").values():
         assert f"]({there})" in page
+
+
+@pytest.mark.parametrize("address", ["", "https://github.com/someone/course"])
+def test_guides_name_the_address_or_the_readers_own_clone(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr(links, "address", lambda root: address)
+    for path in ("docs/starting.md", "CONTRIBUTING.md"):
+        before = (CODE / path).read_text(encoding="utf-8")
+        after = links.addressed(before)
+        assert "ADDRESS" in before and "ADDRESS" not in after
+        assert (f"git clone {address} minitorch" in after) == bool(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "pages", "served"),
+    [
+        ("https://github.com/Someone/course", "", "https://someone.github.io/course"),
+        ("https://github.com/Someone/course", "https://example.org/learn/", "https://example.org/learn"),
+        ("https://example.org/someone/course", "", ""),
+    ],
+)
+def test_previews_name_where_the_pages_are(
+    monkeypatch: pytest.MonkeyPatch, address: str, pages: str, served: str
+) -> None:
+    monkeypatch.setattr(repository, "address", lambda root: address)
+    monkeypatch.setenv("PAGES", pages)
+    repository.served.cache_clear()
+    assert repository.served(CODE) == served
 
 
 def test_a_lesson_gets_places_to_link_to() -> None:
