@@ -12,7 +12,8 @@ from minitorch.arrays import gpus
 
 Array = Any  # numpy.ndarray or cupy.ndarray: their shared API has no common static type
 
-# How parameters of ops are annotated besides.
+# How parameters and results of ops are annotated besides.
+BoolArray = Any
 Number = Any
 Double = Any  # a number, which errors call float
 Dims = Any

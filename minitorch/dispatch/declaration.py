@@ -38,7 +38,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from minitorch.dispatch import apply, iteration, overriding, signatures
+from minitorch.dispatch import apply, iteration, overriding, reference, signatures
 from minitorch.dispatch.autocast import Casts, applied, casts_of
 from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
@@ -124,10 +124,12 @@ def declare(
         function = applied(public, autocast, autocast_on_gpu, op.parameters) if autocast else public
         signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})
         op.functions["apply"] = function
-        register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
+        explanation = reference.of_op(op, kernel.__doc__, kernel.__name__, variants, namespace)
+        register(function, explanation, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
             in_place = apply.in_place_of(op)
             in_place.__name__ = in_place.__qualname__ = kernel.__name__ + "_"
+            in_place.__doc__ = reference.of_in_place(kernel.__doc__, kernel.__name__, variants)
             signatures.describe_op(in_place, op, "self")
             op.functions["apply_in_place"] = in_place
             for name in (kernel.__name__, *aliases.split()):
@@ -141,28 +143,18 @@ def declare(
     return generate
 
 
-def register(function: Callable[..., Any], source: Any, names: tuple[str, ...], variants: str, namespace: str) -> None:
+def register(
+    function: Callable[..., Any], explanation: str | None, names: tuple[str, ...], variants: str, namespace: str
+) -> None:
     """Makes a function public under its names: in a namespace, as method, or both."""
     function.__name__ = function.__qualname__ = names[0]
-    function.__doc__ = _with_page(source.__doc__, names[0], variants, namespace)
+    function.__doc__ = explanation
     function.__module__ = _module(namespace)
     for name in names:
         if "function" in variants:
             NAMESPACES.setdefault(namespace, {})[name] = function
         if "method" in variants:
             METHODS[name] = function
-
-
-_ELSEWHERE = "pytorch.org", "`nn.functional.", "has no page"
-
-
-def _with_page(text: str | None, name: str, variants: str, namespace: str) -> str | None:
-    """A docstring with the address of PyTorch's page about the function, unless it names one, or there is none."""
-    if not text or name[0] == "_" or name[-1] == "_" or any(each in text for each in _ELSEWHERE):
-        return text
-    place = {"torch": "torch" if "function" in variants else "torch.Tensor"}.get(namespace, f"torch.{namespace}")
-    page = f"special.html#{place}.{name}" if namespace == "special" else f"generated/{place}.{name}.html"
-    return f"{text.rstrip()}\n\n    https://pytorch.org/docs/stable/{page}\n    "
 
 
 def _module(namespace: str) -> str:
@@ -234,7 +226,7 @@ def composite(
             if autocast:
                 public.autocast = autocast
         public.__module__ = _module(namespace)
-        public.__doc__ = method.__doc__ = _with_page(function.__doc__, function.__name__, variants, namespace)
+        public.__doc__ = method.__doc__ = reference.of_composite(function, variants, namespace, out_type)
         for name in (function.__name__, *aliases.split()):
             if "function" in variants:
                 NAMESPACES.setdefault(namespace, {})[name] = public

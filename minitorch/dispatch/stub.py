@@ -31,7 +31,13 @@ _float = float
 class Methods:
 '''
 OPERATORS = {name for name in METHODS if name.startswith("__")} - {"__reduce_ex__", "__setitem__"}
-_KINDS = {"Array": "Tensor", "Tensor": "Tensor", "bool": "_bool", "int": "_int", "float": "_float", "None": "None"}
+_KINDS = {
+    **dict.fromkeys(("Array", "BoolArray", "Tensor"), "Tensor"),
+    "bool": "_bool",
+    "int": "_int",
+    "float": "_float",
+    "None": "None",
+}
 
 
 def text() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.dispatch import signatures
+from minitorch.dispatch import reference, signatures
 from minitorch.dispatch.apply import in_place_of
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, OPS, composite, declare, flat, pointwise
 from minitorch.dispatch.derived import derived
@@ -75,7 +75,9 @@ def activation(
             return (in_place if inplace else new)(*args, **kwargs)
 
         function.__name__ = function.__qualname__ = name
-        function.__doc__, function.__module__ = kernel.__doc__, "minitorch.nn.functional"
+        explanation = reference.of_op(OPS[name], kernel.__doc__, name, "function" + variants, "nn.functional")
+        function.__doc__, function.__module__ = explanation, "minitorch.nn.functional"
+        new.__doc__, in_place.__doc__ = explanation, reference.of_in_place(kernel.__doc__, name, "", "nn.functional")
         signatures.describe_op(function, OPS[name], inplace=True)
         signatures.describe_op(in_place, writing)
         for module in public.split():
@@ -142,7 +144,11 @@ def relu(xp: Any, self: Array) -> Array:
     derivatives={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
-    """`nn.functional.threshold`: x where x > threshold, else `value`."""
+    """x where x > threshold, else `value`.
+
+    Raises NotImplementedError for bool and complex inputs, RuntimeError for negative numbers with uint8.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.threshold.html
+    """
     if self.dtype == "bool" or self.dtype.kind == "c":
         raise not_implemented("threshold_cpu", self.dtype.name)
     if self.dtype.kind == "u" and min(threshold, value) < 0:

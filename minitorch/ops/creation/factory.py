@@ -16,7 +16,7 @@ from minitorch.arrays import Array, pinned
 from minitorch.arrays.gpus import out_of_memory
 from minitorch.devices import cpu as CPU
 from minitorch.devices import tensor_device
-from minitorch.dispatch import layers, signatures
+from minitorch.dispatch import layers, reference, signatures
 from minitorch.dispatch.batched import drawn, levels
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import C_NAMES, COMPLEX, FLOATING, FROM_NUMPY, dtype, get_default_dtype, int32, int64
@@ -111,6 +111,13 @@ FACTORY_KEYWORDS: dict[str, Any] = {
 }
 
 
+_KEYWORDS = """
+
+    Returns a new tensor, or `out`, which is resized to fit. `dtype`, `device`, `layout`, `requires_grad` and
+    `pin_memory` are its properties. Raises TypeError for a `dtype` that is none, RuntimeError for one that isn't that
+    of `out`, and for `requires_grad` of integers and bools."""
+
+
 def factory(function: Callable[..., Array]) -> Any:
     """Makes `function(xp, dtype, ...)` public, with the keywords out, dtype, layout, device, requires_grad, pin_memory.
 
@@ -161,6 +168,8 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
         return out.requires_grad_() if requires_grad else out
 
     functools.update_wrapper(create, function)
+    own, address = reference.parted(function.__doc__ or "")
+    create.__doc__ = f"{own}{_KEYWORDS}\n\n    {address}"
     signatures.describe(create, function, skip=2, keywords={"dtype": None, **FACTORY_KEYWORDS})
     return create
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.arrays import Array, Number
+from minitorch.arrays import Array, BoolArray, Number
 from minitorch.dispatch.declaration import composite, declare, pointwise, zero_gradient
 from minitorch.dispatch.errors import no_data, not_implemented
 from minitorch.dispatch.out_types import SAME_TYPE
@@ -32,13 +32,13 @@ def compares(**options: Any) -> Callable[[Any], Callable[..., Any]]:
 
 
 @compares(operators="__eq__")
-def eq(xp: Any, self: Array, other: Array | Number) -> Array:
+def eq(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self = other. https://pytorch.org/docs/stable/generated/torch.eq.html"""
     return xp.equal(self, other)
 
 
 @compares(operators="__ne__", aliases="not_equal")
-def ne(xp: Any, self: Array, other: Array | Number) -> Array:
+def ne(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self ≠ other. https://pytorch.org/docs/stable/generated/torch.ne.html"""
     return xp.not_equal(self, other)
 
@@ -50,25 +50,25 @@ def _ordered(self: Array, kernel: str) -> Array:
 
 
 @compares(operators="__lt__", aliases="less")
-def lt(xp: Any, self: Array, other: Array | Number) -> Array:
+def lt(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self < other. https://pytorch.org/docs/stable/generated/torch.lt.html"""
     return xp.less(_ordered(self, "lt_cpu"), other)
 
 
 @compares(operators="__le__", aliases="less_equal")
-def le(xp: Any, self: Array, other: Array | Number) -> Array:
+def le(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self ≤ other. https://pytorch.org/docs/stable/generated/torch.le.html"""
     return xp.less_equal(_ordered(self, "le_cpu"), other)
 
 
 @compares(operators="__gt__", aliases="greater")
-def gt(xp: Any, self: Array, other: Array | Number) -> Array:
+def gt(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self > other. https://pytorch.org/docs/stable/generated/torch.gt.html"""
     return xp.greater(_ordered(self, "gt_cpu"), other)
 
 
 @compares(operators="__ge__", aliases="greater_equal")
-def ge(xp: Any, self: Array, other: Array | Number) -> Array:
+def ge(xp: Any, self: Array, other: Array | Number) -> BoolArray:
     """self ≥ other. https://pytorch.org/docs/stable/generated/torch.ge.html"""
     return xp.greater_equal(_ordered(self, "ge_cpu"), other)
 
@@ -77,19 +77,19 @@ def ge(xp: Any, self: Array, other: Array | Number) -> Array:
 
 
 @declare(elementwise=True)
-def isnan(xp: Any, self: Array) -> Array:
+def isnan(xp: Any, self: Array) -> BoolArray:
     """Whether x is not a number."""
     return xp.isnan(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
 
 
 @declare(elementwise=True)
-def isinf(xp: Any, self: Array) -> Array:
+def isinf(xp: Any, self: Array) -> BoolArray:
     """Whether x is infinite."""
     return xp.isinf(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
 
 
 @declare()
-def isfinite(xp: Any, self: Array) -> Array:
+def isfinite(xp: Any, self: Array) -> BoolArray:
     """Whether x is neither infinite nor NaN."""
     return xp.isfinite(self) if self.dtype.kind not in "biu" else xp.ones_like(self, "bool")
 
@@ -100,21 +100,21 @@ def _check_real(self: Array, function: str) -> None:
 
 
 @declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
-def isposinf(xp: Any, self: Array) -> Array:
+def isposinf(xp: Any, self: Array) -> BoolArray:
     """Whether x is ∞."""
     _check_real(self, "isposinf")
     return self == float("inf")
 
 
 @declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
-def isneginf(xp: Any, self: Array) -> Array:
+def isneginf(xp: Any, self: Array) -> BoolArray:
     """Whether x is −∞."""
     _check_real(self, "isneginf")
     return self == float("-inf")
 
 
 @declare()
-def isreal(xp: Any, self: Array) -> Array:
+def isreal(xp: Any, self: Array) -> BoolArray:
     """Whether the imaginary part is 0."""
     if self.dtype.kind == "c":
         return self.imag == 0
@@ -124,7 +124,7 @@ def isreal(xp: Any, self: Array) -> Array:
 
 
 @declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
-def signbit(xp: Any, self: Array) -> Array:
+def signbit(xp: Any, self: Array) -> BoolArray:
     """Whether x has a minus sign, as −0 has."""
     if self.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
@@ -214,25 +214,25 @@ def _is_in(xp: Any, elements: Array, test_elements: Array, invert: bool) -> Arra
 
 
 @pointwise(promotion="none", upcast=False)
-def logical_and(xp: Any, self: Array, other: Array) -> Array:
+def logical_and(xp: Any, self: Array, other: Array) -> BoolArray:
     """Both."""
     return xp.logical_and(_truth(self), _truth(other))
 
 
 @pointwise(promotion="none", upcast=False)
-def logical_or(xp: Any, self: Array, other: Array) -> Array:
+def logical_or(xp: Any, self: Array, other: Array) -> BoolArray:
     """One or both."""
     return xp.logical_or(_truth(self), _truth(other))
 
 
 @pointwise(promotion="none", upcast=False)
-def logical_xor(xp: Any, self: Array, other: Array) -> Array:
+def logical_xor(xp: Any, self: Array, other: Array) -> BoolArray:
     """One, but not both."""
     return xp.logical_xor(_truth(self), _truth(other))
 
 
 @pointwise(promotion="none", upcast=False)
-def logical_not(xp: Any, self: Array) -> Array:
+def logical_not(xp: Any, self: Array) -> BoolArray:
     """Not."""
     return xp.logical_not(_truth(self))
 
