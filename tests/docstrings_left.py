@@ -6,44 +6,29 @@ _NAMES = {
     "torch": """
         abs abs_ absolute addbmm addcmul addmm addmv addr arange are_deterministic_algorithms_enabled argsort
         as_strided_scatter asarray atleast_1d atleast_2d atleast_3d baddbmm bincount binomial broadcast_shapes
-        broadcast_tensors broadcast_to bucketize cartesian_prod cat cdist celu cholesky cholesky_inverse
-        cholesky_solve chunk clamp clamp_ clip clip_ clone combinations concat concatenate conj conj_physical
-        conj_physical_ corrcoef cosine_similarity cov cummax cummin cumprod cumsum cumulative_trapezoid det detach
-        detach_ diag diagonal diagonal_scatter diff div divide dsplit einsum empty_like fill flatten flip fliplr
-        flipud float_power frac frac_ from_dlpack from_numpy full_like gather geqrf ger get_default_device
-        get_default_dtype get_deterministic_debug_mode get_device get_float32_matmul_precision get_num_interop_threads
-        get_num_threads get_rng_state gradient histc histogram hsplit imag index_put index_put_ initial_seed inner
-        is_anomaly_check_nan_enabled is_anomaly_enabled is_deterministic_algorithms_warn_only_enabled is_grad_enabled
-        is_inference is_inference_mode_enabled is_signed is_storage is_tensor is_warn_always_enabled isin istft
-        kthvalue lerp log_softmax logcumsumexp logdet lu lu_solve lu_unpack masked_fill matmul matrix_power mean
-        meshgrid mode moveaxis movedim mv mvlgamma nanmean nansum narrow narrow_copy numel ones_like outer pdist
-        permute pinverse poisson polar polygamma pow prelu promote_types put qr rand_like randint_like randn_like
-        ravel real relu relu_ renorm repeat_interleave resize_as_ resolve_conj resolve_neg result_type roll rot90
-        round round_ rrelu rrelu_ scatter seed selu selu_ set_anomaly_enabled set_default_device
-        set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_threads set_rng_state sign signbit
-        softmax split split_with_sizes square square_ stft t take_along_dim tensor tensor_split tensordot tile
-        to_dlpack trace trapezoid trapz triangular_solve tril_indices triu_indices typename unflatten unravel_index
-        use_deterministic_algorithms vander view_as_complex vsplit where zeros_like
-    """,
-    "nn.functional": """
-        affine_grid alpha_dropout avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear binary_cross_entropy
-        binary_cross_entropy_with_logits celu channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
-        conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy dropout dropout1d elu
-        elu_ embedding feature_alpha_dropout fractional_max_pool2d fractional_max_pool2d_with_indices
-        fractional_max_pool3d fractional_max_pool3d_with_indices gaussian_nll_loss gelu glu group_norm gumbel_softmax
-        hardtanh hardtanh_ huber_loss instance_norm kl_div l1_loss local_response_norm log_softmax logsigmoid
-        lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d
-        max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d mse_loss
-        multi_head_attention_forward multi_margin_loss multilabel_soft_margin_loss normalize pad pdist pixel_shuffle
-        pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rrelu rrelu_ scaled_dot_product_attention selu selu_
-        smooth_l1_loss soft_margin_loss softmax softmin softshrink softsign tanhshrink triplet_margin_loss
-        triplet_margin_with_distance_loss upsample upsample_bilinear upsample_nearest
+        broadcast_tensors broadcast_to bucketize cartesian_prod cat cdist cholesky cholesky_inverse cholesky_solve
+        chunk clamp clamp_ clip clip_ clone combinations concat concatenate conj conj_physical conj_physical_ corrcoef
+        cov cummax cummin cumprod cumsum cumulative_trapezoid det detach detach_ diag diagonal diagonal_scatter diff
+        div divide dsplit einsum empty_like fill flatten flip fliplr flipud float_power frac frac_ from_dlpack
+        from_numpy full_like gather geqrf ger get_default_device get_default_dtype get_deterministic_debug_mode
+        get_device get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state gradient histc
+        histogram hsplit imag index_put index_put_ initial_seed inner is_anomaly_check_nan_enabled is_anomaly_enabled
+        is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference is_inference_mode_enabled is_signed
+        is_storage is_tensor is_warn_always_enabled isin istft kthvalue lerp logcumsumexp logdet lu lu_solve lu_unpack
+        masked_fill matmul matrix_power mean meshgrid mode moveaxis movedim mv mvlgamma nanmean nansum narrow
+        narrow_copy numel ones_like outer permute pinverse poisson polar polygamma pow promote_types put qr rand_like
+        randint_like randn_like ravel real renorm repeat_interleave resize_as_ resolve_conj resolve_neg result_type
+        roll rot90 round round_ scatter seed set_anomaly_enabled set_default_device set_deterministic_debug_mode
+        set_float32_matmul_precision set_num_interop_threads set_rng_state sign signbit split split_with_sizes square
+        square_ stft t take_along_dim tensor tensor_split tensordot tile to_dlpack trace trapezoid trapz
+        triangular_solve tril_indices triu_indices typename unflatten unravel_index use_deterministic_algorithms
+        vander view_as_complex vsplit where zeros_like
     """,
     "linalg": """
         cholesky cond det eig eigh inv_ex lstsq lu_solve matmul matrix_power matrix_rank pinv solve_ex
         solve_triangular svdvals tensorinv tensorsolve vander vecdot
     """,
-    "special": "log_softmax multigammaln ndtr polygamma round softmax zeta",
+    "special": "multigammaln ndtr polygamma round zeta",
     "fft": "hfft ifft ifftn ifftshift ihfft ihfftn irfft irfftn rfftn",
     "nn": """
         AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d

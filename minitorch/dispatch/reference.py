@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.dispatch.op import CASTS, REQUIRED, Op
 
-_PARAGRAPH, _LINE = "\n\n    ", "\n    "
+_PARAGRAPH, _LINE, _NESTED = "\n\n    ", "\n    ", "\n        "
 _DIMS = {"dim", "dims", "dim0", "dim1", "start_dim"}
 _BY_DEFAULT = {None: ", by default all,", -1: ", by default the last,", 0: ", by default the first,"}
 
@@ -52,12 +52,16 @@ def of_composite(function: Callable[..., Any], variants: str, namespace: str, ou
     if not text or name[0] == "_" or name[-1] == "_":
         return text
     text, page = _parted(text, name, variants, namespace)
+    if text.count(_LINE) == text.count(_NESTED):  # written inside a function that makes functions
+        text = text.replace(_NESTED, _LINE)
     annotations, code = function.__annotations__, function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     given = function.__defaults__ or ()
     result = annotations.get("return", "")
     lines = [f"Returns a Python {result}."] if result in ("bool", "int", "str") else []
     lines += _reduced("The dimension", names, (REQUIRED,) * (code.co_argcount - len(given)) + given, annotations)
+    if "reduction" in names:
+        lines.append(_REDUCTION)
     if "out" in variants:
         lines.append(_OUT[out_type == CASTS])
     if refused := _refused(names, "Tensor" in annotations.values() and "function" in variants, False, False):
@@ -140,6 +144,11 @@ _OUT = (
     "`out=` takes a tensor that is resized to fit and written into, in its own dtype if the result can be cast to it.",
 )
 """What it means, by whether the op casts."""
+
+_REDUCTION = (
+    f'Returns the mean or the sum of the losses as a 0-d tensor, or with `reduction="none"` each of them.{_LINE}'
+    "Raises ValueError for another `reduction`."
+)
 
 
 def _refused(names: Iterable[str], takes_tensors: bool, several: bool, broadcasts: bool) -> str:

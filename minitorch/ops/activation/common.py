@@ -128,7 +128,10 @@ def _relu_backward(grad: Tensor, result: Tensor, memory: Array | None) -> Tensor
     derivatives={"self": _relu_backward},
 )
 def relu(xp: Any, self: Array) -> Array:
-    """max(x, 0). https://pytorch.org/docs/stable/generated/torch.nn.functional.relu.html"""
+    """max(x, 0). Raises RuntimeError for bool, NotImplementedError for complex inputs.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.relu.html
+    """
     if self.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     if self.dtype.kind == "c":
@@ -164,7 +167,11 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
     },
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
-    """x clamped to [min_val, max_val]. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardtanh.html"""
+    """x clamped to [min_val, max_val].
+
+    Raises RuntimeError for bool and for negative limits with uint8, NotImplementedError for complex inputs, ValueError
+    in `nn.functional` for min_val > max_val.
+    """
     if self.dtype == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if self.dtype.kind == "c":
@@ -190,7 +197,7 @@ NAMESPACES["nn.functional"]["hardtanh"] = functional_hardtanh
 
 @composite(variants="function", namespace="nn.functional")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x clamped to [0, 6]."""
+    """x clamped to [0, 6], in the shape and dtype of `input`; `inplace` writes into it."""
     return functional_hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -265,7 +272,10 @@ _gate_gradient = RoundedOnce(lambda grad, linear, opening: (1 - opening) * openi
     promotion="keep", upcast=True, variants="function", namespace="nn.functional", derivatives={"self": _glu_gradient}
 )
 def glu(xp: Any, self: Array, dim: int = -1) -> Array:
-    """a · sigmoid(b), of the halves a and b of the input along `dim`. Dauphin et al. 2017, https://arxiv.org/abs/1612.08083"""
+    """a · sigmoid(b), of the halves a and b of the input along `dim`: (…, 2n, …) → (…, n, …).
+
+    Raises RuntimeError for a 0-d tensor or an odd size. Dauphin et al. 2017, https://arxiv.org/abs/1612.08083
+    """
     if not self.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = check_dim(dim, self.ndim)
@@ -326,6 +336,6 @@ def mish(xp: Any, self: Array) -> Array:
     derivatives={"self": RoundedOnce(lambda grad, self: grad * (-self).sigmoid())},
 )
 def logsigmoid(xp: Any, self: Array) -> Array:
-    """ln sigmoid(x)."""
+    """ln sigmoid(x) = −ln(1 + e⁻ˣ), in the shape and dtype of `input`."""
     self = xp.asarray(floating(self, "log_sigmoid_cpu"), order="C")  # as PyTorch lays its result out
     return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.dispatch import signatures
+from minitorch.dispatch import reference, signatures
 from minitorch.dispatch.apply import in_place_of
 from minitorch.dispatch.declaration import NAMESPACES, OPS, composite, pointwise
 from minitorch.dispatch.errors import floating
@@ -66,12 +66,16 @@ def _elu(xp: Any, self: Array, alpha: float = 1.0, scale: float = 1.0, input_sca
 
 elu_ = in_place_of(OPS["_elu"].twin("EluBackward1", {"self": _gradient_of_result}))
 signatures.describe_op(elu_, OPS["_elu"])
+elu_.__doc__ = reference.of_in_place("x for x > 0, else α(eˣ − 1).", "elu", "function", "nn.functional")
 NAMESPACES["nn.functional"]["elu_"] = elu_
 
 
 @composite(variants="function", namespace="nn.functional")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x for x > 0, else α(eˣ − 1)."""
+    """x for x > 0, else α(eˣ − 1), in the shape and dtype of `input`; `inplace` writes into it.
+
+    Clevert et al. 2016, https://arxiv.org/abs/1511.07289
+    """
     return (elu_ if inplace else _elu)(input, alpha)
 
 
@@ -80,7 +84,10 @@ _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 @composite(variants="function", namespace="nn.functional")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Scaled elu, which keeps mean 0 and variance 1. Klambauer et al. 2017, https://arxiv.org/abs/1706.02515"""
+    """s · x for x > 0, else s · α(eˣ − 1), in the shape and dtype of `input`: keeps mean 0 and variance 1.
+
+    α = 1.6733 and s = 1.0507 are the fixed point. Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
+    """
     return (elu_ if inplace else _elu)(input, *_SELU)
 
 
@@ -104,7 +111,10 @@ torch_selu_, selu_ = _selu("selu_", elu_, "torch nn.functional")
     in_place_derivatives={"self": lambda grad, result, alpha: _gradient_of_result(grad, result, alpha, 1.0, 1 / alpha)},
 )
 def celu(xp: Any, self: Array, alpha: float = 1.0) -> Array:
-    """x for x > 0, else α(exp(x/α) − 1). https://pytorch.org/docs/stable/generated/torch.nn.functional.celu.html"""
+    """x for x > 0, else α(exp(x/α) − 1). Raises RuntimeError for α = 0. Barron 2017, https://arxiv.org/abs/1704.07483
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.celu.html
+    """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _exponential(xp, self, alpha, 1.0, 1 / alpha)

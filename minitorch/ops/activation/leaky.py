@@ -108,8 +108,9 @@ def _prelu(xp: Any, self: Array, weight: Array) -> Array:
 
 @composite(autocast="lower")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x for x > 0, else weight · x, with a weight for each channel or one for all.
+    """x for x > 0, else weight · x, in the shape of `input`; the weight has shape (C,), or one element for all.
 
+    Raises RuntimeError for a weight of another size or dtype. He et al. 2015, https://arxiv.org/abs/1502.01852
     https://pytorch.org/docs/stable/generated/torch.nn.functional.prelu.html
     """
     if not isinstance(weight, Tensor):
@@ -184,6 +185,7 @@ def rrelu(
 ) -> Tensor:
     """x for x > 0, else a · x: in training with a uniform in [lower, upper) for each element, else (lower + upper)/2.
 
+    Returns a tensor of the shape and dtype of `input`. Raises RuntimeError for bounds that aren't finite or in order.
     Xu et al. 2015, https://arxiv.org/abs/1505.00853
     https://pytorch.org/docs/stable/generated/torch.nn.functional.rrelu.html
     """
@@ -203,7 +205,10 @@ def rrelu_(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """rrelu that writes into its input."""
+    """`rrelu` in place: overwrites `input`, and returns it, with its shape and dtype.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.functional.rrelu.html
+    """
     return rrelu(input, lower, upper, training, generator, inplace=True)
 
 

@@ -57,7 +57,7 @@ composite(variants="function", namespace="nn.functional")(hardshrink)
     derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
-    """x drawn towards 0 by lambd."""
+    """x − λ for x > λ, x + λ for x < −λ, else 0, λ = `lambd`. Raises RuntimeError for a negative λ."""
     floating(self, "softshrink")
     if lambd < 0:
         kind = type_name(self)
@@ -67,11 +67,11 @@ def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
 
 @composite(variants="function", namespace="nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
-    """x − tanh x."""
+    """x − tanh x, in the shape and dtype of `input`."""
     return input - input.tanh()
 
 
 @composite(variants="function", namespace="nn.functional")
 def softsign(input: Tensor) -> Tensor:
-    """x/(1 + |x|)."""
+    """x/(1 + |x|), in the shape and dtype of `input`."""
     return input / (input.abs() + 1)

@@ -67,14 +67,19 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Array:
 
 @composite(variants="function method out", autocast_on_gpu="float32 results")
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """exp(xᵢ) / Σ exp(xⱼ) along `dim`. https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html"""
+    """exp(xᵢ) / Σ exp(xⱼ) along `dim`, in the shape of `input`.
+
+    `dtype` is what the input is cast to first.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
+    """
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
 @composite(variants="function method out", autocast_on_gpu="float32 results")
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """xᵢ − ln Σ exp(xⱼ) along `dim`.
+    """xᵢ − ln Σ exp(xⱼ) along `dim`, in the shape of `input`.
 
+    `dtype` is what the input is cast to first.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
     """
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
@@ -112,9 +117,10 @@ softmin = _functional("softmin", _softmax, softmax, sign=-1)
 
 @composite(variants="function", namespace="nn.functional")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """softmax((logits + g)/tau) with Gumbel noise g; with `hard` its largest as one-hot, with the soft gradient.
+    """softmax((logits + g)/tau) along `dim` with Gumbel noise g, in the shape of `logits`.
 
-    `eps` has no effect. Jang et al. 2017, https://arxiv.org/abs/1611.01144
+    With `hard`, the largest element as one-hot, with the gradient of the soft one.
+    Jang et al. 2017, https://arxiv.org/abs/1611.01144
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)

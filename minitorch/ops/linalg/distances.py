@@ -203,9 +203,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @composite(variants="function", autocast_on_gpu="float32")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (max(‖x1‖, ε) max(‖x2‖, ε)) along `dim`. The clamped norms keep the gradients of the true ones.
+    """x1 · x2 / (max(‖x1‖, ε) max(‖x2‖, ε)) along `dim`, which is removed from the shape that x1 and x2 broadcast to.
 
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.cosine_similarity.html
+    The clamped norms keep the gradients of the true ones. Raises RuntimeError for integers and shapes that don't
+    broadcast.
     """
     common = result_type(x1, x2)
     if not common.is_floating_point:
@@ -236,8 +237,7 @@ def _pdist_gradient(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Ten
 def pdist(xp: Any, self: Array, p: Double = 2.0) -> Array:
     """‖xᵢ − xⱼ‖ₚ for all pairs i < j of the rows of (N, M), as one vector of N (N − 1) / 2 elements.
 
-    Raises RuntimeError for other than matrices of floating point numbers, and for negative p.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.pdist.html
+    Raises RuntimeError unless the input is 2-D and p ≥ 0, NotImplementedError for a dtype that isn't floating.
     """
     if self.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")

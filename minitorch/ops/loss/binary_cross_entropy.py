@@ -66,7 +66,11 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """− weight · (target · log input + (1 − target) · log(1 − input)) for probabilities."""
+    """− weight · (target · log input + (1 − target) · log(1 − input)) for probabilities; each log is at least −100.
+
+    Both have one shape and dtype; `weight` broadcasts to it. Raises ValueError for different shapes, RuntimeError for
+    different dtypes and for an input or target outside [0, 1].
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -135,7 +139,11 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """− weight · (pos_weight · target · log σ(input) + (1 − target) · log(1 − σ(input))), safe for large inputs."""
+    """− weight · (pos_weight · target · log σ(input) + (1 − target) · log(1 − σ(input))), safe for large inputs.
+
+    Input and target have one shape, to which `weight` and `pos_weight`, often (C,), broadcast.
+    Raises ValueError for different shapes, RuntimeError for weights that don't broadcast.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")

@@ -159,9 +159,11 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """− weight[target] · input[target] for log-probabilities (N, C, …) and class indices (N, …).
+    """− weight[target] · input[target] for log-probabilities (N, C, …) and int64 class indices (N, …).
 
-    The mean is over the weights.
+    Or (C,) and a 0-d target; `weight` (C,). "mean" divides by the sum of the weights used; targets equal to
+    `ignore_index` count 0. Raises ValueError for another batch size, RuntimeError for another shape, dtype or number of
+    weights, IndexError for a class out of range.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     weights = None if weight is None else weight._array
@@ -189,7 +191,10 @@ def cross_entropy(
 ) -> Tensor:
     """− log softmax(input)[target] for logits (N, C, …) and class indices (N, …).
 
-    The targets may also be probabilities, of the input's shape.
+    Or (C,) and a 0-d target. A floating target of the input's shape holds class probabilities. `weight` (C,) counts by
+    class, and "mean" divides by the sum of the weights used; indices equal to `ignore_index` count 0; `label_smoothing`
+    s mixes the target with s/C for every class. Raises ValueError for another batch size, RuntimeError for other shapes
+    or dtypes and for an s outside [0, 1], IndexError for a class out of range.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if label_smoothing > 1:
@@ -267,7 +272,11 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target · (log target − input) for log-probabilities as input; "batchmean" divides the sum by the batch size."""
+    """target · (log target − input) for log-probabilities as input; "batchmean" divides the sum by the batch size.
+
+    Both have one shape, or broadcast; `log_target` says that the target is given by its logarithm.
+    Raises RuntimeError for integers and complex numbers.
+    """
     batchmean = reduction == "batchmean"
     reduction = "sum" if batchmean else reduction_of(reduction, size_average, reduce)
     if reduction == "mean":

@@ -37,7 +37,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """input where target is 1, max(0, margin − input) where it is −1."""
+    """input where target is 1, max(0, margin − input) where it is −1; elementwise, of tensors that broadcast."""
     reduction = reduction_of(reduction, size_average, reduce)
     far = where(target.ne(1), (margin - input).clamp_min(0), 0)
     return reduced(far + where(target.ne(-1), input, 0), reduction)
@@ -53,7 +53,10 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, −target · (input1 − input2) + margin)."""
+    """max(0, −target · (input1 − input2) + margin), elementwise: target 1 wants input1 larger, −1 smaller.
+
+    Raises RuntimeError unless the three have the same number of dimensions; their shapes are broadcast.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -84,7 +87,10 @@ def soft_margin(xp: Any, self: Array, target: Array, reduction: str) -> Array:
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """log(1 + exp(−target · input))."""
+    """log(1 + exp(−target · input)) for targets ±1, elementwise, in the shape of `input`.
+
+    Raises RuntimeError for a target that doesn't broadcast to the input.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if target.requires_grad:
         raise RuntimeError(
@@ -164,7 +170,11 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Σⱼ max(0, margin − input[target] + inputⱼ)ᵖ / C over the classes j other than the target."""
+    """Σⱼ max(0, margin − input[target] + inputⱼ)ᵖ / C over the classes j other than the target.
+
+    Input (N, C) or (C,), target int64 (N,) or 0-d, `weight` (C,) by the target's class.
+    Raises ValueError unless p is 1 or 2, RuntimeError for a class out of range, NotImplementedError for integers.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -241,7 +251,11 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross-entropy of every class, averaged over the classes."""
+    """The binary cross-entropy of every class, averaged over the classes: − mean (y log σ(x) + (1 − y) log(1 − σ(x))).
+
+    Input and target (…, C) of one shape, `weight` (C,) → a loss (…) before it is reduced.
+    Raises ValueError for sizes that differ.
+    """
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
     if reduction not in REDUCTIONS:
@@ -263,7 +277,11 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 − cos where target is 1, max(0, cos − margin) where it is −1, for the angle between two vectors."""
+    """1 − cos where target is 1, max(0, cos − margin) where it is −1, for the angle between two vectors.
+
+    Inputs (N, D) and a target (N,), or (D,) and a 0-d target; the loss has the shape of the target before it is
+    reduced. Raises RuntimeError for other numbers of dimensions.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -292,9 +310,11 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, d(anchor, positive) − d(anchor, negative) + margin).
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin), d(a, b) = ‖a − b + eps‖ₚ along the last dimension.
 
-    `swap` takes d(positive, negative) in place of the second distance where that is less.
+    (…, D), all with as many dimensions → (…) before it is reduced. `swap` takes d(positive, negative) where that is
+    smaller. Raises ValueError unless the margin is positive, RuntimeError for other dimensions.
+    Balntas et al. 2016
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -317,7 +337,12 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """The triplet loss with a distance of one's own."""
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin) with d = `distance_function`.
+
+    The function maps two tensors (…, D) to (…); by default it is `pairwise_distance`. `swap` takes d(positive,
+    negative) where that is smaller. Raises ValueError unless the margin is positive, RuntimeError for tensors of
+    different numbers of dimensions.
+    """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function

@@ -142,7 +142,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """(input − target)²."""
+    """(input − target)² of tensors of one shape; others are broadcast, with a warning."""
     input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if weight is None:
@@ -159,7 +159,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """|input − target|."""
+    """|input − target| of tensors of one shape; others are broadcast, with a warning."""
     input, target = _of_one_size(input, target)
     return weighted((input - target).abs(), weight, reduction_of(reduction, size_average, reduce), norm=True)
 
@@ -207,7 +207,10 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """d²/2β where d = |input − target| < β, d − β/2 elsewhere."""
+    """d²/2β where d = |input − target| < β, d − β/2 elsewhere, of tensors of one shape.
+
+    Raises RuntimeError for a negative β. Girshick 2015, https://arxiv.org/abs/1504.08083
+    """
     input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if beta < 0:
@@ -250,7 +253,10 @@ def _huber(xp: Any, self: Array, target: Array, delta: Number) -> Array:
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere."""
+    """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere, of tensors of one shape.
+
+    Raises RuntimeError unless δ is positive, TypeError if it is no number. Huber 1964
+    """
     input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction)
     if not isinstance(delta, (int, float)):
@@ -289,7 +295,11 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """½ (log var + (input − target)² / var), with var at least `eps`; `full` adds ½ log 2π."""
+    """½ (log var + (input − target)² / var), with var at least `eps`; `full` adds ½ log 2π.
+
+    `var` has the shape of `input`, or its last dimension is missing or 1, or it is a number.
+    Raises ValueError for a negative `var` or one of another shape. Nix and Weigend 1994
+    """
     variance: Any = var
     if isinstance(var, float):
         if var < 0:

@@ -104,7 +104,11 @@ def _public(n: int) -> tuple[Any, Any, Any]:
     """
 
     def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
-        """The means of as many windows as are asked for; None keeps a dimension's size."""
+        """The means of as many windows as are asked for, which cover the input evenly; None keeps a dimension's size.
+
+        (N, C, *spatial) or (C, *spatial) → (N, C, *output_size); window i of o in a size s goes from ⌊i s / o⌋ to
+        ⌈(i + 1) s / o⌉. Returns a tensor. Raises RuntimeError for another number of dimensions or sizes.
+        """
         output = _adaptive_size(f"adaptive_avg_pool{n}d", input, output_size, n)
         if n == 1:  # as images of height 1
             input, output = input.unsqueeze(-2), (1, *output)
@@ -120,7 +124,12 @@ def _public(n: int) -> tuple[Any, Any, Any]:
         return pooled.squeeze(-2) if n == 1 else pooled
 
     def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
+        """The largest elements of as many windows as are asked for, which cover the input evenly; None keeps a size.
+
+        (N, C, *spatial) or (C, *spatial) → (N, C, *output_size), and with `return_indices` their int64 indices in the
+        flattened plane, too; window i of o in a size s goes from ⌊i s / o⌋ to ⌈(i + 1) s / o⌉.
+        Raises RuntimeError for another number of dimensions or sizes, and for an empty input.
+        """
         output = _adaptive_size(f"adaptive_max_pool{n}d", input, output_size, n)
         if n == 1:
             values, index = adaptive_max_pool(input.unsqueeze(-2), (1, *output))

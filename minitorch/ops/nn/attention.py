@@ -33,8 +33,9 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query keyᵀ · scale + mask) value: (…, L, E), (…, S, E), (…, S, Ev) → (…, L, Ev); scale is 1/√E.
 
-    A boolean mask (L, S) is True where a query may look; a float mask is added. A query that may look nowhere gets
-    zeros. `enable_gqa` lets several heads of queries share one of keys.
+    `attn_mask` broadcasts to (…, L, S): added if floating, else True keeps a pair. `is_causal` keeps key j for query i
+    where j ≤ i; `enable_gqa` repeats the heads of key and value. Raises RuntimeError for shapes or dtypes that don't
+    fit together and for a mask with `is_causal`. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
     arrays = query._array, key._array, value._array
     if min(len(arrays[0].shape), len(arrays[1].shape), len(arrays[2].shape)) < 2:
@@ -156,7 +157,9 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention in several subspaces at once: (L, N, E), (S, N, E), (S, N, E) → (L, N, E) and the weights (N, L, S).
 
-    Masks are True, or −∞, where a query may not look. What `nn.MultiheadAttention` calls; PyTorch has no page about it.
+    Without N all are one dimension less; the weights are None without `need_weights`, and (N, heads, L, S) unless
+    averaged. Raises AssertionError for widths and shapes that don't fit, RuntimeError for a mask of another shape,
+    NotImplementedError for `static_k` and `static_v`. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
     if static_k is not None or static_v is not None:
         raise NotImplementedError("multi_head_attention_forward: static_k and static_v are not supported")

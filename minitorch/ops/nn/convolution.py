@@ -225,6 +225,14 @@ def _public(n: int) -> tuple[Any, Any]:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:
+        """Σ_{c, k} w[o, c, k] · x[c, stride·p + dilation·k − padding] + bias[o], at every position p.
+
+        Input (N, C, *spatial) or (C, *spatial), weight (O, C / groups, *kernel), bias (O,) or None, one floating dtype.
+        Returns (N, O, *output) of output size ⌊(size + 2 padding − dilation (kernel − 1) − 1) / stride⌋ + 1. `padding`
+        is a number of zeros, for all dimensions or one each, or "valid" (none) or "same" (output as large as the
+        input). Raises RuntimeError for another number of dimensions, channels or bias elements, a kernel larger than
+        the padded input, mixed dtypes, "same" with a stride, and options that aren't positive.
+        """
         return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
 
     def conv_transpose(
@@ -237,12 +245,20 @@ def _public(n: int) -> tuple[Any, Any]:
         groups: int = 1,
         dilation: Any = 1,
     ) -> Tensor:
+        """The adjoint of a convolution: every x[c, p] · w[c, o, k] added up at stride·p + dilation·k − padding.
+
+        Input (N, C, *spatial) or (C, *spatial), weight (C, O / groups, *kernel), bias (O,) or None, one floating dtype.
+        Returns (N, O, *output) of size (size − 1) stride − 2 padding + dilation (kernel − 1) + output_padding + 1,
+        where `output_padding` chooses among the sizes that a strided convolution maps to one. Raises RuntimeError for
+        another number of dimensions, channels or bias elements, mixed dtypes, and for an `output_padding` that is
+        neither below the stride nor below the dilation.
+        """
         return _convolve_transposed(
             f"conv_transpose{n}d", n, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
 
     for function, name in ((conv, f"conv{n}d"), (conv_transpose, f"conv_transpose{n}d")):
-        called(name, f"https://pytorch.org/docs/stable/generated/torch.nn.functional.{name}.html")(function)
+        called(name)(function)
         composite(variants="function", autocast="lower")(function)
     publish = composite(variants="function", namespace="nn.functional", autocast="lower")
     return publish(conv), publish(conv_transpose)
@@ -256,8 +272,9 @@ conv3d, conv_transpose3d = _public(3)
 @composite(autocast="lower", variants="function")
 @one_node("ConvTbcBackward0", "input, weight, bias")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """conv1d of (time, batch, in) with a weight (kernel, in, out) → (time, batch, out).
+    """conv1d of (time, batch, in) with a weight (kernel, in, out) → (time + 2 pad − kernel + 1, batch, out).
 
+    `bias` has the shape (out,). Raises RuntimeError for other numbers of dimensions, and for channels that don't fit.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_tbc.html
     """
     if input.dim() != 3:

@@ -80,13 +80,21 @@ def _channels(input: Tensor) -> tuple[int, ...]:
 
 @composite(variants="function", namespace="nn.functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training: 0 with probability p, else input / (1 − p)."""
+    """In training: 0 with probability p, else input / (1 − p), of the shape and dtype of `input`; else `input`.
+
+    `inplace` writes into the input. Raises ValueError for a p outside [0, 1], RuntimeError for integers in training.
+    Srivastava et al. 2014
+    """
     return _dropped(input, input._array.shape, p, training, inplace, fused=not inplace)
 
 
 @composite(variants="function", namespace="nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    """Dropout of whole channels of (N, C, L) or (C, L): each is 0 with probability p, else divided by 1 − p.
+
+    Returns a tensor of the same shape. Raises ValueError for a p outside [0, 1], RuntimeError for another number of
+    dimensions. Tompson et al. 2015
+    """
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to "
@@ -98,7 +106,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @composite(variants="function", namespace="nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Dropout of whole channels of (N, C, H, W): each is 0 with probability p, else divided by 1 − p.
+
+    Returns a tensor of the same shape; another number of dimensions than 4 gives a warning. Raises ValueError for a p
+    outside [0, 1]. Tompson et al. 2015
+    """
     if input.dim() not in (3, 4):
         _warn_dimensions("dropout2d", input.dim(), 2, "3D or 4D")
     elif input.dim() == 3:
@@ -114,7 +126,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @composite(variants="function", namespace="nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W): 0 with probability p, else divided by 1 − p.
+
+    Returns a tensor of the same shape. Raises ValueError for a p outside [0, 1].
+    """
     if input.dim() not in (4, 5):
         _warn_dimensions("dropout3d", input.dim(), 3, "4D or 5D")
     return _batched(input, 4, p, training, inplace)
@@ -140,12 +155,20 @@ def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:
 
 @composite(variants="function", namespace="nn.functional")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout to SELU's lowest value, scaled and shifted so that mean 0 and variance 1 are kept."""
+    """Dropout to SELU's lowest value, scaled and shifted so that mean 0 and variance 1 are kept.
+
+    Returns a tensor of the shape of `input`. Raises ValueError for a p outside [0, 1].
+    Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
+    """
     return _dropped(input, input._array.shape, p, training, inplace, alpha=True)
 
 
 @composite(variants="function", namespace="nn.functional")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels of (N, C, …): each is dropped with probability p.
+
+    Returns a tensor of the same shape. Raises ValueError for a p outside [0, 1], RuntimeError for less than 2
+    dimensions.
+    """
     shape = _channels(input) if training and p else input._array.shape
     return _dropped(input, shape, p, training, inplace, alpha=True)

@@ -94,7 +94,13 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """weight[input]; the row `padding_idx` gets no gradient."""
+    """weight[input]: indices (…) of int32 or int64 and a table (rows, D) → (…, D).
+
+    The row `padding_idx` gets no gradient; rows whose `norm_type`-norm exceeds `max_norm` are scaled down to it first,
+    in place; `scale_grad_by_freq` divides a row's gradient by how often it is used. Raises IndexError for an index out
+    of range, RuntimeError for indices of another dtype or a table that isn't 2-D, AssertionError for a `padding_idx`
+    out of range, NotImplementedError for `sparse`.
+    """
     if sparse:
         raise NotImplementedError("embedding: sparse gradients are not supported")
     if padding_idx is not None:
@@ -109,7 +115,10 @@ def embedding(
 
 @composite(variants="function", namespace="nn.functional", autocast_on_gpu="widest")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """yₖ = x₁ᵀ Wₖ x₂ + bₖ for every k."""
+    """yₖ = x₁ᵀ Wₖ x₂ + bₖ for every k: (…, A), (…, B), a weight (K, A, B) and a bias (K,) → (…, K).
+
+    Raises RuntimeError for other sizes, and for different dtypes.
+    """
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for dim, (left, right) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):

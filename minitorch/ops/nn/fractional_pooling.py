@@ -112,8 +112,10 @@ def _public(n: int) -> tuple[Any, Any]:
     ) -> Any:
         """The largest element of each of as many windows as are asked for, at random places.
 
-        `output_ratio` is the output's size as a part of the input's; `_random_samples` (N, C, n) from [0, 1) says where
-        the windows lie.
+        (N, C, *spatial) or (C, *spatial) → (N, C, *output_size), or of the input's size times `output_ratio`; with
+        `return_indices` their int64 indices in the flattened plane, too. The windows begin at steps of about size /
+        output, rounded from a random place on (`_random_samples`, (N, C, n) in [0, 1)). Raises ValueError without size
+        and ratio, RuntimeError for a window larger than the input. Graham 2014, https://arxiv.org/abs/1412.6071
         """
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")

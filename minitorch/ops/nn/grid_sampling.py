@@ -205,8 +205,10 @@ def _warn_align_corners() -> None:
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The grid (N, H, W, 2) for `grid_sample` in which every place is mapped by a matrix of theta (N, 2, 3).
 
-    `size` is the output's (N, C, H, W); with (N, C, D, H, W) and (N, 3, 4) the grid is (N, D, H, W, 3).
-    Raises ValueError for other shapes and dtypes.
+    `size` is that of the output, (N, C, H, W); with (N, C, D, H, W) and theta (N, 3, 4) the grid is (N, D, H, W, 3).
+    Places go from −1 to 1, at the centres of the border pixels with `align_corners`, else at their outer edges.
+    Raises ValueError for a theta of another shape or dtype or an empty size, NotImplementedError for a size of another
+    length, RuntimeError where theta and size disagree. Jaderberg et al. 2015, https://arxiv.org/abs/1506.02025
     """
     if align_corners is None:
         _warn_align_corners()

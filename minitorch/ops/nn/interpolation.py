@@ -284,21 +284,21 @@ def _check_dtype(n: int, mode: str, antialias: bool, kind: dtype) -> None:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The old name of `interpolate`."""
+    """The old name of `interpolate`: (N, C, *spatial) resized to `size`, or by `scale_factor`. Warns so."""
     _warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @composite(variants="function", namespace="nn.functional")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "nearest"."""
+    """`interpolate` with mode "nearest": (N, C, *spatial) → (N, C, *size). Warns that it is deprecated."""
     _warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @composite(variants="function", namespace="nn.functional")
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "bilinear" and aligned corners."""
+    """`interpolate` with mode "bilinear" and aligned corners: (N, C, H, W) → (N, C, *size). Deprecated: warns so."""
     _warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 

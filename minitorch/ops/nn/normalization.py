@@ -80,7 +80,12 @@ def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalizes over the last dimensions, which must be `normalized_shape`; weight and bias have that shape."""
+    """(x − mean) / √(var + eps) · weight + bias over the last dimensions, which must be `normalized_shape`.
+
+    Weight and bias have that shape or are None; var is the biased variance. Returns a tensor of the shape and dtype of
+    `input`. Raises RuntimeError for other shapes or mixed dtypes, TypeError for a `normalized_shape` that is an int.
+    Ba et al. 2016, https://arxiv.org/abs/1607.06450
+    """
     normalized = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
     _check_types(input, weight, bias)
     shape = tuple(input.shape)
@@ -132,7 +137,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalizes every group of channels of (N, C, …) by itself; weight and bias have one number for each channel."""
+    """(x − mean) / √(var + eps) · weight + bias over each of `num_groups` groups of the channels of (N, C, …).
+
+    Weight and bias are (C,) or None. Returns a tensor of the shape and dtype of `input`. Raises RuntimeError unless the
+    groups divide C, and for other shapes or mixed dtypes. Wu and He 2018, https://arxiv.org/abs/1803.08494
+    """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     channels = input.shape[1]
@@ -172,9 +181,12 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalizes every channel of (N, C, …) over the batch in training, with the running statistics in evaluation.
+    """(x − mean) / √(var + eps) · weight + bias for every channel of (N, C, …).
 
-    In training the running statistics move by `momentum` towards those of the batch, whose variance is the unbiased.
+    In training mean and biased var are those over the batch, and the running statistics (C,) move towards mean and
+    unbiased var by `momentum`; else these are used. Returns a tensor of the shape of `input`. Raises ValueError for a
+    single value a channel in training or an eps that is too small, RuntimeError for other numbers of channels.
+    Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
     """
     channels = input.shape[1] if input.dim() > 1 else 0
     floating(input._array, "batch_norm")
@@ -262,7 +274,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalizes every channel of every image of (N, C, …) by itself."""
+    """(x − mean) / √(var + eps) · weight + bias for every channel of every element of a batch (N, C, …).
+
+    With `use_input_stats=False`, mean and var are the running statistics (C,). Returns a tensor of the shape of
+    `input`. Raises ValueError for a single spatial element. Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022
+    """
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     images, channels = input.shape[:2]
@@ -283,7 +299,10 @@ def instance_norm(
 
 @composite(variants="function", namespace="nn.functional")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """x / (k + α · mean of x² over `size` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
+    """x / (k + α · mean of x² over `size` neighbouring channels)ᵝ for (N, C, …), of the same shape.
+
+    Raises ValueError for less than 3 dimensions. Krizhevsky et al. 2012
+    """
     if input.dim() < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)"
@@ -302,5 +321,5 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 @composite(variants="function", namespace="nn.functional")
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
-    """x / max(‖x‖ₚ, eps) along `dim`."""
+    """x / max(‖x‖ₚ, eps) along `dim`, of the shape and dtype of `input`."""
     return div(input, vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input), out=out)

@@ -101,9 +101,12 @@ def mirrored_pad_backward(xp: Any, grad_output: Array, self: Array, pads: Pads, 
 
 @composite(autocast="float32 at the border", variants="function", namespace="nn.functional", autocast_on_gpu="")
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """`input` with places before and after its last dimensions; `pad` lists those of the last dimension first.
+    """`input` with elements added around its last dimensions; `pad` is (before, after) of the last one first.
 
-    Modes: "constant" (`value`), "reflect" (mirrored, without the edge), "replicate" (the edge), "circular".
+    `mode` is "constant" (`value`, by default 0), "reflect", "replicate" or "circular"; the last three need (N, C, …) or
+    (C, …) with as many spatial dimensions as pairs. Each size grows by before + after, of which negative ones crop.
+    Raises RuntimeError for an odd or too long `pad`, a `value` with another mode, a reflection as large as the input,
+    or a negative size; NotImplementedError for an unknown mode or number of dimensions, TypeError for other types.
     """
     if isinstance(pad, (str, int)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")

@@ -15,6 +15,8 @@ from minitorch.dispatch.declaration import NAMESPACES, declare
 def pixel_shuffle(xp: Any, self: Array, upscale_factor: int) -> Array:
     """(…, C · r², H, W) → (…, C, H · r, W · r): every r² channels become the pixels of r × r blocks.
 
+    Raises RuntimeError for less than 3 dimensions, an r that isn't positive, or channels that r² doesn't divide.
+    Shi et al. 2016, https://arxiv.org/abs/1609.05158
     https://pytorch.org/docs/stable/generated/torch.nn.functional.pixel_shuffle.html
     """
     _check("pixel_shuffle", self, upscale_factor, "upscale_factor")
@@ -36,6 +38,8 @@ def pixel_shuffle(xp: Any, self: Array, upscale_factor: int) -> Array:
 def pixel_unshuffle(xp: Any, self: Array, downscale_factor: int) -> Array:
     """(…, C, H · r, W · r) → (…, C · r², H, W): the pixels of every r × r block become r² channels.
 
+    Raises RuntimeError for less than 3 dimensions, an r that isn't positive, or a height or width that it doesn't
+    divide. Shi et al. 2016, https://arxiv.org/abs/1609.05158
     https://pytorch.org/docs/stable/generated/torch.nn.functional.pixel_unshuffle.html
     """
     _check("pixel_unshuffle", self, downscale_factor, "downscale_factor")
@@ -71,6 +75,8 @@ def _check(name: str, array: Array, factor: int, what: str) -> None:
 def channel_shuffle(xp: Any, self: Array, groups: int) -> Array:
     """(N, C, …) with the channels of `groups` groups dealt out in turn: the first of each, the second of each, …
 
+    Returns a tensor of the same shape. Raises RuntimeError for less than 3 dimensions, and for groups that don't divide
+    C. Zhang et al. 2018, https://arxiv.org/abs/1707.01083
     https://pytorch.org/docs/stable/generated/torch.nn.functional.channel_shuffle.html
     """
     if self.ndim < 3:

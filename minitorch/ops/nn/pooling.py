@@ -158,7 +158,14 @@ def _public_max_pool(n: int) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        """The largest element of each window; with `return_indices`, also where in its plane it is."""
+        """The largest element of each window; with `return_indices`, also where in its plane it is.
+
+        Input (N, C, *spatial) or (C, *spatial) → the same with size ⌊(size + 2 padding − dilation (kernel − 1) − 1) /
+        stride⌋ + 1, or ⌈ ⌉ with `ceil_mode`; `stride` is by default the kernel's size, and padding counts as −∞. The
+        indices are int64, of the flattened plane. Returns a tensor, or with `return_indices` the two as a tuple.
+        Raises RuntimeError for another number of dimensions, a padding over half the kernel, or an empty output,
+        NotImplementedError for bool and complex inputs.
+        """
         if n == 1 and not return_indices and not input.is_floating_point():
             raise not_implemented("max_pool1d", input._dtype.name)
         places = windows(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -185,7 +192,12 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window; padding counts as zeros, or not at all."""
+    """The mean of each window; padding counts as zeros, or with `count_include_pad=False` not at all.
+
+    (N, C, L) or (C, L) → the same with L' = ⌊(L + 2 padding − kernel) / stride⌋ + 1, or ⌈ ⌉ with `ceil_mode`; `stride`
+    is by default the kernel's size. Raises RuntimeError for another number of dimensions, a padding over half the
+    kernel, or an empty output.
+    """
     places = windows("avg_pool1d", 1, input, kernel_size, stride, padding, 1, ceil_mode)
     return avg_pool(input.unsqueeze(-2), places.in_rows(), count_include_pad, None).squeeze(-2)
 
@@ -202,7 +214,12 @@ def _public_avg_pool(n: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        """The mean of each window, or its sum over `divisor_override`; padding counts as zeros, or not at all."""
+        """The mean of each window, or its sum over `divisor_override`; padding counts as zeros, or not at all.
+
+        Input (N, C, *spatial) or (C, *spatial) → the same with size ⌊(size + 2 padding − kernel) / stride⌋ + 1, or ⌈ ⌉
+        with `ceil_mode`; `stride` is by default the kernel's size. Raises RuntimeError for another number of
+        dimensions, a padding over half the kernel, an empty output, or a divisor of 0.
+        """
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         places = windows(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1, ceil_mode)
@@ -240,7 +257,11 @@ def _public_lp_pool(n: int) -> Any:
     def lp_pool_nd(
         input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Tensor:
-        """(Σ xᵖ)^(1/p) of each window."""
+        """(Σ xᵖ)^(1/p) of each window, p = `norm_type`; the largest element for p = ∞.
+
+        Input (N, C, *spatial) or (C, *spatial) → the same with size ⌊(size − kernel) / stride⌋ + 1, or ⌈ ⌉ with
+        `ceil_mode`; `stride` is by default the kernel's size. A negative Σ xᵖ counts as 0.
+        """
         if abs(norm_type) == math.inf:
             sign = 1 if norm_type > 0 else -1
             return maximum(input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign

@@ -52,7 +52,12 @@ def _public(n: int) -> Any:
     def max_unpool_nd(
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Tensor:
-        """Zeros, with the elements of `input` at the places in the plane that `indices` name."""
+        """Zeros, with the elements of `input` at the places in the plane that `indices` name.
+
+        Input and int64 indices (N, C, *spatial) or (C, *spatial) → (N, C, *output_size), by default of size (size − 1)
+        stride − 2 padding + kernel. Raises RuntimeError for indices of another shape or dtype or out of range,
+        ValueError for an `output_size` that the pool doesn't map to the input's, NotImplementedError for integers.
+        """
         kernel = per_dimension(f"max_unpool{n}d", n, kernel_size, "kernel_size")
         steps = kernel if stride is None else per_dimension(f"max_unpool{n}d", n, stride, "stride")
         pads = per_dimension(f"max_unpool{n}d", n, padding, "padding")

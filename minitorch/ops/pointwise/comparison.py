@@ -182,7 +182,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shape and all elements are the same."""
+    """Whether shape and all elements are the same. Raises NotImplementedError for dtypes that can't be compared."""
     _check_tensors("equal", input, other)
     if input._device.type == "meta":
         raise no_data("equal")
