@@ -188,38 +188,107 @@ ESTIMATES = (
         "ln {tokens}",
         tolerance=0.05,
     ),
+    Estimate(
+        "active parameters of a mixture of experts",
+        "24c",
+        "A mixture of experts has {layers} layers with {experts} experts of {millions} million parameters each, and "
+        "{rest} billion parameters elsewhere. The router chooses {chosen} experts for each token. How many parameters "
+        "does one token use?",
+        {
+            "layers": (24, 32, 60),
+            "experts": (8, 64, 128),
+            "millions": (20, 45, 176),
+            "rest": (1, 2, 5),
+            "chosen": (1, 2, 8),
+        },
+        lambda n: n["rest"] * 1e3 + n["layers"] * n["chosen"] * n["millions"],
+        "millions",
+        "{rest} · 10⁹ + {layers} × {chosen} × {millions} · 10⁶, whatever the number of experts,",
+    ),
+    Estimate(
+        "speed of training at an MFU",
+        "24",
+        "A model of {billions} billion parameters trains on GPUs whose peak is {peak} · 10¹² operations a second, with "
+        "an MFU of {share} %. How many tokens a second does one GPU process?",
+        {"billions": (1, 7, 13, 70), "peak": (312, 989), "share": (30, 40, 50)},
+        lambda n: n["share"] / 100 * n["peak"] * 1e12 / (6 * n["billions"] * 1e9),
+        "tokens a second",
+        "{share} % × {peak} · 10¹² / (6 × {billions} · 10⁹)",
+    ),
+    Estimate(
+        "the batch at which decoding is bound by arithmetic",
+        "27",
+        "A GPU does {peak} · 10¹² operations a second in bfloat16, and its memory delivers {bandwidth:,} GB a second. "
+        "From which batch size on is a decoding step bound by arithmetic, if you ignore attention and its cache?",
+        {"peak": (312, 495, 989), "bandwidth": (900, 2000, 3350, 4800)},
+        lambda n: n["peak"] * 1e12 / (n["bandwidth"] * 1e9),
+        "sequences",
+        "2 operations a weight and sequence against 2 bytes a weight: {peak} · 10¹² / ({bandwidth} · 10⁹)",
+    ),
+    Estimate(
+        "memory of the caches of a service",
+        "27",
+        "{rate} requests a second arrive, and each takes {seconds} seconds. On average a request has {length:,} tokens "
+        "in the cache, at {kb} KB each. How much memory do all caches take?",
+        {"rate": (5, 20, 80), "seconds": (4, 10, 25), "length": (500, 2000, 8000), "kb": (32, 128, 320)},
+        lambda n: n["rate"] * n["seconds"] * n["length"] * n["kb"] * 1e3 / 1e9,
+        "GB (10⁹ bytes)",
+        "Little's law, {rate} × {seconds} requests at a time, × {length} × {kb} · 10³ bytes",
+    ),
 )
 
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9, "trillion": 1e12}
-_SECONDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "h": 3600, "day": 86400, "week": 604800}
-_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
-_NUMBER = re.compile(r"(?:about |~|≈)?\s*([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)\s*([a-z]*)([^\d*^×·+]*)", re.IGNORECASE)
+_SECONDS = {
+    "s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
+    "d": 86400.0, "day": 86400.0, "week": 604800.0,
+}
+_BYTES = {
+    "byte": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30,
+    "tib": 2.0**40, "kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "gig": 1e9, "terabyte": 1e12,
+}
+_ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
+_NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
+_POWER = re.compile(r"(?:([\d.]+)\s*[x×·*]\s*)?(?<![\d.])10(?:(?:\^|\*\*)(\d+)|([⁰¹²³⁴-⁹]+))")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def number(text: str, unit: str = "") -> float:
-    """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `2 million`, `0.5 TB`.
+    """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `3 × 10^9`, `2 million`, `0.5 TB`.
 
-    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, and `2 hours` is a twelfth of a day.
-    Another word behind the number is passed over. A calculation isn't carried out: it's the learner's part.
+    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, `2 hours` is a twelfth of a day, and
+    `600 million bytes` are 0.6 GB. Another word behind the number is passed over. A calculation isn't carried out: it's
+    the learner's part.
 
     Raises:
         ValueError: it isn't one number.
     """
-    found = _NUMBER.fullmatch(text.strip())
+    plain = _POWER.sub(lambda power: f"{power[1] or 1}e{power[2] or power[3].translate(_SUPERSCRIPTS)}", text.strip())
+    found = _NUMBER.fullmatch(plain)
     if not found:
         raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
-    value, word, first = float(found[1].replace(",", "").replace("_", "")), found[2].lower(), unit.partition(" ")[0]
-    whole = {"millions": 1e6, **_BYTES}.get(first.lower(), 1.0)
-    if "e" in found[1].lower() and not word and value >= 1e5:
-        return value / whole
+    value, first = _value(found[1]), unit.partition(" ")[0].lower()
+    words = [word if len(word) == 1 else word.removesuffix("s") for word in re.findall("[a-z]+", found[2].lower())]
+    word = words[0] if words else ""
+    if first in _BYTES:
+        scale = _BYTES.get(word) or _SCALES.get(word)
+        return value * (scale or (1.0 if _counts(found[1], word) else _BYTES[first])) / _BYTES[first]
     if (span := _SECONDS.get(first.removesuffix("s"))) is not None:
-        return value * _SECONDS.get(word.removesuffix("s"), span) / span
-    if first.lower() in _BYTES:
-        return value * _BYTES.get(word, _BYTES[first.lower()]) / _BYTES[first.lower()]
-    scale = _SCALES.get(word.removesuffix("s"), 0.0)
-    if first == "millions" and scale:
-        return value * scale / 1e6
-    return value * (scale or 1)
+        return value * _SECONDS.get(word, span) / span
+    scale = _SCALES.get(word)
+    if first == "millions":
+        return value * (scale or (1.0 if _counts(found[1], word) else 1e6)) / 1e6
+    return value * (scale or 1.0)
+
+
+def _value(digits: str) -> float:
+    """The value of digits; a comma that no three digits follow is a decimal one, as in `43,2`."""
+    decimal = re.fullmatch(r"[-+]?\d+,\d{1,2}", digits)
+    return float(digits.replace(",", "." if decimal else "").replace("_", ""))
+
+
+def _counts(digits: str, word: str) -> bool:
+    """Whether a number without a word is so large that it counts single things, as `151e6` does."""
+    return not word and "e" in digits.lower() and _value(digits) >= 1e5
 
 
 def shown(value: float) -> str:
