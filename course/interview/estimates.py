@@ -239,12 +239,33 @@ ESTIMATES = (
 
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9, "trillion": 1e12}
 _SECONDS = {
-    "s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
-    "d": 86400.0, "day": 86400.0, "week": 604800.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hr": 3600.0,
+    "hour": 3600.0,
+    "d": 86400.0,
+    "day": 86400.0,
+    "week": 604800.0,
 }
 _BYTES = {
-    "byte": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30,
-    "tib": 2.0**40, "kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "gig": 1e9, "terabyte": 1e12,
+    "byte": 1.0,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "kib": 2.0**10,
+    "mib": 2.0**20,
+    "gib": 2.0**30,
+    "tib": 2.0**40,
+    "kilobyte": 1e3,
+    "megabyte": 1e6,
+    "gigabyte": 1e9,
+    "gig": 1e9,
+    "terabyte": 1e12,
 }
 _ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
 _NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_CODE_OR_FORMULA = re.compile(r"```.*?```|`[^`\n]*`|\$(?P<formula>[^$\n]+)\$", re.DOTALL)
+_CODE_OR_FORMULA = re.compile(r"```.*?```|`[^`\n]*`|\$(?P<formula>[^$\n]+(?:\n[^$\n]+)?)\$", re.DOTALL)
 _GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 _SIGNS = {
     "alpha": "α",
@@ -38,6 +38,7 @@ def plain(text: str) -> str:
 
 def _read(formula: str) -> str:
     """A formula as somebody would type it: a fraction with a slash, a root with its sign."""
+    formula = formula.replace("\n", " ")
     formula = re.sub(r"\\frac(\d)(\d)", r"\\frac{\1}{\2}", formula)
     before = ""
     while before != formula:  # from the inside out

@@ -14,12 +14,13 @@ import numpy as np
 
 from course.files import write_atomically
 from course.interview import calibration, schedule
+from course.interview.asking import Asking, Round
 from course.interview.bank import Bank
 from course.interview.cards import Card
 from course.interview.clock import Clock, Watch, spoken
 from course.interview.history import Answer, History, Item, Open
 from course.interview.prompts import Prompt, Say
-from course.interview.rounds import ROUNDS, Asking, Round, title
+from course.interview.rounds import ROUNDS, title
 from course.interview.scope import Plan, Scope
 
 

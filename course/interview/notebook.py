@@ -14,11 +14,12 @@ from course.chapters import PATTERN
 from course.files import Course, write_atomically
 from course.image import Picture
 from course.interview import formulas, history
+from course.interview.asking import SURE
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write, code
-from course.interview.rounds import ROUNDS, SURE
+from course.interview.rounds import ROUNDS
 from course.interview.scope import PROFILES, Plan
 from course.learner import package
 
@@ -172,10 +173,10 @@ class Room:
                 done = self._button("Answer", lambda: self.reply(self.field.value))
                 done.add_class("interview-answer")
                 self._controls(self.field, done)
-            case Edit(_, path):
-                self._controls(*self._editor(path))
+            case Edit(_, path, _, hints):
+                self._controls(*self._editor(path, hints))
 
-    def _editor(self, path: Path) -> list[Any]:
+    def _editor(self, path: Path, hints: Sequence[str]) -> list[Any]:
         """Where a file is written. Each change is saved; where another editor has saved it, that one counts."""
         w, text = self.widgets, path.read_text(encoding="utf-8")
         rows = min(max(text.count("\n") + 3, _ROWS[0]), _ROWS[1])
@@ -201,8 +202,20 @@ class Room:
         beside = f'<a href="#" class="interview-open" data-path="{name}">Open it beside the notebook</a>'
         told = f"It is saved in <code>{name}</code> while you type. {beside}: what you save there counts, too."
         keys = "Tab indents; Escape, then Tab leaves the box."
-        done = self._button("Check it", lambda: self.reply(None), "success")
-        return [w.HTML(f'{_STYLE}<div class="interview"><p>{told}<br>{keys}</p></div>'), field, done]
+        taken: list[str] = []
+
+        def tell() -> None:
+            taken.append(f"**Hint {len(taken) + 1} of {len(hints)}.** {hints[len(taken)]}")
+            self._show(self.asked, self.prompt.text, *taken)
+            hint.disabled = len(taken) == len(hints)
+
+        done = self._button("Check it", lambda: self.reply(len(taken)), "success")
+        hint = self._button("Hint", tell)
+        return [
+            w.HTML(f'{_STYLE}<div class="interview"><p>{told}<br>{keys}</p></div>'),
+            field,
+            *([w.HBox([done, hint])] if hints else [done]),
+        ]
 
     def _time(self) -> str:
         """The time left for an item and for the interview. The page counts it down, even if the kernel is busy."""

@@ -51,11 +51,12 @@ class Write:
 
 @dataclass(frozen=True)
 class Edit:
-    """A file to be edited; the reply comes when that is done."""
+    """A file to be edited; the reply comes when that is done, and is how many of the hints were asked for."""
 
     text: str
     path: Path
     again: bool = False
+    hints: tuple[str, ...] = ()
 
 
 Prompt = Say | Choose | Tick | Write | Edit

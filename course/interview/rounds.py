@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,103 +11,15 @@ import numpy as np
 
 from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
-from course.interview import estimates, faults, judged, programs
+from course.interview import estimates, faults, judged, programs, tasks
+from course.interview.asking import Asking, Round, a_line, how_sure, timed
 from course.interview.bank import Bank, split
-from course.interview.calibration import LEVELS
 from course.interview.cards import Card, Point
-from course.interview.clock import Clock, Watch, spoken
+from course.interview.clock import spoken
 from course.interview.fault import Fault
-from course.interview.history import Answer, Item, folder
-from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Write
+from course.interview.history import folder
+from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Write, code
 from course.learner.practice import Exercise
-from course.parsed import parsed
-
-SURE = (
-    "almost certainly wrong (10 %)",
-    "probably wrong (30 %)",
-    "even odds (50 %)",
-    "probably right (70 %)",
-    "almost certainly right (90 %)",
-)
-
-
-@dataclass
-class Asking:
-    """An item while it is asked: its cards, its random numbers and its watch."""
-
-    bank: Bank
-    item: Item
-    cards: Sequence[Card]
-    watch: Watch
-    clock: Clock
-
-    @property
-    def card(self) -> Card:
-        """The card, where there is one."""
-        return self.cards[0]
-
-    @property
-    def subject(self) -> str:
-        """The chapter that the card is from, by number and title."""
-        chapter = self.card.chapter
-        return f"{chapter.partition('_')[0]} · {self.bank.titles.get(chapter, '')}"
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """Random numbers of this item, the same each time it is asked."""
-        return np.random.default_rng(self.item.seed)
-
-    def answer(
-        self, score: float, sure: int | None = None, card: Card | None = None, right: bool | None = None
-    ) -> Answer:
-        """An answer that was given now."""
-        name = (card or self.card).name
-        return Answer(name, self.item.round, self.clock.now(), score, sure, self.watch.seconds, self.watch.late, right)
-
-
-class Round(ABC):
-    """One kind of round: the `kinds` of cards it draws, the `seconds` for an item, and its `share` of 45 minutes."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    kinds: ClassVar[tuple[str, ...]]
-    seconds: ClassVar[float]
-    share: ClassVar[float]
-    """In minutes."""
-    together: ClassVar[int] = 1
-    """How many cards make one item."""
-
-    @abstractmethod
-    def talk(self, asking: Asking) -> Talk:
-        """Ask, and say what came of it."""
-
-    def items(self, order: Sequence[Card], minutes: float, rng: np.random.Generator) -> list[Item]:
-        """What is asked in so many minutes: at least one item, and no card twice."""
-        count = max(1, int(minutes * 60 // self.seconds))
-        groups = self.groups(order)[:count]
-        return [Item(self.name, [card.name for card in group], int(rng.integers(2**31))) for group in groups]
-
-    def groups(self, order: Sequence[Card]) -> list[Sequence[Card]]:
-        """The cards that are asked together."""
-        return [[card] for card in order]
-
-    def allowed(self, cards: Sequence[Card]) -> float:
-        """How many seconds an item of these cards may take."""
-        return self.seconds
-
-
-def how_sure(text: str) -> Generator[Prompt, Any, int]:
-    """Ask how sure somebody is, in percent."""
-    reply = yield Choose(text, SURE)
-    return LEVELS[reply]
-
-
-def a_line(text: str, label: str) -> Generator[Prompt, Any, str]:
-    """Ask for a line until there is one: a slip of the Enter key is no answer."""
-    given = str((yield Write(text, label)))
-    while not given.strip():
-        given = str((yield Write("The line is empty. Once more:", label, True)))
-    return given
 
 
 class RapidFire(Round):
@@ -193,12 +102,17 @@ class Predict(Round):
         return [asking.answer(float(correct), sure)]
 
     def _exercise(self, asking: Asking, exercise: Exercise) -> Talk:
-        task = task_of(asking.bank, exercise)
-        given = yield from a_line(f"{task}\n\nWrite what `prediction` is, as a Python value.", "prediction =")
+        told = f"{tasks.task_of(asking.bank.course, exercise)}\n\nWrite what `prediction` is, as a Python value."
+        given = yield from a_line(told, "prediction =")
+        while not tasks.is_value(given):
+            told = (
+                f"{code(given)} isn't a Python value. Strings need quotes; `None` says that you don't know. Once more:"
+            )
+            given = yield from a_line(told, "prediction =", again=True)
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         yield Say("Checking …")
-        verdict = judged.exercise(asking.bank.course, exercise, f"prediction = {given}", asking.item.seed)
+        verdict = judged.exercise(asking.bank.course, exercise, f"prediction = {given.strip()}", asking.item.seed)
         yield Say(f"**{'Right' if not verdict.message else 'Not right'}.** {verdict.message}\n\n{timed(asking)}")
         return [asking.answer(verdict.score, sure)]
 
@@ -217,19 +131,35 @@ class Whiteboard(Round):
 
     def talk(self, asking: Asking) -> Talk:
         exercise: Exercise = asking.card.about
-        path = folder(asking.bank.course) / f"{exercise.name}.py"
-        begin(path, exercise.stub)
-        task = task_of(asking.bank, exercise)
-        given = definitions(exercise, task)
-        shown = f"The notebook has defined:\n\n```python\n{given}\n```\n\n" if given else ""
+        course = asking.bank.course
+        path, hints = folder(course) / f"{exercise.name}.py", tasks.hints_of(course, exercise)
+        begin(path, tasks.stub_of(exercise))
         points = _rungs(asking.card.points, asking.rng)
-        told = f"{task}\n\n{shown}{_whose(exercise)}Say aloud what goes in and what comes out before you write."
+        told = _begun(course, exercise, hints)
         if points and asking.watch.timed:
             told += f" {spoken(self.extra)} of the time are for questions about your answer, which come afterwards."
-        yield from written(told, path)
-        answer = path.read_text(encoding="utf-8")
+        taken = yield from written(told, path, hints)
         made = (yield from followed_up(asking, points)) if points else []
         asking.watch.stop()
+        verdict, answer = yield from self._checked(asking, exercise, path, made)
+        score, solution = verdict.score, tasks.solution_of(course, exercise)
+        options = ["go on", *(["show a solution"] if solution else []), "fix it, for half of what it adds"]
+        if score < 1 and (chosen := (yield Choose("", tuple(options)))) == len(options) - 1:
+            begin(path, answer)
+            taken += yield from written("What does that tell you? Fix your answer.", path, hints[taken:])
+            verdict, _ = yield from self._checked(asking, exercise, path, [])
+            score = (score + max(score, verdict.score)) / 2
+            chosen = 0 if verdict.score == 1 or not solution else (yield Choose("", ("go on", "show a solution")))
+        if verdict.score < 1 and chosen:
+            yield Say(f"```python\n{solution}\n```")
+        score = max(0.0, score - 0.1 * taken)
+        return [asking.answer(0.75 * score + 0.25 * sum(made) / len(made) if made else score)]
+
+    def _checked(
+        self, asking: Asking, exercise: Exercise, path: Path, made: Sequence[bool]
+    ) -> Generator[Prompt, Any, tuple[judged.Verdict, str]]:
+        """Check the file on fresh inputs and tell the verdict. Returns it and the answer, which is put away."""
+        answer = path.read_text(encoding="utf-8")
         yield Say("Checking on fresh inputs …")
         verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
         message = verdict.message.replace("\n", "\n\n")
@@ -238,11 +168,16 @@ class Whiteboard(Round):
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
         yield Say(f"**{verdict.points} of {verdict.of} points.**{aloud} {message}\n\n{timed(asking)}{where}")
-        solution = solution_of(asking.bank, exercise) if verdict.points < verdict.of else ""
-        if solution and (yield Choose("", ("go on", "show a solution"))) == 1:
-            yield Say(f"```python\n{solution}\n```")
-        score = 0.75 * verdict.score + 0.25 * sum(made) / len(made) if made else verdict.score
-        return [asking.answer(score)]
+        return verdict, answer
+
+
+def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:
+    """What is told before the first line is written."""
+    task = tasks.asked(course, exercise)
+    given = tasks.definitions(exercise, task)
+    shown = f"The notebook has defined:\n\n```python\n{given}\n```\n\n" if given else ""
+    costs = f" There are {len(hints)} hints, which cost a tenth of the score each." if hints else ""
+    return f"{task}\n\n{shown}{tasks.whose(exercise)}Say aloud what goes in and what comes out before you write.{costs}"
 
 
 def _rungs(points: Sequence[Point], rng: np.random.Generator) -> list[Point]:
@@ -345,14 +280,19 @@ def begin(path: Path, text: str) -> None:
         write_atomically(path, text.rstrip() + "\n")
 
 
-def written(told: str, path: Path) -> Generator[Prompt, Any, None]:
-    """Have a file edited; once more if it isn't Python, since a slip of the pen shouldn't cost the round."""
-    yield Edit(told, path)
+def written(told: str, path: Path, hints: Sequence[str] = ()) -> Generator[Prompt, Any, int]:
+    """Have a file edited; once more if it isn't Python, since a slip of the pen shouldn't cost the round.
+
+    Returns how many of the hints were asked for.
+    """
+    taken = int((yield Edit(told, path, hints=tuple(hints))) or 0)
     try:
         compile(path.read_bytes(), path.name, "exec")
     except (SyntaxError, ValueError) as error:
         counts = "Fix that; the next time, the file counts as it is."
-        yield Edit(f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}", path, again=True)
+        told = f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}"
+        taken += int((yield Edit(told, path, True, tuple(hints[taken:]))) or 0)
+    return taken
 
 
 def kept(course: Course, path: Path) -> str:
@@ -362,69 +302,13 @@ def kept(course: Course, path: Path) -> str:
     return f"What you wrote is kept in `{copy.relative_to(course.root)}`."
 
 
-def _whose(exercise: Exercise) -> str:
-    """Which parts of mytorch an exercise writes; empty if it writes none."""
-    parts = [part.partition(":") for part in exercise.kind.parts]
-    if not parts:
-        return ""
-    names = _listed(f"`{name}`" for _, _, name in parts)
-    modules = _listed(dict.fromkeys(f"`{module}`" for module, _, _ in parts))
-    return f"You write {names} of {modules}; what that module imports and defines can be used as it is. "
-
-
-def _listed(names: Iterable[str]) -> str:
-    *before, last = names
-    return f"{', '.join(before)} and {last}" if before else last
-
-
 def not_a_list(text: str) -> str:
     """Markdown that shows an answer such as `1.` as it is, and not as the beginning of a list."""
     return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", text)
 
 
-def task_of(bank: Bank, exercise: Exercise) -> str:
-    """The text of an exercise's task, without its heading and the line about points."""
-    from course.authoring.notebook import exercise_of, role, v4
-
-    notebook = v4.reads((bank.course.pristine / f"{exercise.chapter}.ipynb").read_text(encoding="utf-8"))
-    source = next(cell.source for cell in notebook.cells if role(cell) == "task" and exercise_of(cell) == exercise.name)
-    title, _, rest = source.rpartition("\n\n*")[0].partition("\n")
-    return f"**{title.lstrip('# ').partition(' · ')[2]}**\n\n{rest.strip()}"
-
-
-def definitions(exercise: Exercise, task: str) -> str:
-    """The classes and functions of the notebook's first cells that a task or its stub names, as they stand there."""
-    asked = set(re.findall(r"\w+", f"{task}\n{exercise.stub}"))
-    found = []
-    for source in exercise.setup:
-        lines = source.splitlines()
-        for node in parsed(source).body:
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in asked:
-                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                found.append("\n".join(lines[first - 1 : node.end_lineno]))
-    return "\n\n\n".join(found)
-
-
-def solution_of(bank: Bank, exercise: Exercise) -> str:
-    """The course's answer to an exercise; empty where the course has no solutions."""
-    from course.authoring.notebook import exercise_of, role, v4
-
-    path = bank.course.solutions / f"{exercise.chapter}.ipynb"
-    cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
-    found = next(
-        (str(each.source) for each in cells if (role(each), exercise_of(each)) == ("solution", exercise.name)), ""
-    )
-    return re.sub(r"^ *### (BEGIN|END) SOLUTION\n?", "", found, flags=re.MULTILINE).rstrip()
-
-
 def title(bank: Bank, card: Card) -> str:
     """What a card is called in a list of those that weren't right."""
     if isinstance(card.about, Exercise):
-        return f"the exercise *{task_of(bank, card.about).partition('**')[2].partition('**')[0]}*"
+        return f"the exercise *{tasks.task_of(bank.course, card.about).partition('**')[2].partition('**')[0]}*"
     return f"*{card.about.name}*" if isinstance(card.about, Fault) else card.words
-
-
-def timed(asking: Asking) -> str:
-    """How long the answer took, with a full stop; empty without a clock."""
-    said = asking.watch.said()
-    return f"{said}. " if said else ""

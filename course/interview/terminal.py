@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import click
@@ -71,13 +72,27 @@ def answered(prompt: Prompt, console: Console) -> Any:
             _print(text, console)
             suffix = " " if label.endswith("=") else ": "
             return click.prompt(label, default="", show_default=False, prompt_suffix=suffix)
-        case Edit(text, path):
+        case Edit(text, path, _, hints):
             console.print()
             _print(text, console)
             console.print(f"\nThe file: {path}", soft_wrap=True, highlight=False)
-            while click.prompt("Enter when you are done, e for $EDITOR", default="", show_default=False).strip() == "e":
+            return _edited(path, hints, console)
+
+
+def _edited(path: Path, hints: Sequence[str], console: Console) -> int:
+    """Wait until a file is done, and show hints until then. Returns how many."""
+    taken = 0
+    while True:
+        hint = ", h for a hint" if taken < len(hints) else ""
+        given = click.prompt(f"Enter when you are done{hint}, e for $EDITOR", default="", show_default=False)
+        match given.strip().lower()[:1]:
+            case "":
+                return taken
+            case "e":
                 click.edit(filename=str(path))
-            return None
+            case "h" if hint:
+                _print(f"**Hint {taken + 1} of {len(hints)}.** {hints[taken]}", console)
+                taken += 1
 
 
 def _print(text: str, console: Console) -> None:

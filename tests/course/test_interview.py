@@ -22,8 +22,8 @@ from rich.console import Console
 import minitorch as torch
 from course.__main__ import main
 from course.files import CODE, Course
-from course.interview import bank as banks
 from course.interview import (
+    asking,
     calibration,
     estimates,
     faults,
@@ -34,8 +34,10 @@ from course.interview import (
     programs,
     rounds,
     schedule,
+    tasks,
     terminal,
 )
+from course.interview import bank as banks
 from course.interview import export as export_module
 from course.interview.bank import Bank
 from course.interview.cards import Card, Point
@@ -504,9 +506,9 @@ def talked(bank: Bank, course: Course, item: Item, reply: Callable[[Any], Any]) 
     own = Bank.__new__(Bank)
     own.__dict__.update(bank.__dict__, course=course)
     time = Time()
-    watch = rounds.Watch(time.clock, rounds.ROUNDS[item.round].seconds, True)
+    watch = Watch(time.clock, rounds.ROUNDS[item.round].seconds, True)
     cards = [bank.cards[name] for name in item.cards]
-    talk = rounds.ROUNDS[item.round].talk(rounds.Asking(own, item, cards, watch, time.clock))
+    talk = rounds.ROUNDS[item.round].talk(asking.Asking(own, item, cards, watch, time.clock))
     shown, sent = [], None
     try:
         while True:
@@ -524,7 +526,7 @@ def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank,
     def reply(prompt: Any) -> Any:
         if isinstance(prompt, Tick):
             return [True, False, True]
-        return 4 if prompt.options == rounds.SURE else len(prompt.options) - 1
+        return 4 if prompt.options == asking.SURE else len(prompt.options) - 1
 
     shown, answers = talked(bank, course, Item("explain", [card.name], 1), reply)
     texts = [prompt.text for prompt in shown]
@@ -608,7 +610,7 @@ def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Cours
     )
 
     def reply(prompt: Any) -> None:
-        assert isinstance(prompt, Edit) and prompt.path.read_text().strip() == exercise.stub.strip()
+        assert isinstance(prompt, Edit) and prompt.path.read_text().strip() == tasks.bare(exercise.stub).strip()
         prompt.path.write_text(reference)
 
     shown, (answer,) = talked(bank, course, Item("whiteboard", [f"e-{name}"], 11), reply)
@@ -618,7 +620,7 @@ def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Cours
 
 def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Bank, course: Course) -> None:
     card = bank.cards["e-align_distill"]
-    solution = rounds.solution_of(bank, card.about)
+    solution = tasks.solution_of(bank.course, card.about)
 
     def reply(prompt: Any) -> Any:
         if isinstance(prompt, Edit):
@@ -637,6 +639,79 @@ def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Ba
     assert answer.score == pytest.approx(0.75 + 0.25 * 2 / 3)
     others = {tuple(each.text for each in rounds._rungs(card.points, np.random.default_rng(seed))) for seed in range(9)}
     assert len(others) == 3
+
+
+def test_an_older_exercise_says_what_to_build_and_hints_say_how(bank: Bank) -> None:
+    """No formula stands in the statement or the stub; the notebook's task and its docstrings are the first hint."""
+    older = [card.about for card in bank.of("whiteboard") if card.chapter[:2] < "26"]
+    assert len(older) >= 19 and {*tasks.statements()} <= {each.name for each in older}
+    for exercise in older:
+        said, stub = tasks.asked(bank.course, exercise), tasks.stub_of(exercise)
+        assert not re.search(r"[√Σσ]|\bexp\(|\blog\(|\\frac|min\(1|mean\)|β₁|\* cos|sin\b", f"{said}\n{stub}"), (
+            exercise.name
+        )
+        if exercise.name in tasks.statements():
+            assert len(said.split()) < 190 and '"""' not in stub
+            first, *others = tasks.hints_of(bank.course, exercise)
+            assert exercise.stub.strip() in first and others == exercise.hints
+            compile(stub, exercise.name, "exec")
+
+
+def test_a_hint_costs_a_tenth(bank: Bank, course: Course) -> None:
+    card = bank.cards["e-memory_int8"]
+    solution = tasks.solution_of(bank.course, card.about)
+
+    def reply(prompt: Any) -> int:
+        assert prompt.hints == tuple(tasks.hints_of(bank.course, card.about)) and "a tenth of the score" in prompt.text
+        prompt.path.write_text(solution)
+        return 2
+
+    _, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
+    assert answer.score == pytest.approx(0.8)
+
+
+def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: Course) -> None:
+    card = bank.cards["e-memory_int8"]
+    solution = tasks.solution_of(bank.course, card.about)
+    answers = iter([solution.replace(".round()", ".floor()"), solution])
+
+    def reply(prompt: Any) -> int:
+        if isinstance(prompt, Edit):
+            prompt.path.write_text(next(answers))
+            return 0
+        return prompt.options.index("fix it, for half of what it adds")
+
+    shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
+    told = [each.text for each in shown if isinstance(each, Say) and "points.**" in each.text]
+    first, of = map(int, re.findall(r"\d+", told[0])[:2])
+    assert first < of and f"**{of} of {of} points.**" in told[1] and not list(answers)
+    assert answer.score == pytest.approx((1 + first / of) / 2)
+
+
+def test_a_hint_is_shown_while_one_writes(tmp_path: Path) -> None:
+    shown = in_terminal(Edit("Write it.", tmp_path / "it.py", hints=("Look.", "Think.")), replies="h\nhint\nh\n\n")
+    assert "Hint 1 of 2. Look." in shown and "Hint 2 of 2. Think." in shown
+    assert shown.count("h for a hint") == 2  # there is no third
+
+
+def test_in_a_notebook_a_button_tells_the_next_hint(course: Course) -> None:
+    room = at(course, Item("whiteboard", ["e-memory_int8"], 1))
+    count = len(tasks.hints_of(course, room.interview.bank.cards["e-memory_int8"].about))
+    (row,) = (each for each in room.answer.children if getattr(each, "children", None))
+    check, hint = row.children
+    for at_hint in range(1, count + 1):
+        assert not hint.disabled
+        hint.click()
+        assert f"Hint {at_hint} of {count}" in room.asked.value
+    assert hint.disabled and check.description == "Check it"
+
+
+def test_what_is_no_value_is_asked_again(bank: Bank, course: Course) -> None:
+    lines = iter(["no idea", "bfloat16, float32", "[3, 3, 6, 1, 1]"])
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, _ = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 4)
+    assert [each.again for each in shown[:3]] == [False, True, True]
+    assert "`no idea` isn't a Python value" in shown[1].text and "4 of 5 are right" in shown[-1].text
 
 
 def test_every_fold_of_what_they_ask_next_is_asked(bank: Bank) -> None:
@@ -1104,7 +1179,7 @@ def test_the_notebook_holds_the_same_rounds(course: Course) -> None:
     for place, level in enumerate((4, 0, 2)):
         assert "Rapid fire" in room.said.value and f"{place + 1} of 3" in room.said.value
         assert "How sure" in room.asked.value and "animation-duration: 20s" in room.clock.value
-        buttons(room.answer)[rounds.SURE[level]].click()
+        buttons(room.answer)[asking.SURE[level]].click()
         assert "Were you right?" in room.asked.value and not room.clock.value
         buttons(room.answer)["yes" if place != 1 else "no"].click()
     assert "How it went" in room.said.value and "right in 67 %" in room.said.value
@@ -1133,7 +1208,7 @@ def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None
     past.open = history.Open(1, 45, False, items)
     room = notebook.Room(room.interview, ipywidgets)
     assert not room.clock.value
-    buttons(room.answer)[rounds.SURE[1]].click()
+    buttons(room.answer)[asking.SURE[1]].click()
     while "I have answered" in buttons(room.answer):
         buttons(room.answer)["I have answered"].click()
     room.answer.children[0].value = True
@@ -1143,7 +1218,7 @@ def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None
     buttons(room.answer)["go on"].click()
     room.answer.children[0].value = "9.99"
     buttons(room.answer)["Answer"].click()
-    buttons(room.answer)[rounds.SURE[4]].click()
+    buttons(room.answer)[asking.SURE[4]].click()
     buttons(room.answer)["Go on"].click()
     field = room.answer.children[1]
     chosen = [faults.named(name[2:].replace("-", " ").replace("zero grad", "zero_grad")) for name in names]
@@ -1204,8 +1279,8 @@ def test_no_answer_of_rapid_fire_vanishes(bank: Bank, course: Course) -> None:
 
 
 def test_options_are_not_broken_at_the_edge_of_a_terminal() -> None:
-    shown = in_terminal(Choose("Sure?", rounds.SURE)).splitlines()
-    assert [f"{place} {each}" for place, each in enumerate(rounds.SURE, 1)] == shown[2:7]
+    shown = in_terminal(Choose("Sure?", asking.SURE)).splitlines()
+    assert [f"{place} {each}" for place, each in enumerate(asking.SURE, 1)] == shown[2:7]
     assert "1 yes  2 no" in in_terminal(Choose("Right?", ("yes", "no")))
 
 
@@ -1231,9 +1306,11 @@ def test_a_formula_is_plain_text(latex: str, text: str) -> None:
 
 
 def test_nothing_that_is_asked_shows_latex(bank: Bank) -> None:
-    tasks = [rounds.task_of(bank, card.about) for kind in ("whiteboard", "predict") for card in bank.of(kind)]
-    told = [point.text for card in bank.of("question") for point in card.points]
-    left = [text for text in [*tasks, *told] if re.search(r"\$[^$\n]+\$|\\[a-z]{2,}", without_code(text))]
+    told = [tasks.task_of(bank.course, card.about) for kind in ("whiteboard", "predict") for card in bank.of(kind)]
+    told += [hint for card in bank.of("whiteboard") for hint in tasks.hints_of(bank.course, card.about)]
+    told += tasks.statements().values()
+    told += [point.text for card in bank.of("question") for point in card.points]
+    left = [text for text in told if re.search(r"\$[^$\n]+\$|\\[a-z]{2,}", without_code(text))]
     assert left == []
 
 
@@ -1281,11 +1358,11 @@ def test_the_program_with_faults_does_not_say_where_they_are(program: str) -> No
 def test_in_a_notebook_the_question_stays_until_the_next(course: Course) -> None:
     room = notebook.room_for(course, ipywidgets, Plan(("rapid",), 1, 1), Time().clock)
     first = room.asked.value.partition("<strong>")[2].partition("</strong>")[0]
-    buttons(room.answer)[rounds.SURE[4]].click()
+    buttons(room.answer)[asking.SURE[4]].click()
     assert first in room.said.value and room.said.value.count("1 of 3") == 1
     buttons(room.answer)["yes"].click()
     assert first not in room.said.value and "2 of 3" in room.said.value
-    buttons(room.answer)[rounds.SURE[4]].click()
+    buttons(room.answer)[asking.SURE[4]].click()
     assert "1 of 3" not in room.said.value and room.said.value.count("2 of 3") == 1
 
 
@@ -1319,9 +1396,9 @@ def test_in_a_notebook_a_verdict_is_read_before_the_next_item_begins(course: Cou
     room.interview.history.open = history.Open(1, 45, True, items)
     room = notebook.Room(room.interview, ipywidgets)
     type_line(room, "9.99")
-    buttons(room.answer)[rounds.SURE[2]].click()
+    buttons(room.answer)[asking.SURE[2]].click()
     assert "<strong>No.</strong>" in room.said.value and "2 of 2" not in room.said.value
-    assert "<code>9.99</code>" in room.said.value and rounds.SURE[2] in room.said.value
+    assert "<code>9.99</code>" in room.said.value and asking.SURE[2] in room.said.value
     assert kept(course)["open"]["done"] == 1
     watch = room.interview.watch
     assert watch is not None and watch.running is None and not room.clock.value
@@ -1395,7 +1472,7 @@ def test_nobody_is_late_by_a_time_that_is_allowed(seconds: float, told: str) -> 
 
 
 def test_how_sure_is_no_answer_to_yes_or_no() -> None:
-    assert not [each for each in rounds.SURE if {"yes", "no", "not"} & set(each.split())]
+    assert not [each for each in asking.SURE if {"yes", "no", "not"} & set(each.split())]
 
 
 def test_parts_are_listed_with_commas(bank: Bank, course: Course) -> None:
@@ -1454,7 +1531,7 @@ def test_a_whiteboard_problem_is_found_by_its_usual_names(bank: Bank, tmp_path: 
 
 def test_what_a_task_names_of_the_notebooks_first_cells_is_shown(bank: Bank) -> None:
     exercise = bank.cards["e-serve_schedule"].about
-    shown = rounds.definitions(exercise, rounds.task_of(bank, exercise))
+    shown = tasks.definitions(exercise, tasks.task_of(bank.course, exercise))
     assert shown.startswith("@dataclass\nclass Request:") and "def pending" in shown
 
 
@@ -1538,7 +1615,7 @@ def test_confidence_is_compared_with_the_thirty_second_answer_alone(bank: Bank, 
             bank,
             course,
             Item("explain", [card.name], 1),
-            lambda each, r=replies: 0 if isinstance(each, Choose) and each.options != rounds.SURE else r[type(each)],
+            lambda each, r=replies: 0 if isinstance(each, Choose) and each.options != asking.SURE else r[type(each)],
         )
         assert calibration.pairs([answer]) == [(90, right)]
         assert answer.score == pytest.approx(sum(ticks) / 3)
@@ -1557,7 +1634,7 @@ def test_who_did_not_solve_a_whiteboard_problem_can_see_a_solution(bank: Bank, c
     shown, (answer,) = talked(
         bank, course, Item("whiteboard", ["e-init_softmax"], 11), lambda each: 1 if isinstance(each, Choose) else None
     )
-    assert answer.score == 0.0 and shown[-2].options == ("go on", "show a solution")
+    assert answer.score == 0.0 and shown[-2].options[:2] == ("go on", "show a solution")
     assert "np.exp(x - np.max(x" in shown[-1].text.replace("xp.", "np.") and "SOLUTION" not in shown[-1].text
 
 

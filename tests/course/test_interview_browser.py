@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from course.interview.rounds import SURE
+from course.interview.asking import SURE
 from tests.course.in_browser import lab, open_notebook, page, screenshot, type_into
 
 __all__ = ["lab", "page"]  # fixtures

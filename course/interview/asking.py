@@ -1,0 +1,110 @@
+"""What every round shares: the item that is asked, what a round is, and the questions that several of them ask."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from course.interview.bank import Bank
+from course.interview.calibration import LEVELS
+from course.interview.cards import Card
+from course.interview.clock import Clock, Watch
+from course.interview.history import Answer, Item
+from course.interview.prompts import Choose, Prompt, Talk, Write
+
+SURE = (
+    "almost certainly wrong (10 %)",
+    "probably wrong (30 %)",
+    "even odds (50 %)",
+    "probably right (70 %)",
+    "almost certainly right (90 %)",
+)
+
+
+@dataclass
+class Asking:
+    """An item while it is asked: its cards, its random numbers and its watch."""
+
+    bank: Bank
+    item: Item
+    cards: Sequence[Card]
+    watch: Watch
+    clock: Clock
+
+    @property
+    def card(self) -> Card:
+        """The card, where there is one."""
+        return self.cards[0]
+
+    @property
+    def subject(self) -> str:
+        """The chapter that the card is from, by number and title."""
+        chapter = self.card.chapter
+        return f"{chapter.partition('_')[0]} · {self.bank.titles.get(chapter, '')}"
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers of this item, the same each time it is asked."""
+        return np.random.default_rng(self.item.seed)
+
+    def answer(
+        self, score: float, sure: int | None = None, card: Card | None = None, right: bool | None = None
+    ) -> Answer:
+        """An answer that was given now."""
+        name = (card or self.card).name
+        return Answer(name, self.item.round, self.clock.now(), score, sure, self.watch.seconds, self.watch.late, right)
+
+
+class Round(ABC):
+    """One kind of round: the `kinds` of cards it draws, the `seconds` for an item, and its `share` of 45 minutes."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]
+    seconds: ClassVar[float]
+    share: ClassVar[float]
+    """In minutes."""
+    together: ClassVar[int] = 1
+    """How many cards make one item."""
+
+    @abstractmethod
+    def talk(self, asking: Asking) -> Talk:
+        """Ask, and say what came of it."""
+
+    def items(self, order: Sequence[Card], minutes: float, rng: np.random.Generator) -> list[Item]:
+        """What is asked in so many minutes: at least one item, and no card twice."""
+        count = max(1, int(minutes * 60 // self.seconds))
+        groups = self.groups(order)[:count]
+        return [Item(self.name, [card.name for card in group], int(rng.integers(2**31))) for group in groups]
+
+    def groups(self, order: Sequence[Card]) -> list[Sequence[Card]]:
+        """The cards that are asked together."""
+        return [[card] for card in order]
+
+    def allowed(self, cards: Sequence[Card]) -> float:
+        """How many seconds an item of these cards may take."""
+        return self.seconds
+
+
+def how_sure(text: str) -> Generator[Prompt, Any, int]:
+    """Ask how sure somebody is, in percent."""
+    reply = yield Choose(text, SURE)
+    return LEVELS[reply]
+
+
+def a_line(text: str, label: str, again: bool = False) -> Generator[Prompt, Any, str]:
+    """Ask for a line until there is one: a slip of the Enter key is no answer."""
+    given = str((yield Write(text, label, again)))
+    while not given.strip():
+        given = str((yield Write("The line is empty. Once more:", label, True)))
+    return given
+
+
+def timed(asking: Asking) -> str:
+    """How long the answer took, with a full stop; empty without a clock."""
+    said = asking.watch.said()
+    return f"{said}. " if said else ""

@@ -1,0 +1,112 @@
+"""What an exercise says in an interview: what to build, from an empty stub, and the rest as hints."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from course.files import Course
+from course.learner.practice import Exercise
+from course.parsed import parsed
+
+
+@cache
+def statements() -> dict[str, str]:
+    """What an interviewer asks of an exercise whose notebook tells more than an interviewer would."""
+    text = Path(__file__).with_name("statements.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: said.strip() for name, said in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def asked(course: Course, exercise: Exercise) -> str:
+    """What to build, under the exercise's title."""
+    task = task_of(course, exercise)
+    said = statements().get(exercise.name)
+    return f"{task.partition(chr(10))[0]}\n\n{said}" if said else task
+
+
+def stub_of(exercise: Exercise) -> str:
+    """What the file to be written begins with; without docstrings, where the statement is the interviewer's own."""
+    return bare(exercise.stub) if exercise.name in statements() else exercise.stub
+
+
+def hints_of(course: Course, exercise: Exercise) -> list[str]:
+    """The hints of an exercise. Where the statement is the interviewer's own, the notebook's is the first."""
+    if exercise.name not in statements():
+        return exercise.hints
+    _, _, task = task_of(course, exercise).partition("\n")
+    return [f"{task.strip()}\n\n```python\n{exercise.stub.strip()}\n```", *exercise.hints]
+
+
+def bare(source: str) -> str:
+    """Source without the docstrings of its functions and classes, but for those that are all that they have."""
+    lines = source.splitlines()
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None and node.body[1:]:
+            told = node.body[0]
+            lines[told.lineno - 1 : told.end_lineno] = ["\0"] * ((told.end_lineno or told.lineno) - told.lineno + 1)
+    return "\n".join(line for line in lines if line != "\0")
+
+
+def task_of(course: Course, exercise: Exercise) -> str:
+    """The text of an exercise's task, without its heading and the line about points."""
+    from course.authoring.notebook import exercise_of, role, v4
+
+    notebook = v4.reads((course.pristine / f"{exercise.chapter}.ipynb").read_text(encoding="utf-8"))
+    source = next(cell.source for cell in notebook.cells if role(cell) == "task" and exercise_of(cell) == exercise.name)
+    title, _, rest = source.rpartition("\n\n*")[0].partition("\n")
+    return f"**{title.lstrip('# ').partition(' · ')[2]}**\n\n{rest.strip()}"
+
+
+def is_value(text: str) -> bool:
+    """Whether text is an expression of Python without names that nobody has defined."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names <= {*dir(builtins), "torch", "np", "math"}
+
+
+def definitions(exercise: Exercise, task: str) -> str:
+    """The classes and functions of the notebook's first cells that a task or its stub names, as they stand there."""
+    asked = set(re.findall(r"\w+", f"{task}\n{exercise.stub}"))
+    found = []
+    for source in exercise.setup:
+        lines = source.splitlines()
+        for node in parsed(source).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in asked:
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                found.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return "\n\n\n".join(found)
+
+
+def solution_of(course: Course, exercise: Exercise) -> str:
+    """The course's answer to an exercise; empty where the course has no solutions."""
+    from course.authoring.notebook import exercise_of, role, v4
+
+    path = course.solutions / f"{exercise.chapter}.ipynb"
+    cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
+    found = next(
+        (str(each.source) for each in cells if (role(each), exercise_of(each)) == ("solution", exercise.name)), ""
+    )
+    return bare(re.sub(r"^ *### (BEGIN|END) SOLUTION\n?", "", found, flags=re.MULTILINE)).rstrip()
+
+
+def whose(exercise: Exercise) -> str:
+    """Which parts of mytorch an exercise writes; empty if it writes none."""
+    parts = [part.partition(":") for part in exercise.kind.parts]
+    if not parts:
+        return ""
+    names = _listed(f"`{name}`" for _, _, name in parts)
+    modules = _listed(dict.fromkeys(f"`{module}`" for module, _, _ in parts))
+    return f"You write {names} of {modules}; what that module imports and defines can be used as it is. "
+
+
+def _listed(names: Iterable[str]) -> str:
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
