@@ -65,7 +65,7 @@ WHITEBOARD = (
     "classics_auc",
     "classics_knn",
 )
-"""The exercises of the whiteboard round: what interviewers ask for by name and fifteen minutes are enough for."""
+"""The exercises of the whiteboard round: what interviewers ask for by name."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _ITEM = re.compile(r"^(?:- |\d+\. )(.*(?:\n {2,}.*)*)", re.MULTILINE)
@@ -120,9 +120,11 @@ class Bank:
         """How often interviews ask a card: for a whiteboard problem, the number of collections that have it."""
         return self.problems.get(card.words, 1) if card.kind == "whiteboard" else weight(card)
 
-    def heading(self, topic: str) -> str:
-        """What a topic is called: the heading of the first section that teaches it."""
-        return str(self.places[topic][0]["heading"]) if topic in self.places else topic
+    def heading(self, topic: str, chapter: str = "") -> str:
+        """What a topic is called: the heading of the first section that teaches it, of this chapter if one is named."""
+        places = self.places.get(topic, [])
+        found = [each for each in places if each["chapter"] == chapter] or places
+        return str(found[0]["heading"]) if found else topic
 
     def proofs(self, card: Card) -> list[Proof]:
         """The cells that show the answer of a question."""

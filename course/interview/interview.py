@@ -206,14 +206,16 @@ class Interview:
         asked = {topic for each in history if each.card in cards for topic in cards[each.card].topics}
         weak = schedule.weakness(asked, history, cards)
         ordered = sorted((topic for topic in asked if weak[topic] > 0.5), key=lambda topic: (-weak[topic], topic))
+        given = [(cards[each.card], each.score) for each in history if each.card in cards]
+        lost = {topic: card.chapter for card, score in given if score < 1 for topic in card.topics}
         worst: dict[str, str] = {}
-        for topic in ordered:  # one for each chapter
-            worst.setdefault(self._chapter(topic), topic)
-        named = [f"{self.bank.heading(topic)} (chapter {chapter})" for chapter, topic in list(worst.items())[:3]]
+        for topic in ordered:  # one for each chapter, the one in which it went wrong
+            worst.setdefault(lost[topic], topic)
+        named = [
+            f"{self.bank.heading(topic, chapter)} (chapter {chapter.partition('_')[0]})"
+            for chapter, topic in list(worst.items())[:3]
+        ]
         return f"Weakest topics so far, which come next: {'; '.join(named)}." if named else ""
-
-    def _chapter(self, topic: str) -> str:
-        return str(self.bank.places[topic][0]["chapter"]).partition("_")[0]
 
 
 def _one_concept(order: Sequence[Card]) -> list[Card]:

@@ -17,7 +17,7 @@ from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
 from course.interview.clock import spoken
 from course.interview.fault import Fault
-from course.interview.history import folder
+from course.interview.history import Item, folder
 from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Write, code
 from course.learner.practice import Exercise
 
@@ -123,6 +123,19 @@ class Whiteboard(Round):
     name, title, kinds, seconds, share = "whiteboard", "Whiteboard", ("whiteboard",), 900, 15
     extra: ClassVar[float] = 180
     """How many more seconds the questions about an answer take."""
+    most: ClassVar[float] = 1500
+    """How long a problem may take that is asked although the minutes are too few for any."""
+
+    def items(self, order: Sequence[Card], minutes: float, rng: np.random.Generator) -> list[Item]:
+        """The first problems that fit into the minutes with the time that their notebooks state; at least one."""
+        left, chosen = 60 * minutes, list[Card]()
+        for card in order:
+            if (needed := self.allowed([card])) <= (left if chosen else 1.1 * left):
+                chosen.append(card)
+                left -= needed
+        short = [card for card in order if self.allowed([card]) <= self.most]
+        chosen = chosen or short[:1] or [min(order, key=lambda card: self.allowed([card]))]
+        return [Item(self.name, [card.name], int(rng.integers(2**31))) for card in chosen]
 
     def allowed(self, cards: Sequence[Card]) -> float:
         """The minutes that the problem's notebook says, and the extra where there are questions."""

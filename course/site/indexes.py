@@ -66,14 +66,15 @@ def whiteboard(unsolved: Notebooks) -> str:
             for chapter, name, _ in asked
         )
         kinds = ", ".join(dict.fromkeys(about["kind"] for *_, about in asked))
-        points = sum(about["points"] for *_, about in asked)
-        row = (problem["name"], problem["chinese"], str(problem["collections"]), links, kinds, str(points))
+        minutes, points = (str(sum(about[each] for *_, about in asked)) for each in ("minutes", "points"))
+        row = (problem["name"], problem["chinese"], str(problem["collections"]), links, kinds, minutes, points)
         rows.append(" | ".join(row))
     return page(
         "# Whiteboard",
         "The problems that public collections ask for, under the names that people search for, with the number of "
-        "collections, out of 23, that contain them. Each exercise is graded on inputs that nobody has seen before.",
-        table("problem | 中文 | collections | exercises | kind | points", rows),
+        "collections, out of 23, that contain them. The minutes are those of all exercises in a row, each of which is "
+        "graded on inputs that nobody has seen before.",
+        table("problem | 中文 | collections | exercises | kind | minutes | points", rows),
     )
 
 

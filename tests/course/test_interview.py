@@ -733,6 +733,36 @@ def test_the_questions_about_an_answer_count_within_the_time(course: Course, tim
     assert "Whiteboard · 1 of 1 · 15 min" in done.output
 
 
+@pytest.mark.parametrize("profile", ["", *PROFILES])
+def test_the_problems_of_an_interview_fit_into_its_time(bank: Bank, tmp_path: Path, profile: str) -> None:
+    """The whole interview has a problem of 25 minutes at most, so that the debug round is still held; a screen fits."""
+    whiteboard = rounds.ROUNDS["whiteboard"]
+    for seed in range(30):
+        past = History(tmp_path / "history.json")
+        taken = []
+        for screen in (False, True):
+            Interview(bank, past, Time().clock).draw(Plan(profile=profile, seed=seed, screen=screen))
+            items = [each for each in (past.open.items if past.open else []) if each.round == "whiteboard"]
+            taken.append([whiteboard.allowed([bank.cards[each.cards[0]]]) / 60 for each in items])
+        assert len(taken[0]) == 1 and taken[0][0] <= 25 and 12 <= sum(taken[1]) <= 33
+
+
+def test_a_long_problem_is_asked_of_somebody_who_has_the_time(bank: Bank, tmp_path: Path) -> None:
+    past = History(tmp_path / "history.json")
+    Interview(bank, past, Time().clock).draw(Plan(("whiteboard",), topics=("prefix cache",), seed=1))
+    assert past.open and [each.cards for each in past.open.items] == [["e-serve_prefix"]]
+    assert past.open.minutes == 38
+
+
+def test_what_is_weakest_is_named_by_the_chapter_that_was_asked(bank: Bank, tmp_path: Path) -> None:
+    """A topic of chapters 11 and 22 that was missed in 22 isn't called by its heading in 11."""
+    card = next(card for card in bank.of("line") if card.chapter[:3] == "22_" and "A.cudnn" in card.topics)
+    past = History(tmp_path / "history.json")
+    past.answers = [Answer(card.name, "rapid", NOON, 0.0, 50, 1.0, False)]
+    told = Interview(bank, past, Time().clock)._weakest()
+    assert "(chapter 22)" in told and "chapter 11" not in told
+
+
 def test_a_whiteboard_problem_has_the_minutes_that_its_notebook_states(bank: Bank, course: Course) -> None:
     allowed = {card.words: rounds.ROUNDS["whiteboard"].allowed([card]) for card in bank.of("whiteboard")}
     stated = {}
@@ -1558,7 +1588,7 @@ def test_a_screen_is_one_concept_and_the_whiteboard_in_an_hour(bank: Bank, tmp_p
         assert (
             len({card.chapter for card in asked(interview, "explain")}) == 1 and len(asked(interview, "explain")) >= 4
         )
-        assert len(asked(interview, "whiteboard")) == 2
+        assert len(asked(interview, "whiteboard")) in (1, 2)
 
 
 def test_what_is_asked_often_comes_first_more_often(bank: Bank) -> None:

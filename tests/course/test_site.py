@@ -19,7 +19,7 @@ from course.authoring import places
 from course.authoring.notebook import tasks, v4
 from course.files import CODE, Course
 from course.site import address as repository
-from course.site import api, check, exercises, frames, lessons, links, shown
+from course.site import api, check, exercises, frames, indexes, lessons, links, shown
 from tests.conftest import BROWSERS, site
 
 KINDS = [
@@ -204,6 +204,15 @@ def test_the_page_of_an_exercise_says_its_kind_time_and_points() -> None:
         for name, about in tasks(notebook).items():
             said = re.findall(r"^\*(\w+) · about (\d+) minutes · (\d+) point", pages[name], re.MULTILINE)
             assert said == [(about["kind"].capitalize(), str(about["minutes"]), str(about["points"]))], name
+
+
+def test_the_whiteboard_has_kind_time_and_frequency_of_each_problem() -> None:
+    unsolved = {path.stem: frames.read(path) for path in sorted(Course(CODE).pristine.glob("*.ipynb"))}
+    rows = indexes.whiteboard(unsolved)
+    about = tasks(unsolved["24b_llama"])["llama_rope"]
+    (row,) = (line for line in rows.splitlines() if "手撕 RoPE 旋转位置编码" in line)
+    assert "collections" in rows and "minutes" in rows
+    assert f"14 | [Rotary positions](/exercises/24b_llama/llama_rope.md) | core | {about['minutes']} | " in row
 
 
 def test_the_verdict_on_the_front_page_is_the_checks_own() -> None:
