@@ -19,6 +19,7 @@ from minitorch.ops.creation.data import tensor
 from minitorch.ops.views.shape import alias
 from minitorch.size import Size
 from minitorch.tensor import Tensor, make_tensor
+from minitorch.warn_once import warn_once
 
 
 class tensortype(type):
@@ -116,6 +117,10 @@ def set_default_tensor_type(t: Any, /) -> None:
     and for a type of GPUs without one.
     Source: https://pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html
     """
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     name = t if isinstance(t, str) else f"{getattr(t, '__module__', 'torch')}.{getattr(t, '__name__', t)}"
     on_gpu = name.startswith("torch.cuda.")
     chosen = (GPU_TYPES if on_gpu else TYPES).get(name.removeprefix("torch.").removeprefix("cuda."))

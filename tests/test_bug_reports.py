@@ -96,6 +96,18 @@ def test_warnings_as_torchs() -> None:
             lambda: lib.range(0, 2),
             lambda: lib.cross(lib.tensor(one), lib.tensor(one)),
             lambda: lib.cross(lib.tensor(one), lib.tensor(one), dim=0),
+            lambda: lib.qr(lib.eye(2)),
+            lambda: lib.eye(2).lu(),
+            lambda: lib.cholesky(lib.eye(2)),
+            lambda: lib.chain_matmul(lib.eye(2), lib.eye(2)),
+            lambda: lib.triangular_solve(lib.eye(2), lib.eye(2)),
+            lambda: lib.lu_solve(lib.ones(2, 1), *lib.linalg.lu_factor(lib.eye(2))),
+            lambda: lib.set_default_tensor_type(lib.FloatTensor),
+            lambda: lib.ones(3)[lib.tensor([1, 0, 1], dtype=lib.uint8)],
+            lambda: lib.where(lib.tensor([1, 0], dtype=lib.uint8), lib.ones(2), lib.ones(2)),
+            lambda: lib.zeros(2, out=lib.ones(3)),
+            lambda: lib.linspace(0, 1, 2, out=lib.ones(3)),
+            lambda: lib.add(lib.ones(2), 1, out=lib.ones(3)),
             lambda: lib.linalg.slogdet(lib.full((2, 2), float("nan"))),
         )
 
@@ -265,3 +277,19 @@ def test_formulas_of_divergences_for_any_classes(torch: Any) -> Any:
         float(distributions.kl_divergence(one, other)),
         errors(lambda: distributions.register_kl(1, Mixed)(formula), lambda: distributions.register_kl(Mixed, "x")),
     ]
+
+
+@same
+def test_what_is_made_of_a_subclass_is_one(torch: Any) -> Any:
+    mine = torch.ones(2, 2).as_subclass(type("Mine", (torch.Tensor,), {}))
+    made = [
+        mine.new_zeros(2),
+        mine.new_full((2,), 3.0, dtype=torch.float64),
+        mine.new_empty(0, requires_grad=True),
+        torch.zeros_like(mine),
+        torch.ones_like(mine, dtype=torch.int64),
+        torch.full_like(mine, 3.0, requires_grad=True),
+        torch.zeros_like(torch.nn.Parameter(torch.ones(1))),
+        mine.as_subclass(torch.Tensor),
+    ]
+    return [(type(each).__name__, str(each.dtype), each.requires_grad, each.tolist()) for each in made]

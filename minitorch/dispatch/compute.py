@@ -135,7 +135,9 @@ def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
         args = (*args, *op.defaults_from[len(args)])
     if isinstance(error, ValueError):
         return errors.translate(op, args, error)
-    return errors.no_data(op.aten_name(args)) if isinstance(error, NoDataError) else error
+    if isinstance(error, NoDataError):
+        return NotImplementedError(op.no_elements) if op.no_elements else errors.no_data(op.aten_name(args))
+    return error
 
 
 def _resolved(value: Any) -> Any:

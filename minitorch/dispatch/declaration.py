@@ -97,7 +97,8 @@ def declare(
     that may share it, `on_expanded` what a warning says in place of an error, `unchanged` tells from the arguments
     that all elements keep their values, `instead` gives the op that a call amounts to.
 
-    *Names.* `aten` is PyTorch's name of the op where its kernel has another, or says it from the arguments.
+    *Names.* `aten` is PyTorch's name of the op where its kernel has another, or says it from the arguments. The error
+    says `no_elements` where the op needs elements on the meta device, if PyTorch has words of its own for that.
 
     *Recording.* `node` names the node, or says how from the arguments. An op that `saves_all` saves what its
     formulas name whichever inputs need gradients, as PyTorch's ops of a backward pass do; others save what is

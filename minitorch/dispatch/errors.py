@@ -78,13 +78,6 @@ def not_implemented(kernel: str, dtype: str) -> NotImplementedError:
 
 def no_data(name: str) -> NotImplementedError:
     """The error of PyTorch's op of this name where it needs elements on the meta device, which has none."""
-    if name in ("nonzero", "index"):  # of indices only masks need elements, and PyTorch looks for their ones
-        return NotImplementedError(
-            "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct "
-            "data-independent implementation does not exist. This implementation returns a fake value, assuming all "
-            "elements of the tensor are non-zero. To enable this registration, please set "
-            "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
-        )
     return NotImplementedError(
         f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
         "registered. You may have run into this message while using an operator with PT2 compilation APIs "

@@ -28,11 +28,11 @@ class Op:
         "aten", "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from",
         "derivatives", "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from",
         "formulas", "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view",
-        "kernel", "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
-        "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
-        "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number", "saves_self",
-        "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged", "unchecked",
-        "upcast", "variadic", "written_value",
+        "kernel", "keyword_only_from", "leading", "name", "no_elements", "no_tensors", "node_name", "nodes",
+        "number_first", "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs",
+        "overlap", "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number",
+        "saves_self", "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged",
+        "unchecked", "upcast", "variadic", "written_value",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,7 @@ class Op:
         takes_sparse: bool = False,
         takes_numbers: bool = False,
         aten: str | Callable[..., str] = "",
+        no_elements: str = "",
     ) -> None:
         """The options are explained at `declare`."""
         code = kernel.__code__
@@ -76,7 +77,7 @@ class Op:
         first = int(code.co_varnames[:1] == ("xp",))
         self.kernel = kernel
         self.name = prefix + kernel.__name__.rstrip("_")
-        self.aten = aten or self.name
+        self.aten, self.no_elements = aten or self.name, no_elements
         self.parameters = code.co_varnames[first:count]
         self.count = count - first
         self.positions = {name: position for position, name in enumerate(self.parameters)}

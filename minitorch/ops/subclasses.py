@@ -17,7 +17,8 @@ from minitorch.tensor import Tensor, _as_subclass
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """A view of the same memory as an object of a subclass of Tensor, which operations on it return too."""
     overriding.surround()
-    view: Tensor = alias(self)
+    with overriding.asking(False, overriding.state.modes):  # or the class that it had would be asked
+        view: Tensor = alias(self)
     instance = _as_subclass(view, cls)
     instance.__dict__.update(view.__dict__)
     return instance

@@ -96,7 +96,7 @@ def _pinned(array: Array, where: Any) -> Array:
 def write_out(out: Tensor, array: Array) -> Tensor:
     """Puts a factory's array into the tensor that was given as `out=`."""
     if out._array.shape != array.shape:
-        out._resize_output(array)
+        out.resize_(array.shape)  # without a word, unlike what computes
     out._put(array)
     out._bump_version()
     return out

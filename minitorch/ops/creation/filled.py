@@ -12,9 +12,9 @@ from typing import Any
 from minitorch import settings
 from minitorch.arrays import Array
 from minitorch.devices import tensor_device
-from minitorch.dispatch import layers, signatures
+from minitorch.dispatch import layers, overriding, signatures
 from minitorch.dispatch.batched import Batched, drawn, levels, spread
-from minitorch.dispatch.declaration import composite
+from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite
 from minitorch.dtypes import FROM_NUMPY, bool_, dtype, get_default_dtype, iinfo, scalar_type
 from minitorch.layout import (
     check_layout,
@@ -192,6 +192,10 @@ def like(fill: Callable[..., Any]) -> Any:
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if overriding.asked(input):
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "memory_format": memory_format}
+            given = {key: value for key, value in options.items() if value not in (None, False)}
+            return overriding.handled(NAMESPACES["torch"][name], [input], (input, *args), {**given, **named})
         check_layout(name, layout)
         if draws and layers.count and levels():
             options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
@@ -250,6 +254,9 @@ def _new(name: str, create: Any) -> None:
 
     @called(name, f"{create.__name__} of this tensor's dtype, on its device, unless others are given.")
     def new(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        if overriding.asked(input):
+            given = {key: each for key, each in {"dtype": dtype, "device": device}.items() if each is not None}
+            return overriding.handled(METHODS[name], [input], (input, *args), {**given, **options})
         created = create(
             *args,
             dtype=input._dtype if dtype is None else dtype,

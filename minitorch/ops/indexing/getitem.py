@@ -23,22 +23,20 @@ from minitorch.dtypes import FROM_NUMPY, INTEGER, bool_, finfo, float16, int32, 
 from minitorch.kernels.accumulation import add_at
 from minitorch.layout import memory_order, ordered_strides, restrided, strides_of
 from minitorch.ops.creation.data import as_tensor
-from minitorch.ops.indexing.masks import check_mask
+from minitorch.ops.indexing.masks import NO_PLACES, check_mask, mask_of_bytes
 from minitorch.ops.views.shape import alias, strided, unsqueeze, view_as_shape, viewed
 from minitorch.ops.views.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
 
 Indices = Sequence[Tensor | None]
 
-_ON_CPU: dict[str, Any] = {
+_ELSEWHERE = "indices should be either on cpu or on the same device as the indexed tensor ({})"
+_INDEXES: dict[str, Any] = {
     "from_cpu": ("indices",),
-    "elsewhere": {
-        "indices": lambda self: (
-            f"indices should be either on cpu or on the same device as the indexed tensor ({self.device})"
-        )
-    },
+    "elsewhere": {"indices": lambda self: _ELSEWHERE.format(self.device)},
+    "no_elements": NO_PLACES,
 }
-"""Options of ops whose indices may lie on the CPU though they index a tensor on a GPU."""
+"""Options of ops with indices: they may lie on the CPU though they index a tensor on a GPU, and may be masks."""
 
 
 def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
@@ -53,7 +51,7 @@ def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple
             continue
         kind = FROM_NUMPY[each.dtype]
         if kind is uint8:
-            each = each.astype(bool)
+            each = mask_of_bytes(each)
         elif kind not in (bool_, int32, int64):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         width = each.ndim if each.dtype == bool else 1
@@ -114,7 +112,7 @@ def _fault(xp: Any, self: Array, indices: Sequence[Array | None]) -> IndexError:
 
 
 @declare(
-    **_ON_CPU,
+    **_INDEXES,
     variants="",
     derivatives={
         "self": lambda grad, self_shape, indices: index_put(grad.new_zeros(self_shape), indices, grad, accumulate=True)
@@ -177,7 +175,7 @@ def _one_number(args: Sequence[Any]) -> tuple[Op, Sequence[Any]] | None:
 
 @declare(
     overlap=(NO_SOURCE,),
-    **_ON_CPU,
+    **_INDEXES,
     instead=_one_number,
     on_expanded=("index_put_", "tensor[indices] = tensor"),
     variants="function method inplace",

@@ -18,6 +18,21 @@ from minitorch.layout import restrided
 from minitorch.ops.creation.factory import cast_number, check_range
 from minitorch.ops.views.broadcasting import broadcast_shapes
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
+
+NO_PLACES = (
+    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
+    "implementation does not exist. This implementation returns a fake value, assuming all elements of the tensor are "
+    "non-zero. To enable this registration, please set 'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' "
+    "to True."
+)
+"""What the error says where elements of the meta device decide which places are taken."""
+
+
+def mask_of_bytes(array: Array) -> Array:
+    """The mask that an index of uint8 is, which PyTorch had before it had booleans."""
+    warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return array.astype(bool)
 
 
 def check_mask(name: str, mask: Array) -> None:
@@ -158,7 +173,7 @@ METHODS["masked_fill_"] = masked_fill_
 METHODS["masked_scatter_"] = masked_scatter_
 
 
-@declare(variants="", aten="nonzero")
+@declare(variants="", aten="nonzero", no_elements=NO_PLACES)
 def places_of_nonzero(xp: Any, self: Array) -> Array:
     if not self.ndim:
         return xp.zeros((0, 1 if self != 0 else 0), xp.int64).T

@@ -285,4 +285,8 @@ def multi_dot(tensors: Any) -> Tensor:
 @composite(variants="function out", autocast_on_gpu="lower")
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

@@ -21,6 +21,7 @@ from minitorch.ops.linalg.lu import lu_factor_ex
 from minitorch.ops.linalg.norms import matrix_norm
 from minitorch.ops.linalg.solve import inv, inv_ex, solve, solve_triangular
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 
 def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A_dtype: Any) -> Tensor:
@@ -187,6 +188,12 @@ def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """The X with A X = input (Aᵀ X with `transpose`) for a triangular A, and a copy of A. Deprecated."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+        "X = torch.linalg.solve_triangular(A, B)."
+    )
     turned, is_upper = (A.mT, not upper) if transpose else (A, upper)
     return solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), copied_by_columns(A)
 
@@ -194,6 +201,11 @@ def triangular_solve(
 @composite(autocast="float32", variants="function method out")
 def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` by its older name."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+        "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     return return_types.qr(*qr_svd_eigh.qr(input, "reduced" if some else "complete"))
 
 
@@ -211,6 +223,13 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 @composite(variants="function method")
 def lu(input: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """`linalg.lu_factor` that doesn't raise, by its older name, with `info` where asked for."""
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
+        "a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     LU, pivots, info = lu_factor_ex(input, pivot=pivot)
     if out is None:
         return return_types._lu_with_info(LU, pivots, info) if get_infos else (LU, pivots)

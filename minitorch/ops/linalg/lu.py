@@ -17,6 +17,7 @@ from minitorch.ops.linalg.solve import solve_triangular
 from minitorch.ops.naming import called
 from minitorch.ops.nn.padding import constant_pad
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 
 def _lu_gradient(of_L: Tensor, of_U: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
@@ -187,4 +188,9 @@ def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, 
 @called("lu_solve")
 def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """`linalg.lu_solve` with the right side first."""
+    warn_once(
+        "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release."
+        "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "
+        "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     return lu_solve(LU_data, LU_pivots, input)

@@ -31,6 +31,7 @@ from minitorch.ops.linalg.common import (
 )
 from minitorch.ops.naming import called
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 
 def _solved(xp: Any, A: Array, solution: Callable[[Array], Array]) -> tuple[Array, Array]:
@@ -231,6 +232,12 @@ _older = function_of(OPS["cholesky_ex"].twin("CholeskyBackward0"), with_out=Fals
 @called("cholesky")
 def torch_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` by its older name."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+    )
     factor, info = _older(input, upper=upper)
     check_completed("cholesky", NOT_POSITIVE, info)
     return factor

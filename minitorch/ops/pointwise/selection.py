@@ -16,6 +16,7 @@ from minitorch.layout import copy_in, preserve_format
 from minitorch.ops.creation.filled import scalar_tensor
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 
 def _inside(self: Tensor, min: Any, max: Any) -> Any:
@@ -179,6 +180,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if condition._dtype is not bool_ and condition._dtype is not uint8:
         kind = condition.type().removeprefix("torch.").removesuffix("Tensor")
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    if condition._dtype is uint8:
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead."
+        )
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = scalar_tensor(input, dtype=scalar_type(input), device=condition._device)
         other = scalar_tensor(other, dtype=scalar_type(other), device=condition._device)
