@@ -29,6 +29,16 @@ __all__ = [
     "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
+_COMMON = """
+
+    Parameters have any shape and a floating or complex dtype. `step(closure)` returns the closure's loss, or None.
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no tensor,
+    RuntimeError for options that exclude each other and for dtypes that aren't supported.
+"""
+for _class in list(globals().values()):
+    if isinstance(_class, type) and issubclass(_class, Optimizer) and _class is not Optimizer:
+        _class.__doc__ = f"{_class.__doc__}{_COMMON}"
+
 
 def __getattr__(name: str) -> Any:
     if name == "swa_utils":  # loaded when first used: it needs all of nn

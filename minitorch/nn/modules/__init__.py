@@ -24,13 +24,22 @@ def _own(module: type[Module], name: str) -> None:
         setattr(module, name, own)
 
 
+def _explained(module: type[Module]) -> str:
+    """A module's docstring, what its private bases say of the family that it belongs to, and PyTorch's page."""
+    private = [base for base in module.__mro__[1:] if base.__name__[0] == "_" and "__doc__" in vars(base)]
+    texts = [str(each.__doc__).strip() for each in (module, *private) if each.__doc__]
+    parts = [each for each in texts if each[0] != "_"]  # which a dataclass writes by itself
+    if "Source" not in parts[0]:
+        parts.append(f"Source: https://pytorch.org/docs/stable/generated/torch.nn.{module.__name__}.html")
+    return "\n\n    ".join(parts) + "\n"
+
+
 # Every public module of every file.
 for _file in _FILES.split():
     for _name, _class in list(vars(importlib.import_module(f"{__name__}.{_file}")).items()):
         if isinstance(_class, type) and issubclass(_class, Module) and _name[0] != "_" and _name not in _INTERNAL:
             globals()[_name] = _class
-            if _class.__doc__ and "Source" not in _class.__doc__:
-                _class.__doc__ += f"\n\n    Source: https://pytorch.org/docs/stable/generated/torch.nn.{_name}.html\n"
+            _class.__doc__ = _explained(_class)
             _own(_class, "__init__")
             _own(_class, "forward")
 

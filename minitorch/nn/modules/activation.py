@@ -18,7 +18,7 @@ from minitorch.nn.parameter import Parameter
 
 
 class _Activation(Applied):
-    """Its repr shows `inplace` only where it is set."""
+    """Any shape → the same shape and dtype, unless it says otherwise; `inplace=True` writes into the input."""
 
     inplace = False
 
@@ -30,7 +30,7 @@ class _Activation(Applied):
 
 @layer
 class Threshold(_Activation, function="threshold"):
-    """x where x > threshold, `value` elsewhere."""
+    """x where x > threshold, `value` elsewhere: any shape → the same."""
 
     threshold: float
     value: float
@@ -87,18 +87,18 @@ class ReLU6(Hardtanh, shown=""):
 
 
 class Sigmoid(Applied, function="sigmoid"):
-    """1 / (1 + exp(−x))."""
+    """1 / (1 + exp(−x)), elementwise: any shape → the same."""
 
 
 @layer
 class Hardsigmoid(Applied, function="hardsigmoid", shown=""):
-    """min(max(0, x/6 + 1/2), 1)."""
+    """min(max(0, x/6 + 1/2), 1), elementwise: any shape → the same."""
 
     inplace: bool = False
 
 
 class Tanh(Applied, function="tanh"):
-    """tanh x."""
+    """tanh x, elementwise: any shape → the same."""
 
 
 @layer
@@ -117,7 +117,7 @@ class Mish(_Activation, function="mish"):
 
 @layer
 class Hardswish(Applied, function="hardswish", shown=""):
-    """x · min(max(0, x + 3), 6) / 6."""
+    """x · min(max(0, x + 3), 6) / 6, elementwise: any shape → the same."""
 
     inplace: bool = False
 
@@ -147,7 +147,10 @@ class SELU(_Activation, function="selu"):
 
 @layer
 class GLU(_Activation, function="glu"):
-    """a · σ(b) for the two halves a and b of the input along `dim`."""
+    """a · σ(b) for the two halves a and b of the input along `dim`: (…, 2n, …) → (…, n, …).
+
+    Raises RuntimeError for an odd size.
+    """
 
     dim: int = -1
 
@@ -164,6 +167,8 @@ class GELU(_Activation):
 
 @layer
 class _Shrink(Applied):
+    """Elementwise: any shape → the same shape and dtype; λ is `lambd`."""
+
     lambd: float = 0.5
 
     def extra_repr(self) -> str:
@@ -187,7 +192,7 @@ class LeakyReLU(_Activation, function="leaky_relu"):
 
 
 class LogSigmoid(Applied, function="logsigmoid"):
-    """log σ(x)."""
+    """log σ(x), elementwise: any shape → the same."""
 
 
 @layer
@@ -200,7 +205,11 @@ class Softplus(_Activation, function="softplus"):
 
 @layer
 class PReLU(_Activation, shown="num_parameters"):
-    """x where x ≥ 0, a·x elsewhere, with one learned a, or one for each channel."""
+    """x where x ≥ 0, a·x elsewhere: (N, C, …) → the same shape.
+
+    `weight` holds the learned a: shape (num_parameters,), 1 for all or C for one a channel, at first `init` = 0.25.
+    Raises RuntimeError for another number of channels. He et al. 2015, https://arxiv.org/abs/1502.01852
+    """
 
     num_parameters: int = 1
     init: float = 0.25
@@ -219,15 +228,19 @@ class PReLU(_Activation, shown="num_parameters"):
 
 
 class Softsign(Applied, function="softsign"):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|), elementwise: any shape → the same."""
 
 
 class Tanhshrink(Applied, function="tanhshrink"):
-    """x − tanh x."""
+    """x − tanh x, elementwise: any shape → the same."""
 
 
 @layer
 class _AlongDim(_Activation):
+    """Any shape → the same; each slice along `dim` is normalized. Without `dim` it is guessed, with a warning.
+    Raises IndexError for a dimension out of range.
+    """
+
     dim: int | None = None
 
 
@@ -240,7 +253,10 @@ class Softmax(_AlongDim, function="softmax"):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+    """exp x / Σ exp x over the channels of (N, C, H, W) or (C, H, W), of the same shape.
+
+    Raises ValueError for another number of dimensions.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -29,7 +29,8 @@ class AdaptiveLogSoftmaxWithLoss(Layer, shown=""):
 
     A cluster's classes are told apart by a layer of its own, whose inner size shrinks by `div_value` from cluster to
     cluster. (N, in_features) and targets (N,), or both without N → the targets' log probabilities (N,), and their mean
-    as a loss.
+    as a loss. Raises RuntimeError for other shapes and classes out of range, ValueError for cutoffs that aren't
+    ascending. Grave et al. 2017, https://arxiv.org/abs/1609.04309
     """
 
     in_features: int

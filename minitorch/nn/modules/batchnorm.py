@@ -16,7 +16,7 @@ from minitorch.nn.modules.module import Module
 
 @layer
 class _NormBase(Layer):
-    """What batch and instance normalization share: affine parameters and running statistics, both optional."""
+    """The affine parameters and the running statistics are optional."""
 
     _version = 2
     dims: ClassVar[tuple[int, ...]]
@@ -75,6 +75,15 @@ class _NormBase(Layer):
 
 
 class _BatchNorm(_NormBase):
+    """(x − mean) / √(var + eps) · weight + bias for each of the C = `num_features` channels, of the same shape.
+
+    In training mean and biased var are those over the batch, and `running_mean` and `running_var` (C,) move towards
+    mean and unbiased var by `momentum`, or average all batches if it is None; in evaluation they are used. `weight`
+    (C,) starts as ones, `bias` (C,) as zeros, both only if `affine`. Raises ValueError for another number of
+    dimensions, or a single value a channel in training, RuntimeError for other channels. Ioffe and Szegedy 2015,
+    https://arxiv.org/abs/1502.03167
+    """
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -110,6 +119,8 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 @layer
 class _LazyNormBase(LazyLayer):
+    """The first input (N, C, …) initializes it, and makes it the class that it stands for."""
+
     size = "num_features"
     num_features: int = field(init=False)
     affine: bool = True

@@ -7,6 +7,9 @@ from minitorch.nn.modules.layer import Applied, layer
 
 @layer
 class ChannelShuffle(Applied, function="channel_shuffle"):
-    """(N, C, …) with the channels of `groups` groups in turn: the first of each, the second of each, …"""
+    """(N, C, …) → (N, C, …) with the channels of `groups` groups in turn: the first of each, the second of each, …
+
+    Raises RuntimeError for groups that don't divide C.
+    """
 
     groups: int

@@ -72,7 +72,11 @@ class Container(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that run one after the other, given as arguments or as an OrderedDict of names."""
+    """Modules that run one after the other, given as arguments or as an OrderedDict of names.
+
+    Returns what the last one returns; input shape and dtype are those that the first takes. Indexing with a slice
+    returns a Sequential. Raises TypeError for what is no module, IndexError for an index out of range.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -137,7 +141,10 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules."""
+    """A list of modules, which registers them under "0", "1", …; it has no `forward` (NotImplementedError).
+
+    Raises TypeError for what is no module, IndexError for an index out of range.
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -186,7 +193,10 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dict of modules."""
+    """A dict of modules, which registers them under its string keys; it has no `forward` (NotImplementedError).
+
+    Raises TypeError for what is no module, or keys that are no strings, KeyError for unknown ones.
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()

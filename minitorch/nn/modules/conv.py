@@ -21,7 +21,12 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class _ConvNd(Layer):
-    """What all convolutions share."""
+    """`weight` and `bias` start uniform in ±1/√(in_channels / groups · ∏ kernel_size).
+
+    `padding_mode` is "zeros", "reflect", "replicate" or "circular". Raises ValueError for groups that don't divide the
+    channels and for an unknown mode, RuntimeError for an input of another number of dimensions or channels, or smaller
+    than the kernel.
+    """
 
     in_channels: int
     out_channels: int
@@ -84,6 +89,12 @@ class _ConvNd(Layer):
 
 @layer
 class _Conv(_ConvNd):
+    """y[o, p] = Σ_{c, k} weight[o, c, k] · x[c, stride·p + dilation·k − padding] + bias[o].
+
+    (N, C, *spatial) or (C, *spatial) → (N, O, *output), output = ⌊(size + 2 padding − dilation (kernel − 1) − 1) /
+    stride⌋ + 1; C is `in_channels`, O `out_channels`; `weight` (O, C / groups, *kernel), `bias` (O,).
+    """
+
     in_channels: int
     out_channels: int
     kernel_size: Any
@@ -128,6 +139,13 @@ class Conv3d(_Conv, n=3):
 
 @layer
 class _ConvTransposeNd(_ConvNd):
+    """Every x[c, p] · weight[c, o, k] added up at stride·p + dilation·k − padding: the gradient of a convolution.
+
+    (N, C, *spatial) or (C, *spatial) → (N, O, *output), size (size − 1) stride − 2 padding + dilation (kernel − 1) +
+    output_padding + 1; C is `in_channels`, O `out_channels`; `weight` (C, O / groups, *kernel), `bias` (O,).
+    `forward` also takes the `output_size`, and raises ValueError for one that no output padding gives.
+    """
+
     in_channels: int
     out_channels: int
     kernel_size: Any
@@ -190,6 +208,8 @@ class ConvTranspose3d(_ConvTransposeNd, n=3):
 
 @layer
 class _LazyConv(LazyLayer):
+    """The first input (N, C, *spatial) initializes the parameters, and makes it the class that it stands for."""
+
     size = "in_channels"
     in_channels: int = field(init=False)
 

@@ -9,7 +9,7 @@ from minitorch.nn.modules.module import Module
 
 
 class PairwiseDistance(Module):
-    """‖x1 − x2 + eps‖ₚ along the last dimension."""
+    """‖x1 − x2 + eps‖ₚ along the last dimension: twice (…, D) → (…,), or (…, 1) with `keepdim`; both are broadcast."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class PairwiseDistance(Module):
 
 @layer
 class CosineSimilarity(Layer, shown=""):
-    """The cosine of the angle between vectors along `dim`."""
+    """x1 · x2 / (max(‖x1‖, eps) max(‖x2‖, eps)) along `dim`, which is removed: twice (N, D, …) → (N, …) for dim 1."""
 
     dim: int = 1
     eps: float = 1e-8

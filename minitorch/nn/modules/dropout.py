@@ -14,6 +14,10 @@ from minitorch.nn.modules.layer import Layer, layer
 
 @layer
 class _DropoutNd(Layer):
+    """Returns a tensor of the input's shape, in evaluation the input itself; `inplace=True` writes into it.
+    Raises ValueError for a p outside [0, 1].
+    """
+
     p: float = 0.5
     inplace: bool = False
     function: ClassVar[str]

@@ -10,7 +10,10 @@ from minitorch.tensor import Tensor
 
 @layer
 class Flatten(Layer):
-    """Joins the dimensions from `start_dim` to `end_dim`."""
+    """Joins the dimensions from `start_dim` to `end_dim`: (N, C, H, W) → (N, C · H · W).
+
+    Raises IndexError for a dimension out of range.
+    """
 
     start_dim: int = 1
     end_dim: int = -1
@@ -21,7 +24,11 @@ class Flatten(Layer):
 
 @layer
 class Unflatten(Layer):
-    """Splits a dimension into several."""
+    """Splits the dimension `dim` into several: (N, a · b) → (N, a, b) for `unflattened_size` = (a, b).
+
+    One of the sizes may be −1. Raises RuntimeError where their product isn't the size, TypeError for sizes that are no
+    tuple of ints.
+    """
 
     dim: int | str
     unflattened_size: Any

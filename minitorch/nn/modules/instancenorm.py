@@ -12,6 +12,13 @@ from minitorch.tensor import Tensor
 
 @layer
 class _InstanceNorm(_NormBase):
+    """(x − mean) / √(var + eps) · weight + bias for every channel of every element of the batch, of the same shape.
+
+    Mean and var are over the spatial dimensions. With `affine`, `weight` and `bias` (C,), C = `num_features`; with
+    `track_running_stats`, evaluation uses running statistics (C,). Raises ValueError for another number of dimensions
+    or channels, or a single spatial element. Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022
+    """
+
     affine: bool = False
     track_running_stats: bool = False
 

@@ -21,7 +21,7 @@ def parameter(shape: Any, present: bool, device: Any, dtype: Any) -> Parameter |
 
 
 class Identity(Module):
-    """Returns its input; any arguments are ignored."""
+    """Returns its input, of any shape; any arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -63,7 +63,11 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 @layer
 class Bilinear(Layer):
-    """yₖ = x₁ᵀ Wₖ x₂ + bₖ."""
+    """yₖ = x₁ᵀ Wₖ x₂ + bₖ: (…, in1_features) and (…, in2_features) → (…, out_features).
+
+    `weight` (out, in1, in2) and `bias` (out,) start uniform in ±1/√in1_features. Raises RuntimeError for other sizes,
+    ValueError unless in1_features is positive.
+    """
 
     in1_features: int
     in2_features: int
@@ -98,7 +102,7 @@ class Bilinear(Layer):
 
 
 class LazyLinear(LazyLayer, Linear):
-    """A Linear that takes `in_features` from its first input."""
+    """A Linear that takes `in_features` from its first input: (…, in_features) → (…, out_features)."""
 
     cls_to_become = Linear
     size = "in_features"

@@ -18,15 +18,15 @@ from minitorch.tensor import Tensor
 
 
 class L1Loss(_Loss, function="l1_loss"):
-    """|input − target|."""
+    """|input − target| of tensors of one shape."""
 
 
 class MSELoss(_Loss, function="mse_loss"):
-    """(input − target)²."""
+    """(input − target)² of tensors of one shape."""
 
 
 class SmoothL1Loss(_Loss, function="smooth_l1_loss", passed="reduction beta"):
-    """d²/2β where d = |input − target| < β, d − β/2 elsewhere."""
+    """d²/2β where d = |input − target| < β, d − β/2 elsewhere, of tensors of one shape."""
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
@@ -36,7 +36,10 @@ class SmoothL1Loss(_Loss, function="smooth_l1_loss", passed="reduction beta"):
 
 
 class HuberLoss(_Loss, function="huber_loss", passed="reduction delta"):
-    """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere."""
+    """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere, of tensors of one shape.
+
+    Raises TypeError for a δ that is no number.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -46,7 +49,10 @@ class HuberLoss(_Loss, function="huber_loss", passed="reduction delta"):
 
 
 class NLLLoss(_WeightedLoss, function="nll_loss", passed="weight ignore_index reduction"):
-    """− weight[target] · input[target] for log-probabilities."""
+    """− weight[target] · input[target] for log-probabilities (N, C, …) and int64 class indices (N, …).
+
+    `weight` (C,) counts by class, `ignore_index` counts 0; "mean" divides by the sum of the weights used.
+    """
 
     def __init__(
         self,
@@ -61,7 +67,11 @@ class NLLLoss(_WeightedLoss, function="nll_loss", passed="weight ignore_index re
 
 
 class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passed="weight ignore_index reduction label_smoothing"):
-    """− log softmax(input)[target] for logits."""
+    """− log softmax(input)[target] for logits (N, C, …) and int64 class indices (N, …), or probabilities (N, C, …).
+
+    `weight` (C,) counts by class, `ignore_index` counts 0; `label_smoothing` s mixes the target with s/C for every
+    class.
+    """
 
     def __init__(
         self,
@@ -78,11 +88,14 @@ class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passed="weight i
 
 
 class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
-    """Binary cross-entropy of probabilities."""
+    """− weight · (target · log input + (1 − target) · log(1 − input)) for probabilities of the target's shape."""
 
 
 class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits", passed="weight pos_weight reduction"):
-    """Binary cross-entropy of logits."""
+    """− weight · (pos_weight · target · log σ(input) + (1 − target) · log(1 − σ(input))) for logits.
+
+    `weight` and `pos_weight` broadcast to that shape; both are buffers.
+    """
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -101,7 +114,7 @@ class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits", pass
 
 
 class KLDivLoss(_Loss, function="kl_div", passed="reduction log_target"):
-    """target · (log target − input)."""
+    """target · (log target − input) for log-probabilities of the target's shape; "batchmean" divides by N."""
 
     def __init__(
         self,
@@ -115,7 +128,10 @@ class KLDivLoss(_Loss, function="kl_div", passed="reduction log_target"):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of NLLLoss. Source: https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html"""
+    """The old name of NLLLoss, for (N, C, H, W) and int64 (N, H, W).
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+    """
 
     def __init__(
         self,
@@ -188,7 +204,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss, function="poisson_nll_loss", passed="log_input full eps reduction"):
-    """The negative log-likelihood of a Poisson distribution."""
+    """λ − target · log λ of the rates λ = exp(input), or with `log_input=False` input, of the target's shape."""
 
     def __init__(
         self,
@@ -209,7 +225,7 @@ class PoissonNLLLoss(_Loss, function="poisson_nll_loss", passed="log_input full 
 
 
 class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", passed="full eps reduction"):
-    """The negative log-likelihood of a normal distribution."""
+    """½ (log var + (input − target)² / var), var at least `eps`, of tensors of one shape; `full` adds ½ log 2π."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -221,7 +237,11 @@ class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", passed="full eps redu
 
 
 class CTCLoss(_Loss, function="ctc_loss", passed="blank reduction zero_infinity"):
-    """The negative log-likelihood of a label sequence, summed over all its alignments with the inputs."""
+    """−log of the probability of a label sequence, summed over all its alignments with log-probabilities (T, N, C).
+
+    Targets are int64 (N, S), or all concatenated; `input_lengths` and `target_lengths` (N,); `blank` is a class index.
+    Graves et al. 2006
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

@@ -14,7 +14,11 @@ from minitorch.tensor import Tensor
 
 
 class _Loss(Declared):
-    """Calls the function of `nn.functional` with the input, the target, and those attributes that `passed` names."""
+    """Returns the mean or the sum of the losses as a 0-d tensor, or with `reduction="none"` each of them.
+
+    `forward` calls the function of the same name in `nn.functional`, and raises ValueError for another `reduction`,
+    ValueError or RuntimeError for shapes that don't fit. The attributes that `passed` names are its keywords.
+    """
 
     reduction: str
     function: ClassVar[str]

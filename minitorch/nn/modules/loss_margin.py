@@ -19,7 +19,7 @@ __all__ = [
 
 
 class HingeEmbeddingLoss(_Loss, function="hinge_embedding_loss", passed="margin reduction"):
-    """input where target is 1, max(0, margin − input) where it is −1."""
+    """input where target is 1, max(0, margin − input) where it is −1, of tensors of one shape."""
 
     def __init__(
         self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -42,27 +42,33 @@ class _OfPairs(_Loss, passed="margin reduction"):
 
 
 class MarginRankingLoss(_OfPairs, function="margin_ranking_loss"):
-    """max(0, −target · (input1 − input2) + margin)."""
+    """max(0, −target · (input1 − input2) + margin), elementwise: target 1 wants input1 larger, −1 smaller."""
 
 
 class CosineEmbeddingLoss(_OfPairs, function="cosine_embedding_loss"):
-    """1 − cos where target is 1, max(0, cos − margin) where it is −1."""
+    """1 − cos where target is 1, max(0, cos − margin) where it is −1, for the angle between rows (N, D)."""
 
 
 class SoftMarginLoss(_Loss, function="soft_margin_loss"):
-    """log(1 + exp(−target · input))."""
+    """log(1 + exp(−target · input)) for targets ±1 of the input's shape."""
 
 
 class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
-    """The hinge loss of several labels against all other classes."""
+    """Σ max(0, 1 − input[label] + inputⱼ) / C over a row's labels and the classes j that are none, for (N, C) or (C,).
+
+    The target is int64 of the input's shape: a row's labels, ended by −1.
+    """
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss"):
-    """The binary cross-entropy of every class, averaged over the classes."""
+    """The binary cross-entropy of every class for logits and targets (N, C), averaged over the classes."""
 
 
 class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passed="p margin weight reduction"):
-    """The hinge loss of the target against all other classes."""
+    """Σⱼ max(0, margin − input[target] + inputⱼ)ᵖ / C over classes j but the target, for (N, C), int64 (N,).
+
+    Raises ValueError unless p is 1 or 2, and for a `weight` that isn't (C,).
+    """
 
     def __init__(
         self,
@@ -83,7 +89,10 @@ class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passed="p mar
 
 
 class TripletMarginLoss(_Loss, function="triplet_margin_loss", passed="margin p eps swap reduction"):
-    """max(0, d(anchor, positive) − d(anchor, negative) + margin)."""
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin), d the p-norm of the difference: three (N, D).
+
+    Raises ValueError unless the margin is positive.
+    """
 
     def __init__(
         self,
@@ -110,7 +119,10 @@ class TripletMarginLoss(_Loss, function="triplet_margin_loss", passed="margin p 
 class TripletMarginWithDistanceLoss(
     _Loss, function="triplet_margin_with_distance_loss", passed="distance_function margin swap reduction"
 ):
-    """The triplet loss with a distance of one's own."""
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin) with a function d of two tensors (N, D) → (N,).
+
+    Raises ValueError unless the margin is positive.
+    """
 
     def __init__(
         self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"

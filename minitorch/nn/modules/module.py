@@ -44,7 +44,12 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
 
 
 class Module(ModuleTree, ModuleState):
-    """A part of a model: it owns parameters, buffers and submodules, and maps inputs to outputs in `forward`."""
+    """A part of a model: it owns parameters, buffers and submodules, and maps inputs to outputs in `forward`.
+
+    A call runs the hooks and `forward`, and returns what that returns, tensors of any shape. Assigning a Parameter, a
+    Buffer or a Module to an attribute registers it. Raises AttributeError for an assignment before `Module.__init__`,
+    TypeError for arguments of the constructor, NotImplementedError for a call without a `forward`.
+    """
 
     training: bool
     call_super_init: bool = False

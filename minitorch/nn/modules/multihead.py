@@ -17,7 +17,14 @@ from minitorch.nn.modules.linear import NonDynamicallyQuantizableLinear, paramet
 
 @layer
 class MultiheadAttention(Layer, shown=""):
-    """Attention in several subspaces at once."""
+    """softmax(Q Kᵀ / √d) V in `num_heads` subspaces at once, d = embed_dim / num_heads, joined by a linear layer.
+
+    Query (L, N, E), key (S, N, kdim) and value (S, N, vdim) → (L, N, E) and the weights (N, L, S), averaged over heads,
+    or None without `need_weights`; (N, L, E) with `batch_first`, or without N. `attn_mask` (L, S) or (N · heads, L, S)
+    and `key_padding_mask` (N, S) are added, or True where attention is forbidden. Raises ValueError for sizes that
+    aren't positive, AssertionError for heads that don't divide E and for shapes that don't fit, RuntimeError for masks.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    """
 
     embed_dim: int
     num_heads: int

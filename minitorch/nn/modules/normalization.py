@@ -34,7 +34,11 @@ def _as_shape(sizes: Any) -> tuple[int, ...]:
 
 @layer
 class LayerNorm(_Affine):
-    """Normalizes over the last dimensions."""
+    """(x − mean) / √(var + eps) · weight + bias over the last dimensions: (N, …, *normalized_shape) → the same.
+
+    `weight` starts as ones, `bias` as zeros, both of `normalized_shape` and only if `elementwise_affine`.
+    Raises RuntimeError for an input with other last dimensions. Ba et al. 2016, https://arxiv.org/abs/1607.06450
+    """
 
     normalized_shape: Any
     eps: float = 1e-5
@@ -61,7 +65,11 @@ class LayerNorm(_Affine):
 
 @layer
 class GroupNorm(_Affine):
-    """Normalizes groups of channels."""
+    """(x − mean) / √(var + eps) · weight + bias over each of `num_groups` groups of channels: (N, C, …) → the same.
+
+    `weight` (C,) starts as ones, `bias` (C,) as zeros, both only if `affine`. Raises ValueError for groups that don't
+    divide C, RuntimeError for an input of other channels. Wu and He 2018, https://arxiv.org/abs/1803.08494
+    """
 
     num_groups: int
     num_channels: int
@@ -88,7 +96,11 @@ class GroupNorm(_Affine):
 
 @layer
 class RMSNorm(_Affine):
-    """Divides by the root of the mean square."""
+    """x / √(mean(x²) + eps) · weight over the last dimensions: (N, …, *normalized_shape) → the same.
+
+    `weight`, of `normalized_shape`, starts as ones. Raises RuntimeError for an input with other last dimensions.
+    Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467
+    """
 
     normalized_shape: Any
     eps: float | None = None
@@ -110,7 +122,10 @@ class RMSNorm(_Affine):
 
 @layer
 class LocalResponseNorm(Applied, function="local_response_norm"):
-    """Divides by the energy of neighbouring channels (Krizhevsky et al. 2012)."""
+    """x / (k + α · mean of x² over `size` neighbouring channels)^β: (N, C, …) → the same. Krizhevsky et al. 2012
+
+    Raises ValueError for less than 3 dimensions.
+    """
 
     size: int
     alpha: float = 1e-4
@@ -126,7 +141,8 @@ class CrossMapLRN2d(Layer):
     """input / (k + α / size · Σ input²)^β for (N, C, H, W), the sum being over the `size` channels around each.
 
     As PyTorch's, it never takes the first channel out of the sum again. The gradient is that of what is computed;
-    PyTorch's sums over channels that lie one further back.
+    PyTorch's sums over channels that lie one further back. Returns a tensor of the same shape. Raises ValueError for
+    another number of dimensions.
     Source: https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html, and its older form in
     torch/nn/modules/_functions.py
     """

@@ -11,7 +11,11 @@ from minitorch.nn.modules.layer import Layer, layer
 
 @layer
 class _PadNd(Layer):
-    """`padding` is one number for all sides, or (before, after) of the last dimension first."""
+    """`padding` is one number for all sides, or (before, after) of the last dimension first; negative ones crop.
+
+    (N, C, *spatial) or (C, *spatial) → the same with size before + size + after. Raises RuntimeError where that is
+    negative, ValueError or NotImplementedError for another number of dimensions.
+    """
 
     mode: ClassVar[str]
     padding: Any

@@ -30,7 +30,10 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list in which tensors become parameters."""
+    """A list in which tensors of any shape become parameters, under the names "0", "1", …
+
+    Raises IndexError for an index out of range.
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -78,7 +81,10 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict in which tensors become parameters."""
+    """A dict in which tensors of any shape become parameters, under its string keys.
+
+    Raises AttributeError for unknown keys.
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

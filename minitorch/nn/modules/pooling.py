@@ -13,6 +13,12 @@ from minitorch.nn.modules.utils import _ntuple, _single
 
 @layer
 class _MaxPoolNd(Layer, shown="kernel_size stride padding dilation ceil_mode"):
+    """(N, C, *spatial) or (C, *spatial) → the same, size ⌊(size + 2 padding − dilation (kernel − 1) − 1) / stride⌋ + 1
+
+    or, with `ceil_mode`, ⌈ ⌉; `stride` is by default the kernel's size. With `return_indices` returns the int64 indices
+    in the flattened plane, too. Raises RuntimeError for another number of dimensions or a padding over half the kernel.
+    """
+
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -44,6 +50,12 @@ class MaxPool3d(_MaxPoolNd, n=3):
 
 @layer
 class _MaxUnpoolNd(Layer):
+    """Elements and int64 indices of the pool, (N, C, *spatial) or (C, *spatial) → (N, C, *output_size).
+
+    By default of size (size − 1) stride − 2 padding + kernel. Raises RuntimeError for indices of another shape or dtype
+    or out of range, ValueError for an `output_size` that the pool doesn't map to the input's.
+    """
+
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -72,6 +84,11 @@ class MaxUnpool3d(_MaxUnpoolNd, n=3):
 
 @layer
 class _AvgPoolNd(Applied, shown="kernel_size stride padding"):
+    """(N, C, *spatial) or (C, *spatial) → the same with size ⌊(size + 2 padding − kernel) / stride⌋ + 1, or ⌈ ⌉ with
+    `ceil_mode`; `stride` is by default the kernel's size. Padding counts as zeros, unless `count_include_pad` is False.
+    Raises RuntimeError for another number of dimensions or a padding over half the kernel.
+    """
+
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -107,6 +124,10 @@ class AvgPool3d(_DividedAvgPoolNd, function="avg_pool3d"):
 
 @layer
 class _AdaptiveAvgPoolNd(Applied):
+    """(N, C, *spatial) or (C, *spatial) → (N, C, *output_size), of which None keeps a size. The windows cover the input
+    evenly: i of o in a size s goes from ⌊i s / o⌋ to ⌈(i + 1) s / o⌉. Raises RuntimeError for other dimensions.
+    """
+
     output_size: Any
 
 
@@ -124,6 +145,11 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool3d"):
 
 @layer
 class _AdaptiveMaxPoolNd(Applied, shown="output_size"):
+    """(N, C, *spatial) or (C, *spatial) → (N, C, *output_size), of which None keeps a size. The windows cover the input
+    evenly: i of o in a size s goes from ⌊i s / o⌋ to ⌈(i + 1) s / o⌉. With `return_indices` returns the int64 indices
+    in the flattened plane, too. Raises RuntimeError for other dimensions.
+    """
+
     output_size: Any
     return_indices: bool = False
 
@@ -142,6 +168,10 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function="adaptive_max_pool3d"):
 
 @layer
 class _LPPoolNd(Layer):
+    """(Σ xᵖ)^(1/p) with p = `norm_type`: (N, C, *spatial) or (C, *spatial) → the same with size
+    ⌊(size − kernel) / stride⌋ + 1, or ⌈ ⌉ with `ceil_mode`; `stride` is by default the kernel's size.
+    """
+
     norm_type: float
     kernel_size: Any
     stride: Any = None
@@ -166,6 +196,11 @@ class LPPool3d(_LPPoolNd, n=3):
 
 @layer
 class _FractionalMaxPoolNd(Layer, shown=""):
+    """(N, C, *spatial) or (C, *spatial) → (N, C, *output_size), or of the input's size times `output_ratio`. With
+    `return_indices` returns the int64 indices in the flattened plane, too. Raises ValueError for both or neither of
+    size and ratio, or a ratio outside (0, 1). Graham 2014, https://arxiv.org/abs/1412.6071
+    """
+
     kernel_size: Any
     output_size: Any = None
     output_ratio: Any = None

@@ -16,9 +16,10 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 
 
 class RNN(RNNBase):
-    """h' = tanh(W x + b + U h + c), or ReLU of it.
+    """h' = tanh(W x + b + U h + c), or ReLU of it: (L, N, input_size) → (L, N, hidden_size) and the last h.
 
-    Its fourth argument is `nonlinearity`, "tanh" or "relu"; the others are those of all recurrent layers.
+    The fourth argument is `nonlinearity`, "tanh" or "relu"; the others are those of all recurrent layers.
+    Raises ValueError for another `nonlinearity` and for a `proj_size`. Elman 1990
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -34,7 +35,11 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory. Its state is (h, c)."""
+    """c' = f · c + i · g, h' = o · tanh c', with the gates i, f, o = σ(W x + b + U h + c) and g = tanh of such a sum.
+
+    (L, N, input_size) → (L, N, hidden_size) and the last (h, c), which is the state; `proj_size` > 0 multiplies h by a
+    matrix (proj_size, hidden_size). Hochreiter and Schmidhuber 1997
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
@@ -69,7 +74,11 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit."""
+    """h' = (1 − z) · n + z · h, with n = tanh(W x + b + r · (U h + c)) and the gates r, z = σ(W x + b + U h + c).
+
+    (L, N, input_size) → (L, N, hidden_size) and the last h. Raises ValueError for a `proj_size`.
+    Cho et al. 2014, https://arxiv.org/abs/1406.1078
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
@@ -82,7 +91,10 @@ def _refuse_projection(kwargs: dict[str, Any]) -> None:
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN."""
+    """h' = tanh(W x + b + U h + c), or ReLU of it: (N, input_size) and (N, hidden_size) → (N, hidden_size).
+
+    Raises RuntimeError for another `nonlinearity` than "tanh" and "relu".
+    """
 
     def __init__(
         self,
@@ -104,7 +116,7 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU."""
+    """One step of a GRU: (N, input_size) and (N, hidden_size) → (N, hidden_size)."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -117,7 +129,10 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM; its state is (h, c)."""
+    """One step of an LSTM; its state is (h, c): (N, input_size) and twice (N, hidden_size) → the new h and c.
+
+    Raises TypeError for a state that is one tensor, ValueError for other numbers of dimensions, RuntimeError for sizes.
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

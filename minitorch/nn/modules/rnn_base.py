@@ -26,7 +26,13 @@ from minitorch.ops.nn.recurrent import GATES, State
 
 @layer
 class RNNBase(Layer):
-    """What all recurrent layers share."""
+    """Recurrent layers: (L, N, input_size) → (L, N, D · hidden_size) and the state (D · num_layers, N, hidden).
+
+    D is 2 if `bidirectional`, else 1; all without N for one sequence, and (N, L, …) with `batch_first`. `weight_ih_l0`
+    (G · hidden, input_size), `weight_hh_l0` (G · hidden, hidden) and two biases (G · hidden,), with G gates, start
+    uniform in ±1/√hidden_size. `dropout` acts between layers. Raises ValueError for sizes that aren't positive and
+    inputs that are neither 2-D nor 3-D, RuntimeError for other sizes.
+    """
 
     mode: str
     input_size: int
@@ -243,7 +249,11 @@ class RNNBase(Layer):
 
 @layer
 class RNNCellBase(Layer):
-    """One step of a recurrent layer."""
+    """One step of a recurrent layer: (N, input_size) and a state (N, hidden_size) → the new state; or both without N.
+
+    `weight_ih` (G · hidden, input_size), `weight_hh` (G · hidden, hidden) and two biases (G · hidden,), with G gates,
+    start uniform in ±1/√hidden_size. Raises ValueError for other numbers of dimensions, RuntimeError for other sizes.
+    """
 
     input_size: int
     hidden_size: int

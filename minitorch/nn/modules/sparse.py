@@ -98,7 +98,12 @@ class Embedding(_Table):
 
 @layer
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of embeddings."""
+    """The sum, mean or maximum (`mode`) of the embeddings of each bag of indices: (N, L) → (N, embedding_dim).
+
+    Or 1-D indices and the `offsets` (N,) where bags begin. `weight` (num_embeddings, embedding_dim) starts standard
+    normal; `per_sample_weights` of the indices' shape are for sums alone. Raises ValueError or RuntimeError for other
+    shapes, IndexError or RuntimeError for an index out of range.
+    """
 
     num_embeddings: int
     embedding_dim: int

@@ -59,10 +59,11 @@ def _why_padding_stays(layer: Module) -> str:
 
 
 class TransformerEncoder(Module):
-    """A stack of encoder layers.
+    """A stack of encoder layers: (S, N, E) → (S, N, E), or batch first as the layer is.
 
-    In eval mode, without gradients, and with the padding at the ends of the sequences, PyTorch leaves out the padding
-    and returns zeros in its places, unless `enable_nested_tensor=False`. So does this class.
+    `src_key_padding_mask` (N, S) is True at padding, `mask` (S, S). In eval mode, without gradients, and with the
+    padding at the ends of the sequences, PyTorch leaves out the padding and returns zeros in its places, unless
+    `enable_nested_tensor=False`. So does this class.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ def _is_masked(mask: Tensor) -> Tensor:
 
 
 class TransformerDecoder(Module):
-    """A stack of decoder layers."""
+    """A stack of decoder layers: a target (T, N, E) and the encoder's output (S, N, E) → (T, N, E), or batch first."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -155,7 +156,12 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder."""
+    """Encoder and decoder: a source (S, N, E) and a target (T, N, E) → (T, N, E), E being `d_model`, or batch first.
+
+    Masks (S, S), (T, T), (T, S) are added or True where attention is forbidden; padding masks (N, S) and (N, T) are
+    True at padding. Raises RuntimeError for another batch size or width. Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762
+    """
 
     def __init__(
         self,

@@ -89,7 +89,12 @@ class _Layer(Declared):
 
 
 class TransformerEncoderLayer(_Layer, attentions=("self_attn",)):
-    """Self-attention and a feed-forward block."""
+    """x + attention(x), then x + W₂ act(W₁ x), each followed by a LayerNorm: (S, N, E) → the same.
+
+    With `norm_first` the norms come first. With `batch_first` (N, S, E). Masks are as in MultiheadAttention. Vaswani et
+    al. 2017,
+    https://arxiv.org/abs/1706.03762
+    """
 
     def forward(
         self,
@@ -105,7 +110,11 @@ class TransformerEncoderLayer(_Layer, attentions=("self_attn",)):
 
 
 class TransformerDecoderLayer(_Layer, attentions=("self_attn", "multihead_attn")):
-    """Self-attention, attention to an encoder's output, and a feed-forward block."""
+    """x + attention(x), x + attention(x, memory), x + W₂ act(W₁ x), each with a LayerNorm: (T, N, E) → the same.
+
+    With `batch_first` (N, T, E). Masks are as in MultiheadAttention. Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762
+    """
 
     multihead_attn: MultiheadAttention
 

@@ -11,7 +11,10 @@ from minitorch.tensor import Tensor
 
 @layer
 class Upsample(Layer):
-    """(N, C, *spatial) resized to `size` or by `scale_factor`; see `F.interpolate` for the modes."""
+    """(N, C, *spatial) → (N, C, *size), resized to `size` or by `scale_factor`; see `nn.functional.interpolate`.
+
+    Raises ValueError for both or neither of the two, NotImplementedError for a mode of other dimensions.
+    """
 
     size: Any = None
     scale_factor: Any = None
@@ -43,14 +46,14 @@ class Upsample(Layer):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of images with mode "nearest"."""
+    """Upsample of images with mode "nearest": (N, C, H, W) → (N, C, *size). Deprecated."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of images with mode "bilinear" and aligned corners."""
+    """Upsample of images with mode "bilinear" and aligned corners: (N, C, H, W) → (N, C, *size). Deprecated."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

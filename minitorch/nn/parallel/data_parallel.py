@@ -31,7 +31,8 @@ class DataParallel(Module):
 
     The module must be on `device_ids[0]`, by default GPU 0 of all, and its gradients arrive there. The results come to
     `output_device`, by default the same one. Without GPUs it just calls the module. The names in its state dict begin
-    with "module.".
+    with "module.". Returns what the module returns, of the whole batch (N, …). Raises RuntimeError for a module
+    elsewhere. Source: https://pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
     """
 
     def __init__(

@@ -237,7 +237,7 @@ def _pdist_gradient(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Ten
 def pdist(xp: Any, self: Array, p: Double = 2.0) -> Array:
     """‖xᵢ − xⱼ‖ₚ for all pairs i < j of the rows of (N, M), as one vector of N (N − 1) / 2 elements.
 
-    Raises RuntimeError unless the input is 2-D and p ≥ 0, NotImplementedError for a dtype that isn't floating.
+    Raises RuntimeError unless the input is 2-D and floating and p ≥ 0, NotImplementedError for two-byte floats.
     """
     if self.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")

@@ -109,7 +109,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Dropout of whole channels of (N, C, H, W): each is 0 with probability p, else divided by 1 − p.
 
     Returns a tensor of the same shape; another number of dimensions than 4 gives a warning. Raises ValueError for a p
-    outside [0, 1]. Tompson et al. 2015
+    outside [0, 1], RuntimeError for less than 2 dimensions. Tompson et al. 2015
     """
     if input.dim() not in (3, 4):
         _warn_dimensions("dropout2d", input.dim(), 2, "3D or 4D")

@@ -74,9 +74,11 @@ def _watch(optimizer: Optimizer) -> None:
 
 
 class LRScheduler:
-    """The base of the schedulers: a subclass defines `get_lr`, the groups' rates in epoch `last_epoch`.
+    """The base of the schedulers: a subclass defines `get_lr`, which returns the groups' rates in epoch `last_epoch`.
 
     A `last_epoch` other than −1 continues a training: then the groups must know their "initial_lr" already (KeyError).
+    Raises TypeError for what is no Optimizer, NotImplementedError without a `get_lr`.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.LRScheduler.html
     """
 
     _state_only = ""

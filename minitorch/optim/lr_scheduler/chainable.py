@@ -30,7 +30,12 @@ class Chainable(LRScheduler):
 
 
 class StepLR(Chainable):
-    """Multiplies the rates by gamma every `step_size` epochs."""
+    """Multiplies the rates by the float gamma every `step_size` epochs: η₀ · gamma^⌊t / step_size⌋.
+
+    `get_last_lr` returns the rates.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.StepLR.html
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -45,7 +50,12 @@ class StepLR(Chainable):
 
 
 class MultiStepLR(Chainable):
-    """Multiplies the rates by gamma at each of the milestones."""
+    """Multiplies the rates by the float gamma at each of the milestones: η₀ · gammaⁿ after n of them.
+
+    `get_last_lr` returns the rates.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.MultiStepLR.html
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -62,7 +72,11 @@ class MultiStepLR(Chainable):
 
 
 class ConstantLR(Chainable):
-    """Multiplies the rates by `factor` until epoch `total_iters`."""
+    """Multiplies the rates, floats or 0-d tensors, by `factor` until epoch `total_iters`.
+
+    Raises ValueError for a factor outside [0, 1].
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ConstantLR.html
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -83,7 +97,11 @@ class ConstantLR(Chainable):
 
 
 class LinearLR(Chainable):
-    """Multiplies the rates by a factor that goes in a line from one to another, in `total_iters` epochs."""
+    """Multiplies the rates by a factor that goes in a line from one float to another, in `total_iters` epochs.
+
+    Raises ValueError unless 0 < start_factor ≤ 1 and 0 ≤ end_factor ≤ 1.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.LinearLR.html
+    """
 
     def __init__(
         self,
@@ -116,7 +134,10 @@ class LinearLR(Chainable):
 
 
 class ExponentialLR(Chainable):
-    """Multiplies the rates by gamma every epoch."""
+    """Multiplies the rates by the float gamma every epoch: `get_last_lr` returns η₀ · gammaᵗ.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ExponentialLR.html
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -130,7 +151,11 @@ class ExponentialLR(Chainable):
 
 
 class PolynomialLR(Chainable):
-    """Takes the rates to zero in `total_iters` epochs as (1 − epoch / total_iters) ** power."""
+    """Takes the rates to zero in `total_iters` epochs as (1 − epoch / total_iters) ** power, `power` being a float.
+
+    `get_last_lr` returns the rates.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.PolynomialLR.html
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters

@@ -36,7 +36,11 @@ class Composed(LRScheduler):
 
 
 class SequentialLR(Composed):
-    """One scheduler after the other: the next takes over, from its beginning, at each of the milestones."""
+    """One scheduler after the other: the next takes over, from its beginning, at each of the milestones (ints).
+
+    Raises ValueError for no schedulers, those of different optimizers, or another number of milestones than one less.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.SequentialLR.html
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -83,7 +87,11 @@ class SequentialLR(Composed):
 
 
 class ChainedScheduler(Composed):
-    """All schedulers at once: each changes the rates that the one before it has left."""
+    """All schedulers at once: each changes the rates, floats or 0-d tensors, that the one before it has left.
+
+    Raises ValueError for no schedulers or those of different optimizers, TypeError for one without an optimizer.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ChainedScheduler.html
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

@@ -9,9 +9,10 @@ from minitorch.optim.optimizer import Optimizer
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Takes the rates along half a cosine from the initial ones to `eta_min` in `T_max` epochs, and back.
+    """η_min + ½ (η₀ − η_min) (1 + cos(π t / T_max)), η_min the float `eta_min`: down in `T_max` epochs, and back.
 
-    Source: Loshchilov and Hutter 2017, arXiv:1608.03983
+    `get_last_lr` returns the rates. Loshchilov and Hutter 2017, https://arxiv.org/abs/1608.03983
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -40,7 +41,9 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing that starts again after T_0 epochs, then after T_0 · T_mult, then after T_0 · T_mult², …
 
-    `step` takes fractions of epochs too. Source: Loshchilov and Hutter 2017, arXiv:1608.03983
+    `step` takes fractions of epochs, as floats, too. Raises ValueError unless T_0 and T_mult are positive ints, and for
+    a negative epoch. Loshchilov and Hutter 2017, https://arxiv.org/abs/1608.03983
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.html
     """
 
     def __init__(

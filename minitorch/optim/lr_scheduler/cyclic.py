@@ -39,9 +39,11 @@ class MomentumCycle:
 
 
 class CyclicLR(MomentumCycle, LRScheduler):
-    """Moves the rates up and down between `base_lr` and `max_lr`; `mode` and `scale_fn` say how the cycles shrink.
+    """Moves the rates up and down between the floats `base_lr` and `max_lr`; `mode`, `scale_fn` say how cycles shrink.
 
-    Source: Smith 2017, arXiv:1506.01186
+    Raises ValueError for an unknown `mode`, and for `cycle_momentum` with an optimizer that has none.
+    Smith 2017, https://arxiv.org/abs/1506.01186
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.CyclicLR.html
     """
 
     _state_only = "_scale_fn_custom"
@@ -111,8 +113,10 @@ class CyclicLR(MomentumCycle, LRScheduler):
 class OneCycleLR(MomentumCycle, LRScheduler):
     """Takes the rates from max_lr / div_factor up to `max_lr`, then down to a fraction of where they started.
 
-    `pct_start` is the part of the steps that goes up. To be stepped after every batch.
-    Source: Smith and Topin 2018, arXiv:1708.07120
+    `pct_start`, a float in [0, 1], is the part of the steps that goes up. To be stepped after every batch.
+    Raises ValueError for a step too many, without a number of steps, and for other options out of range.
+    Smith and Topin 2018, https://arxiv.org/abs/1708.07120
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.OneCycleLR.html
     """
 
     def __init__(

@@ -25,7 +25,11 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """Sets the rates to the initial ones times `lr_lambda(epoch)`; a list has one function for each group."""
+    """Sets the rates to the initial ones times `lr_lambda(epoch)`; a list has one function for each group.
+
+    Raises ValueError for another number of functions.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.LambdaLR.html
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._keep_functions(optimizer, lr_lambda)
@@ -37,7 +41,11 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """Multiplies the rates by `lr_lambda(epoch)` every epoch."""
+    """Multiplies the rates by `lr_lambda(epoch)` every epoch; a list has one function for each group.
+
+    Raises TypeError for what is no function, ValueError for another number of them.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.MultiplicativeLR.html
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._keep_functions(optimizer, lr_lambda)

@@ -17,10 +17,12 @@ from minitorch.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rates by `factor` when a metric has not improved for more than `patience` epochs.
+    """Multiplies the rates by the float `factor` when a metric has not improved for more than `patience` epochs.
 
     To improve is to be below ("min") or above ("max") the best so far by the threshold, relative or absolute. After a
     reduction, `cooldown` epochs don't count; rates stay above `min_lr`, and changes below `eps` are not made.
+    Raises ValueError for a factor of 1 or more, an unknown mode, and another number of `min_lr` than of groups.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
     """
 
     def __init__(
