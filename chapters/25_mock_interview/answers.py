@@ -1359,3 +1359,125 @@ def tests(program) -> None:
             for again in (np.arange(20) + 0.5) / 20:
                 found[program.speculate(target, draft, token, u, again)] += draft[token] / 800
     assert np.allclose(found, target, atol=0.02)
+
+
+# %% answer="interview_linear" wrong="no attribute `bias` without a bias"
+class Linear(nn.Module):
+    def __init__(self, in_features, out_features, bias=True):
+        super().__init__()
+        b = 1 / in_features ** 0.5
+        self.weight = nn.Parameter(torch.empty(out_features, in_features).uniform_(-b, b))
+        self.has_bias = bias
+        if bias:
+            self.bias = nn.Parameter(torch.empty(out_features).uniform_(-b, b))
+
+    def forward(self, x):
+        y = x @ self.weight.t()
+        return y + self.bias if self.has_bias else y
+
+
+# %% answer="interview_linear" wrong="refuses a single row"
+class Linear(nn.Module):
+    def __init__(self, in_features, out_features, bias=True):
+        super().__init__()
+        b = 1 / in_features ** 0.5
+        self.weight = nn.Parameter(torch.empty(out_features, in_features).uniform_(-b, b))
+        self.bias = nn.Parameter(torch.empty(out_features).uniform_(-b, b)) if bias else None
+
+    def forward(self, x):
+        y = torch.mm(x.flatten(0, -2), self.weight.t()).unflatten(0, x.shape[:-1])
+        return y if self.bias is None else y + self.bias
+
+
+# %% answer="interview_linear" wrong="flattens the rows by `view`"
+class Linear(nn.Module):
+    def __init__(self, in_features, out_features, bias=True):
+        super().__init__()
+        b = 1 / in_features ** 0.5
+        self.weight = nn.Parameter(torch.empty(out_features, in_features).uniform_(-b, b))
+        self.bias = nn.Parameter(torch.empty(out_features).uniform_(-b, b)) if bias else None
+
+    def forward(self, x):
+        y = x.view(-1, x.shape[-1]) @ self.weight.t()
+        y = y.view(*x.shape[:-1], -1)
+        return y if self.bias is None else y + self.bias
+
+
+# %% answer="interview_counterexamples" wrong="adds to the gradients that were there before"
+def is_copied(x):
+    return x.t()
+
+
+def is_not_recorded():
+    return "argmax"
+
+
+def is_not_moved(x):
+    return (x.dtype,)
+
+
+def learns_anyway(model, x):
+    model.eval()
+    model(x).sum().backward()
+    return next(model.parameters()).grad
+
+
+def is_no_mean(losses):
+    return [losses[:1], losses[1:]]
+
+
+def is_not_n_numbers(n):
+    return (n, 1)
+
+
+# %% answer="interview_repair_training" wrong="divides the sum over all elements by the rows"
+def evaluate(model, batches):
+    was = model.training
+    model.eval()
+    total, n = 0.0, 0
+    with torch.no_grad():
+        for x, y in batches:
+            total += F.mse_loss(model(x), y, reduction="sum").item()
+            n += len(x)
+    model.train(was)
+    return total / n
+
+
+def fit(model, optimizer, scheduler, batches, held_out, epochs):
+    best, history = {}, []
+    for _ in range(epochs):
+        for x, y in batches:
+            optimizer.zero_grad()
+            F.mse_loss(model(x), y).backward()
+            optimizer.step()
+        scheduler.step()
+        history.append(evaluate(model, held_out))
+        if history[-1] == min(history):
+            best = copy.deepcopy(model.state_dict())
+    return best, history
+
+
+# %% answer="interview_repair_training" wrong="better than the epoch before"
+def evaluate(model, batches):
+    model.eval()
+    total, n = 0.0, 0
+    with torch.no_grad():
+        for x, y in batches:
+            total += F.mse_loss(model(x), y).item() * len(x)
+            n += len(x)
+    model.train()
+    return total / n
+
+
+def fit(model, optimizer, scheduler, batches, held_out, epochs):
+    best, history = {}, []
+    for _ in range(epochs):
+        for x, y in batches:
+            optimizer.zero_grad()
+            F.mse_loss(model(x), y).backward()
+            optimizer.step()
+        scheduler.step()
+        history.append(evaluate(model, held_out))
+        if history[-1] <= min(history[-2:]):
+            best = copy.deepcopy(model.state_dict())
+    return best, history

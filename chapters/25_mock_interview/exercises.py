@@ -205,7 +205,7 @@ def is_not_moved(x: torch.Tensor) -> tuple:
 
 def learns_anyway(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """ "In eval mode there are no gradients." Put the model into eval mode, and return the gradient of the sum of its
-    outputs for `x` with respect to its first parameter."""
+    outputs for `x` with respect to its first parameter. The model may hold gradients of an earlier pass."""
     ### BEGIN SOLUTION
     model.eval()
     model.zero_grad()
@@ -240,6 +240,8 @@ model = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.BatchNorm1d(3), nn.Li
 with torch.no_grad():
     for each in model.parameters():
         each.copy_(torch.tensor(generator.normal(size=tuple(each.shape)).astype(np.float32)))
+model.eval()(x).square().sum().backward()  # gradients that were there before
+model.train()
 losses = generator.choice(50, size=4, replace=False).astype(float).tolist()
 losses[0] += 100
 batches = is_no_mean(list(losses))
@@ -275,7 +277,9 @@ check.show(
 # batch norm do, and nothing else. For batches of the same size, the mean of their means is correct.
 
 # %% [markdown] hint="interview_counterexamples"
-# Think of `x.t()`, `"argmax"`, `(x.dtype,)`, `model.eval()` followed by `backward`, one loss and three, and a column.
+# Swap two strides without moving an element. Look for a method that returns a position or answers a yes-or-no question. Ask
+# `to` for what `x` already is. Gradients add up, so clear the old ones. Make two batches of different sizes, and give the
+# targets a second dimension, on the side where broadcasting doesn't add one.
 
 
 # %% mutant="interview_counterexamples"
@@ -295,9 +299,7 @@ def is_not_moved(x):
 
 
 def learns_anyway(model, x):
-    model.eval()
-    model(x).sum().backward()
-    return next(model.parameters()).grad
+    return torch.autograd.grad(model.eval()(x).sum(), next(model.parameters()))[0]
 
 
 def is_no_mean(losses):
@@ -326,8 +328,7 @@ def is_not_moved(x):
 
 def learns_anyway(model, x):
     torch.manual_seed(0)
-    model(x).sum().backward()
-    return next(model.parameters()).grad
+    return torch.autograd.grad(model(x).sum(), next(model.parameters()))[0]
 
 
 def is_no_mean(losses):
@@ -354,9 +355,7 @@ def is_not_moved(x):
 
 
 def learns_anyway(model, x):
-    model.eval()
-    model(x).sum().backward()
-    return next(model.parameters()).grad
+    return torch.autograd.grad(model.eval()(x).sum(), next(model.parameters()))[0]
 
 
 def is_no_mean(losses):
@@ -383,6 +382,33 @@ def is_not_moved(x):
 
 
 def learns_anyway(model, x):
+    return torch.autograd.grad(model.eval()(x).sum(), next(model.parameters()))[0]
+
+
+def is_no_mean(losses):
+    return [losses[:1], losses[1:]]
+
+
+def is_not_n_numbers(n):
+    return (1, n)
+
+
+# %% mutant="interview_counterexamples"
+# Adds to an old gradient
+# The model had a gradient before the call, and `backward` adds to it. Clear it first, or use `torch.autograd.grad`.
+def is_copied(x):
+    return x.t()
+
+
+def is_not_recorded():
+    return "argmax"
+
+
+def is_not_moved(x):
+    return (x.device,)
+
+
+def learns_anyway(model, x):
     model.eval()
     model(x).sum().backward()
     return next(model.parameters()).grad
@@ -393,7 +419,7 @@ def is_no_mean(losses):
 
 
 def is_not_n_numbers(n):
-    return (1, n)
+    return (n, 1)
 
 
 # %% [markdown] exercise="interview_predict_loop" kind="predict" points=3
@@ -436,8 +462,8 @@ check.show(dict(zip(names, values, strict=True)), secret=True)
 # the 32.
 
 # %% [markdown] hint="interview_predict_loop"
-# The second rate is 0.125, and 8 − 0.125 · 48 = 2. `best` refers to the tensor that the optimizer updates, and a sum
-# of tensors that require grad requires grad as well.
+# The second step multiplies the sum of both gradients by 0.125. For the other two questions:
+# does a dict copy the tensors that it holds, and what type does `0.0 + loss` have?
 
 # %% mutant="interview_predict_loop"
 # The gradient is cleared
@@ -501,15 +527,19 @@ with check.install(Linear, "minitorch.nn.modules.linear:Linear"):
     y = layer(x)
     (y * y).sum().backward()
     stack = nn.Sequential(layer, nn.ReLU())(x).sum()
+    vector, turned = layer(x[1, 2]), layer(x.detach().transpose(0, 1))
 check.show(
     {
         "state dict": names,
         "parameters without bias": lone,
+        "`bias` is None without a bias": plain.bias is None,
         "y": y,
         "gradient of x": x.grad,
         "gradient of the weight": layer.weight.grad,
         "gradient of the bias": layer.bias.grad,
         "in a Sequential": stack,
+        "one row, of shape (in_features,)": vector,
+        "a transposed input": turned,
         "without bias, of zeros": plain(torch.zeros(3, features)),
         "largest initial weight of 100 inputs": round(wide.weight.abs().max().item(), 3),
         "smallest initial weight of 100 inputs": round(wide.weight.min().item(), 3),
@@ -528,12 +558,12 @@ check.show(
 # tensor.
 
 # %% [markdown] hint="interview_linear"
-# With the weight as (out, in), the product that gives (…, out) is `x @ weight.t()`. For a layer without a bias,
+# The weight has shape (out, in), so it has to be transposed before it can stand on the right of a matmul. For a layer without a bias,
 # assign None to `self.bias`.
 
 # %% [markdown] hint="interview_linear"
-# With `bound = in_features ** -0.5`, make two `nn.Parameter(torch.empty(shape).uniform_(-bound, bound))`, and return
-# `x @ self.weight.t() + self.bias`.
+# Both parameters are drawn with the same bound, which depends on `in_features` alone. `@` leaves the leading dimensions of `x`
+# as they are, also when there are none, and `forward` has two cases: with a bias to add and without.
 
 
 # %% mutant="interview_linear"
@@ -644,7 +674,7 @@ class Linear(nn.Module):
 # %% solution="interview_repair_training"
 ### BEGIN SOLUTION
 def evaluate(model: nn.Module, batches: list) -> float:
-    """The mean squared error over all rows; the model is unchanged except for its mode."""
+    """The mean squared error over all rows and outputs; the model is unchanged except for its mode."""
     model.eval()
     total, count = 0.0, 0
     with torch.no_grad():
@@ -673,7 +703,7 @@ def fit(model: nn.Module, optimizer, scheduler, batches: list, held_out: list, e
 ### END SOLUTION
 ### BEGIN STUB
 # def evaluate(model: nn.Module, batches: list) -> float:
-#     """The mean squared error over all rows; the model is unchanged except for its mode."""
+#     """The mean squared error over all rows and outputs; the model is unchanged except for its mode."""
 #     total = 0.0
 #     with torch.no_grad():
 #         for x, y in batches:
@@ -704,16 +734,16 @@ def tensor(array):
     return torch.tensor(np.asarray(array, np.float32))
 
 
-start = {name: generator.normal(size=size) for name, size in (("0.weight", (3, 3)), ("2.weight", (1, 3)))}
-start |= {"0.bias": generator.normal(size=3), "2.bias": generator.normal(size=1)}
-inputs, noise = generator.normal(size=(41, 3)), generator.normal(size=(41, 1))
+start = {name: generator.normal(size=size) for name, size in (("0.weight", (3, 3)), ("2.weight", (2, 3)))}
+start |= {"0.bias": generator.normal(size=3), "2.bias": generator.normal(size=2)}
+inputs, noise = generator.normal(size=(41, 3)), generator.normal(size=(41, 2))
 truth = inputs.sum(1, keepdims=True) + 0.3 * noise
 held = [(tensor(inputs[a:b]), tensor(truth[a:b] + (b == 41) * 5)) for a, b in ((24, 40), (40, 41))]
 batches = [(tensor(inputs[a : a + 8]), tensor(truth[a : a + 8])) for a in (0, 8, 16)]
 
 
 def made():
-    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
     with torch.no_grad():
         for name, each in model.named_parameters():
             if name in start:
@@ -736,6 +766,13 @@ before = fresh[1].running_mean.clone()
 loss = evaluate(fresh, held)
 _, early, _, _ = trained(2, 0.02, gamma=1000)  # the second epoch spoils the model
 early = {name: each.clone() for name, each in early.items()}
+single, row = nn.Linear(1, 1, bias=False), [(torch.ones(1, 1), torch.zeros(1, 1))]
+with torch.no_grad():
+    single.weight.fill_(float(generator.uniform(4, 8)))
+optimizer = torch.optim.SGD(single.parameters(), lr=0.5)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: (0.5, -1.0, 0.25, 0.0)[min(epoch, 3)])
+first, zigzag = fit(single, optimizer, scheduler, row, row, 3)  # halved, doubled, and a quarter less
+first = {name: each.clone() for name, each in first.items()}
 grown, kept, _, _ = trained(1, 0.1)
 with torch.no_grad():
     for each in grown.parameters():
@@ -748,6 +785,8 @@ check.show(
         "rate after three epochs": rate,
         "best weights": best,
         "best weights of a run whose second epoch is worse": early,
+        "best weight of a run that gets better, worse and a little better": first,
+        "its held-out losses": zigzag,
         "first best weights, after the model has changed": kept["0.bias"],
     },
     rtol=1e-3,
@@ -763,8 +802,9 @@ check.show(
 # For report 3, does `state_dict()` copy anything? For report 4, in which loop is `scheduler.step()`?
 
 # %% [markdown] hint="interview_repair_training"
-# Weight each batch's mean by its rows, call `model.eval()` in `evaluate` and `model.train()` at the start of an
-# epoch, store `copy.deepcopy(model.state_dict())`, and move the scheduler one loop further out.
+# A batch's mean counts as often as the batch has rows. Switch the mode in two places: where the evaluation begins, and where an
+# epoch of training begins. `copy.deepcopy` copies a dict together with its tensors, and a schedule counted in epochs steps once
+# per epoch.
 
 
 # %% mutant="interview_repair_training"
@@ -992,11 +1032,13 @@ check.show(
 # multiplication and one addition in the forward pass, and in twice as many in the backward pass.
 
 # %% [markdown] hint="interview_estimates"
-# A ring of n GPUs sends n − 1 of n pieces, twice. Each token adds a key and a value in each layer and head.
+# In a ring of n GPUs, the vector is cut into n pieces, and each half of the exchange takes n − 1 steps of one piece. Each token
+# adds a key and a value in each layer and head.
 
 # %% [markdown] hint="interview_estimates"
-# The results are 16 bytes for each parameter; 6 · parameters · tokens operations; 2 · (n − 1)/n of 2 bytes for each
-# parameter; and 2 · layers · heads · width values of 2 bytes for each token.
+# Test each formula with 1: one parameter needs bytes for five values; one parameter and one token take three times the operations
+# of the forward pass; a ring of one GPU sends nothing; and one token of a model with one layer, one head and width 1 stores two
+# values of 2 bytes. Subtract the weights before you divide the memory.
 
 
 # %% mutant="interview_estimates"
@@ -1115,29 +1157,30 @@ def longest(memory, parameters, layers, heads, width):
 
 # %% [markdown] exercise="interview_debug_decoder" kind="debug" points=5
 # ### Exercise 7 · Debug with tests: a decoder and its training
-# This is how labs ask it in 2026: a script, five faults, and a test for each of them. Nothing raises an error, the loss
-# falls, and these are the reports:
+# This is how labs ask it in 2026: you get a script with five faults, and write a test for each of them. Nothing raises an error,
+# the loss decreases, and these are the reports:
 #
-# 1. "The training loss goes to almost 0 in minutes. What the model writes is garbage."
+# 1. "The training loss drops to almost 0 within minutes, but the model writes garbage."
 # 2. "With short rows in the batch, the loss is low and the model writes padding."
 # 3. "The first step changes nothing, and each step of the warm-up lags behind the plan."
 # 4. "A gradient with one huge tensor turns the step into another direction."
-# 5. "After a long prompt the model answers the beginning of the prompt."
+# 5. "If the prompt is long, the model continues its beginning instead of its end."
 #
-# Fix the script, and write `tests(program)`, which raises an error or returns something false if a program is faulty. It
-# gets the functions of a program as attributes, such as `program.logits(weights, ids)`, and may give them numbers, arrays,
-# lists and dicts. Your tests have to accept your own program. The grade also tries them on correct scripts that look
-# different, which they must accept, and on scripts with a single fault, of these five and of others that teams have
-# met; each that your tests refuse earns its share of the points. All that the docstrings promise may be tested.
+# Fix the script, and write `tests(program)`, which raises an error or returns a falsy value if a program is faulty. It
+# gets the functions of a program as attributes, such as `program.logits(weights, ids)`, and may pass them numbers, arrays,
+# lists and dicts. Your tests have to accept your own program. The grade also runs them on correct scripts that are written
+# differently, which they must accept, and on scripts with a single fault, which is one of these five or another that teams
+# have met. Each faulty script that your tests refuse earns its share of the points. Your tests may check whatever the
+# docstrings promise.
 
 
 # %% solution="interview_debug_decoder"
 def forward(p, ids, start=0):
     """The logits (B, T, V), a tensor, of a decoder with two layers and two heads.
 
-    `ids` (B, T) stand at the positions from `start` on. Logits at t depend on the tokens up to t. `p` has tensors:
-    "tokens" (V, C), "places" (longest, C), and for each layer n "n.q", "n.k", "n.v", "n.out" (C, C), "n.up" (C, F)
-    and "n.down" (F, C).
+    `ids` (B, T) occupy the positions from `start` on, and the logits at t depend on the tokens up to t. `p` holds the tensors
+    "tokens" (V, C) and "places" (longest, C), and for each layer n "n.q", "n.k", "n.v", "n.out" (C, C), "n.up" (C, F) and
+    "n.down" (F, C).
     """
     length, width = ids.shape[1], p["tokens"].shape[1]
     x = p["tokens"][ids] + p["places"][start : start + length]
@@ -1162,7 +1205,7 @@ def logits(weights, ids, start=0):
 def loss_and_gradients(weights, ids, pad):
     """The mean negative log-likelihood of the tokens after the first of each row, and its gradients by name.
 
-    Padding, which stands on the right, doesn't count.
+    Padding, which is on the right, doesn't count.
     """
     p = {name: torch.tensor(each, requires_grad=True) for name, each in weights.items()}
     ids = torch.tensor(ids)
@@ -1175,7 +1218,7 @@ def loss_and_gradients(weights, ids, pad):
 def rate(step, warmup, total, peak):
     """The learning rate of step 0, 1, …
 
-    It rises by equal parts to `peak` at step `warmup` − 1, then falls by a cosine to 0 at step `total`.
+    It rises linearly to `peak` at step `warmup` − 1, then follows half a cosine from `peak` at step `warmup` to 0 at `total`.
     """
     if step < warmup:
         return peak * (step + 1) / warmup
@@ -1183,7 +1226,7 @@ def rate(step, warmup, total, peak):
 
 
 def clipped(gradients, most):
-    """The gradients, scaled by one factor so that their common norm is at most `most`; shorter ones stay."""
+    """The gradients, scaled by one factor so that their common norm is at most `most`; gradients below it stay."""
     norm = sum((each**2).sum() for each in gradients.values()) ** 0.5
     factor = min(1.0, most / max(norm, 1e-12))
     return {name: each * factor for name, each in gradients.items()}
@@ -1453,12 +1496,12 @@ check.show(
 )
 
 # %% [markdown] hint="interview_debug_decoder"
-# Take the reports one by one, and before you look for the line write the test: which two numbers should be equal and aren't?
+# Take the reports one by one, and write the test before you look for the line: which two numbers should be equal and aren't?
 # For report 1, change the last token of a row: which logits may move?
 
 # %% [markdown] hint="interview_debug_decoder"
-# Mask, `ignore_index`, the first rate, one norm for all gradients, and the slice of the text in `generate`. For the other
-# faults of the grade, read the docstrings: positions, scale, heads, labels, the mean, both corrections, decay, clipping.
+# The reports lead to the mask, the targets of the loss, the first rate, the norm, and the slice of the text in `generate`. For
+# the other faults of the grade, read the docstrings: positions, scale, heads, labels, the mean, both corrections, decay, clipping.
 
 # %% [markdown] hint="interview_debug_decoder"
 # The strongest tests compare with a slow version: attention by a loop over heads and tokens, the loss by a loop over real
@@ -1484,18 +1527,18 @@ def tests(program):
 
 # %% [markdown] exercise="interview_debug_sampler" kind="debug" points=4
 # ### Exercise 8 · Debug with tests: a sampler that writes badly
-# The same round about inference, in NumPy. The script reads a prompt into a cache, decodes from it, and draws tokens. These
-# are the reports:
+# This is the same round about inference, in NumPy. The script reads a prompt into a cache, decodes from it, and draws tokens.
+# These are the reports:
 #
 # 1. "The first token is fine. From the second on the text differs from what the model says without a cache."
 # 2. "With p = 0.9 and one token at 0.8, the sampler behaves as if it were greedy."
 # 3. "With a repetition penalty, unlikely tokens that were written already become likelier."
-# 4. "Speculative decoding writes other texts than the target model, even with many samples."
+# 4. "With speculative decoding, the distribution of the texts isn't the target model's, however many samples I draw."
 # 5. "At a temperature of 0.5 the texts are wilder than at 1."
 #
-# Fix the script and write `tests(program)`, by the rules of the exercise before: your program and correct scripts in other
-# forms are accepted, and each script with a single fault that you refuse earns its share. All that the docstrings promise
-# may be tested.
+# Fix the script and write `tests(program)` by the rules of the previous exercise: your tests must accept your program and correct
+# scripts in other forms, and each script with a single fault that they refuse earns its share of the points. They may check
+# whatever the docstrings promise.
 
 
 # %% solution="interview_debug_sampler"
@@ -1802,8 +1845,8 @@ check.show(
 # positive and on a negative logit. For the cache, the slow version reads the whole text again.
 
 # %% [markdown] hint="interview_debug_sampler"
-# The position of a new token, the token that reaches p, the sign of a logit, the residual of speculative decoding, and whether
-# the temperature divides. For the rest go through the docstrings: each sentence has a fault that breaks it.
+# Look at the position of a new token, the token that reaches p, the sign of a logit, the residual of speculative decoding, and
+# whether the temperature divides. For the rest go through the docstrings: each sentence has a fault that breaks it.
 
 # %% [markdown] hint="interview_debug_sampler"
 # A distribution can be tested without chance: call `speculate` for every draft token and a grid of `u` and `again`, weight each
