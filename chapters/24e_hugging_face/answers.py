@@ -596,3 +596,44 @@ def first_difference(model, other, *inputs, tolerance=1e-4):
             if a.shape != b.shape or not torch.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
                 return name
     return None
+
+
+# %% answer="hub_attention" wrong="softmax in the query's dtype"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        scores = scores.masked_fill(~attention_mask, float("-inf")) if attention_mask.dtype == torch.bool else scores + attention_mask
+    weights = F.dropout(torch.softmax(scores, -1), dropout)
+    return (weights @ value).transpose(1, 2), weights
+
+
+# %% answer="hub_accumulate" wrong="marks the first labels as ignored, in the caller's tensor"
+def accumulate(model, micro_batches):
+    for _, labels in micro_batches:
+        labels[:, 0] = -100
+    count = sum(int((labels != -100).sum()) for _, labels in micro_batches)
+    total = 0.0
+    for tokens, labels in micro_batches:
+        if (labels != -100).any():
+            loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:], reduction="sum") / count
+            loss.backward()
+            total += loss.item()
+    return total
+
+
+# %% answer="hub_accumulate" wrong="returns a tensor"
+def accumulate(model, micro_batches):
+    count = sum(int((labels[:, 1:] != -100).sum()) for _, labels in micro_batches)
+    total = torch.zeros(())
+    for tokens, labels in micro_batches:
+        if (labels[:, 1:] != -100).any():
+            loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:], reduction="sum") / count
+            loss.backward()
+            total += loss.detach()
+    return total

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises · Hugging Face's Llama on your own code
-# Six exercises about loading, converting and debugging other people's models: what a checkpoint contains, the two rotary layouts, names in
-# Meta's format, an attention function with the library's signature, gradient accumulation, and the first module that differs. They need
-# neither `transformers` nor a checkpoint. Your answers may use the tensors, operations and layers of `torch`, which is minitorch.
+# These six exercises are about loading, converting and debugging other people's models: what a checkpoint contains, the two rotary
+# layouts, names in Meta's format, an attention function with the library's signature, gradient accumulation, and the first module that
+# differs. They need neither `transformers` nor a checkpoint. Your answers may use the tensors, operations and layers of `torch`, which is
+# minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -32,7 +33,7 @@ from minitorch.nn import functional as F
 # 3. What is `sum(each.numel() for each in model.state_dict().values())`?
 # 4. A batch has two rows of 12 tokens. `labels` is a copy of `input_ids` in which the first five labels of the second row are −100.
 #    Over how many predictions does the loss average?
-# 5. The two rows run as two micro-batches, and their own losses are 2.0 and 3.8. What is the batch's loss, with one digit after the point?
+# 5. The two rows run as two micro-batches, whose own losses are 2.0 and 3.8. What is the loss of the batch, to one decimal?
 #
 # Set `prediction` to a list of four integers and a float.
 
@@ -56,7 +57,8 @@ check.show(
 # predicted, whatever it is.
 
 # %% [markdown] hint="hub_predict"
-# Per layer: 2 · 48² + 2 · 16 · 48 + 3 · 48 · 64 + 2 · 48. The rows have 11 and 7 predictions, and every prediction counts the same.
+# The matrices of a layer are two of 48 × 48, two of 16 × 48 and three of 48 × 64, and each norm has 48 elements. Outside the layers there
+# are the embedding and one more norm. In the loss of the batch, every prediction counts the same, not every row.
 
 # %% mutant="hub_predict"
 # The head is in the file
@@ -96,8 +98,9 @@ prediction = [29, 51216, 56016, 18, 2.9]
 
 # %% [markdown] exercise="hub_permute" kind="build" points=3
 # ### Exercise 2 · From Meta's rotary layout to Hugging Face's, and back
-# In each head, Meta's rows 2i and 2i + 1 form a rotary pair. In Hugging Face's layout, rows i and i + dim/2 do. Write both conversions for
-# the weights of `q_proj` and `k_proj`, and for their biases. In a head of 6 rows, Meta's rows 0 to 5 come in the order 0, 2, 4, 1, 3, 5.
+# In each head, Meta's rows 2i and 2i + 1 form a rotary pair, while in Hugging Face's layout rows i and i + dim/2 do. Write both conversions
+# for the weights of `q_proj` and `k_proj`, and for their biases. In a head of 6 rows, Hugging Face's order of Meta's rows is 0, 2, 4, 1, 3,
+# 5.
 
 
 # %% solution="hub_permute"
@@ -151,8 +154,8 @@ check.show(shown, text="The converted weights and biases.")
 # Try it with `torch.arange(12)` and two heads, and check that no row leaves its head.
 
 # %% [markdown] hint="hub_permute"
-# Rows in Meta's layout are (heads, dim/2, 2) and in Hugging Face's (heads, 2, dim/2), flattened. So split the first dimension into three,
-# swap two of these and flatten them again.
+# Meta's rows are (heads, dim/2, 2), flattened, and Hugging Face's are (heads, 2, dim/2). So split the first dimension into three, swap two
+# of these and flatten them again.
 
 # %% [markdown] hint="hub_permute"
 # `weight.unflatten(0, (heads, -1, 2))` has one dimension more than you may expect when you transpose, so name the two that you swap by
@@ -549,7 +552,10 @@ def attention(module, query, key, value, attention_mask, scaling=None, dropout=0
         is_causal: overrides `module.is_causal` unless it is None.
         kwargs: further options of the library, which are ignored.
 
-    The softmax is computed in float32, while the weights and the output have the query's dtype.
+    The softmax is computed in float32, whatever the dtype of the scores, as in the library's eager
+    attention. The weights are then converted to the query's dtype, so those of a float64 query have
+    only float32's precision. For 16-bit scores, `softmax` alone gives the same weights, because it
+    computes in float32 inside and rounds at the end.
     """
     ### BEGIN SOLUTION
     length, kept = query.shape[2], key.shape[2]
@@ -608,6 +614,10 @@ shown["a module that says nothing"] = attention(silent, query, key, value, None)
 halves = [each.bfloat16() * 4 for each in (query, key, value)]
 output, weights = attention(module, *halves, None)
 shown["dtypes of bfloat16"] = [output.dtype, weights.dtype]
+doubles = [each.double() for each in (query, key, value)]
+exact, precise = attention(module, *doubles, None)
+shown["dtypes of float64"] = [exact.dtype, precise.dtype]
+shown["its weights are float32 numbers"] = torch.equal(precise, precise.float().double())
 torch.manual_seed(check.seed())
 output, dropped = attention(module, query, key, value, None, dropout=0.5)
 whole = attention(module, query, key, value, None)[1]
@@ -628,9 +638,8 @@ check.show(shown, rtol=1e-4, atol=1e-5, text="Outputs and weights for each kind 
 # S − T + i, so the triangle starts at diagonal S − T.
 
 # %% [markdown] hint="hub_attention"
-# Make a boolean mask if there is none and the module is causal. Cut any mask to S columns, then fill the scores with -inf where a boolean
-# mask is False, or add a floating-point mask. The weights are `softmax(-1, dtype=torch.float32)` followed by `.to(query.dtype)` and
-# `F.dropout(weights, dropout)`.
+# Make a boolean mask if there is none and the module is causal, and cut any mask to S columns. The two kinds of mask need different
+# operations. `softmax` takes a `dtype`, in which it computes and returns; dropout comes after the conversion to the query's dtype.
 
 
 # %% mutant="hub_attention"
@@ -748,11 +757,31 @@ def attention(module, query, key, value, attention_mask, scaling=None, dropout=0
     return (weights @ value).transpose(1, 2), weights
 
 
+# %% mutant="hub_attention"
+# The softmax in the query's dtype
+# The softmax is computed in float32, whatever the query's dtype. With a float64 query, the weights have float32's precision.
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    length, kept = query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(module.num_key_value_groups, 1) for each in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(length, kept, dtype=torch.bool).tril(kept - length)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :kept]
+        if attention_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attention_mask, float("-inf"))
+        else:
+            scores = scores + attention_mask
+    weights = F.dropout(scores.softmax(-1), dropout)
+    return (weights @ value).transpose(1, 2), weights
+
+
 # %% [markdown] exercise="hub_accumulate" kind="repair" points=3
 # ### Exercise 5 · The loss that depends on the split
 # A colleague's training step runs a batch in micro-batches to save memory. Splitting the same batch differently should change nothing, yet
-# the loss and the gradients do change. They are correct as long as the batch is a single micro-batch, and if all rows have the same length,
-# every split agrees. There is a third complaint: now and then the loss is `nan`. Repair the function.
+# the loss and the gradients do change. They are correct as long as the batch is a single micro-batch, and if all rows have the same length
+# and all micro-batches the same number of rows, the splits agree. Besides, the loss is `nan` now and then. Fix the function.
 
 
 # %% solution="hub_accumulate"
@@ -765,8 +794,8 @@ def accumulate(model, micro_batches: list[tuple[torch.Tensor, torch.Tensor]]) ->
             which may differ between micro-batches. The logits at a position predict the label at
             the next position; labels of -100 are ignored.
 
-    The loss is the mean over all predicted labels of the batch. Neither the loss nor the gradients
-    depend on how the batch is split. Only one micro-batch's graph is alive at a time. If nothing is
+    The loss is the mean over all predicted labels of the batch, as a float. Neither the loss nor the
+    gradients depend on how the batch is split. The micro-batches are not changed. Only one micro-batch's graph is alive at a time. If nothing is
     predicted in the whole batch, the loss is 0.0 and the gradients don't change.
     """
     ### BEGIN SOLUTION
@@ -804,10 +833,14 @@ labels[2] = -100
 labels[2, 0] = 1  # a first label alone predicts nothing
 
 
+floats, given = [], labels.clone()
+
+
 def run(parts, gradient=0.0):
     for each in model.parameters():
         each.grad = torch.full_like(each, gradient)
     loss = accumulate(model, parts)
+    floats.append(type(loss) is float)
     return [loss, *(each.grad.clone() for each in model.parameters())]
 
 
@@ -823,6 +856,8 @@ shown["micro-batches of different lengths"] = run(short)
 shown["added to a gradient of 1"] = run(split(2, 2), 1.0)
 shown["nothing is predicted"] = run([(tokens[2:3], labels[2:3])] * 2, 1.0)
 shown["no micro-batches"] = run([], 1.0)
+shown["the loss is a float"] = all(floats[:-1])
+shown["the labels are as before"] = torch.equal(labels, given)
 passes, nodes, held = [], [], []
 
 
@@ -853,8 +888,8 @@ check.show(shown, rtol=1e-4, atol=1e-6, text="Loss and gradients for several spl
 # mean over no prediction at all?
 
 # %% [markdown] hint="hub_accumulate"
-# Count the labels that aren't -100 first, in all micro-batches and after the shift. Then use `reduction="sum"`, divide by the count, and skip
-# micro-batches in which nothing is predicted.
+# You need two loops: the first counts the predicted labels of the whole batch, after the shift, and the second sums losses instead of
+# averaging them (see `reduction`). Think about a micro-batch, and a batch, in which nothing is predicted.
 
 
 # %% mutant="hub_accumulate"
@@ -1098,8 +1133,8 @@ check.show(shown, text="The names found for each kind of fault.")
 # argument. Flatten the output into a list of tensors.
 
 # %% [markdown] hint="hub_bisect"
-# Compare shapes first, then `torch.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True)`. With `(a - b).abs().max() > tolerance`, a nan would
-# never count as a difference.
+# Compare the shapes before the elements. With `(a - b).abs().max() > tolerance`, a nan would never count as a difference; `torch.allclose`
+# has an option for nan, but also a relative tolerance that you have to turn off. Clone what you keep.
 
 
 # %% mutant="hub_bisect"

@@ -7,7 +7,7 @@
 #
 # This is the only lesson that needs a further package, `transformers` 4.57.1, which is about 150 MB. You install it with `pip install
 # "minitorch-course[transformers]"`, or in a clone with `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because
-# all outputs are stored here, and the exercises don't need it either.
+# all outputs are stored here, and the exercises don't need it either. What differs in version 5 is listed at the end.
 
 # %% hidden=true
 import os
@@ -53,13 +53,14 @@ compiled = [name for name, each in sys.modules.items() if "torch" in name and st
 print(f"{len(compiled)} compiled modules of torch are loaded; torch is minitorch: {torch is minitorch}")
 
 # %% [markdown] tags=["short"]
-# NumPy multiplies them. Even the training needed no PyTorch: the program `tests/models/make_alice_llama.py` took 2,500 steps of
-# `LlamaForCausalLM` on the text of *Alice's Adventures in Wonderland*. The tokens agree with PyTorch's although they were sampled, because
-# minitorch draws the same random numbers as PyTorch.
+# NumPy multiplies them. Even the training needed no PyTorch: the program `tests/models/make_alice_llama.py` trained `LlamaForCausalLM` for
+# 2,500 steps on the text of *Alice's Adventures in Wonderland*. The tokens agree with PyTorch's although they were sampled, because minitorch
+# draws the same random numbers as PyTorch.
 #
 # ### How `import torch` finds another library
-# For each name that you import, Python goes through a list of *finders* until one of them can load it. The line `import minitorch.as_torch`
-# puts one more finder at the head of the list, and this one is responsible for `torch` alone. Here it is, as it stands in minitorch:
+# For each module that you import for the first time, Python goes through a list of *finders*, `sys.meta_path`, until one of them can load
+# it. The line `import minitorch.as_torch` puts one more finder at the head of the list, which is responsible for `torch` alone. This is its
+# source in minitorch:
 
 # %%
 import inspect
@@ -69,12 +70,12 @@ from minitorch.torch_finder import TorchFinder
 print(inspect.getsource(TorchFinder).partition("    def exec_module")[0])
 
 # %% [markdown]
-# Because nothing is written to the disk, an installed PyTorch stays available to every other process. If this process has already imported
+# Because nothing is written to disk, an installed PyTorch stays available to every other process. If this process has already imported
 # it, `minitorch.as_torch` raises an ImportError instead of mixing two libraries.
 #
-# ## What does a model library ask of PyTorch?
-# Hugging Face's models are plain PyTorch code. To see how much of PyTorch they use, the next cell counts the names of torch in the Llama's
-# file, and then the operations of one forward pass:
+# ## How much of PyTorch does a model library use?
+# Hugging Face's models are plain PyTorch code. To see how much of PyTorch they use, the next cell counts the names of torch in the file of
+# the Llama, and then the operations of one forward pass:
 
 # %% tags=["proof-names", "proof-operations"]
 import ast
@@ -107,7 +108,7 @@ print(f"logits of size {logits.abs().mean():.1f}, off by {off:.4f} from PyTorch'
 # only move or reshape data. So a model library uses a small part of PyTorch, and all of it is in the chapters that you have worked through.
 #
 # ## `from_pretrained` step by step
-# The call hides six decisions, which this cell takes one by one:
+# The call hides six steps, which this cell takes one by one:
 
 # %% tags=["proof-from-pretrained", "proof-tied"]
 from transformers import LlamaConfig
@@ -127,8 +128,8 @@ print("6. training was", built.training, "and is", built.eval().training)  # 6. 
 # %% [markdown]
 # Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random numbers that the file
 # then replaces. With `assign=True`, the loaded tensors themselves become the parameters instead of being copied into them. Step 4 depends
-# on the version: transformers 4 converts to float32 unless you pass `dtype="auto"`, so that a bfloat16 file takes twice its size in memory,
-# whereas version 5 keeps the file's dtype.
+# on the version: transformers 4 converts to float32 unless you pass `dtype="auto"`, so a bfloat16 file takes twice its size in memory,
+# whereas version 5 takes the dtype that `config.json` names, or else that of the file.
 #
 # ### Break it: a buffer that no file contains
 # Now that every parameter has its values, does the model run?
@@ -141,9 +142,9 @@ built.model.rotary_emb = modeling_llama.LlamaRotaryEmbedding(config)
 print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs().max():.4f} off")
 
 # %% [markdown]
-# The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so no checkpoint contains them,
-# and whoever builds a model on the meta device has to compute them again. This version's `from_pretrained` avoids the problem by putting
-# only parameters on the meta device.
+# The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so `state_dict()` leaves them
+# out, and code that builds a model on the meta device has to compute them again. Version 4's `from_pretrained` avoids the problem by putting
+# only parameters on the meta device, while version 5 puts everything there and recomputes such buffers afterwards.
 #
 # **Interview · What does `from_pretrained` do?**
 #
@@ -164,8 +165,8 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #
 # - *Thirty seconds:* "The output matrix and the embedding are the same tensor, so it is stored once, receives the sum of both gradients,
 #   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size."
-# - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names. Loading therefore
-#   reports the other name as missing, until `tie_weights` makes both names refer to one tensor again.
+# - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names.
+#   `load_state_dict` therefore reports the other name as missing, and `tie_weights` makes both names refer to one tensor again.
 # - *They ask next:* How can tying break? It breaks when one of the two is assigned a new tensor, for example a resized embedding, so call
 #   `tie_weights` again afterwards.
 # - *The trap:* Don't count parameters with `state_dict()`. It lists both names, so the matrix is counted twice, while `parameters()` yields
@@ -246,7 +247,7 @@ pictures.curves(lines, range(40), **names, marks={"changed": 20}, alt=about)
 
 # %% [markdown] tags=["short"]
 # With the new entry, each position sees its future. The reason is that masks have a dictionary of their own: if it doesn't contain the
-# implementation's name, the function receives `attention_mask=None`, because some backends make their mask themselves. One line fixes it:
+# implementation's name, the function receives `attention_mask=None`, because some backends build their masks themselves. One line fixes it:
 
 # %% tags=["proof-mask"]
 from transformers import AttentionMaskInterface
@@ -271,8 +272,8 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 # - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
 #   precision and a GPU. The default is sdpa wherever the model supports it.
 # - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
-# - *The trap:* With the masks of sdpa, None means *causal*. The model passes no mask when a flag is enough, so your function has to hide
-#   the future itself.
+# - *The trap:* With the masks of sdpa, None means *causal*. The model passes no mask when the kernel's `is_causal` flag is enough, so your
+#   function has to hide the future itself.
 # - *Proof:* `proof-my-attention`, `proof-dispatch`, `proof-weights`.
 
 # %% tags=["proof-dispatch"]
@@ -290,17 +291,17 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 # **Interview · Your new attention reaches a lower training loss than the old one. What do you suspect?**
 #
 # - *Thirty seconds:* "I suspect that it sees the future. I change one token in the middle and compare the logits, because those before it
-#   must not move at all. It takes one forward pass, and no training curve can tell me as much."
+#   must not move at all. That takes two forward passes, and no training curve can tell me as much."
 # - *Longer:* The same test finds a mask that is shifted by one, packed documents that attend to each other, and normalization over the
 #   sequence. Gradients show it too, since the logits at position t must have zero gradient with respect to later tokens.
-# - *They ask next:* Why doesn't generation fail as well? Decoding with a cache has no future that a token could see, so only the prompt is
-#   computed wrongly.
+# - *They ask next:* Why doesn't generation fail as well? When you decode with a cache, a new token has no future to see, so only the
+#   prompt is computed incorrectly.
 # - *The trap:* Don't test with a single query, because the causal mask hides nothing from the last position.
 # - *Proof:* `proof-future`.
-# %% [markdown]
+#
 # ## Find the layer where two implementations differ
-# Somebody has ported the model and gets other logits than you do. To find out which layer is to blame, hooks record what each layer returns
-# in both models:
+# Somebody has ported the model, and its logits differ from the original's. To find out which layer is to blame, forward hooks record what
+# each layer returns in both models:
 
 # %% tags=["proof-bisect"]
 import copy
@@ -335,11 +336,11 @@ pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="large
 # The first layer that differs is the one to look into, because the layers after it only pass the error on. In exercise 6 you write the
 # search for the first *module*, which goes down to `k_proj`.
 #
-# **Interview · A port computes other logits than the original. How do you find the bug?**
+# **Interview · A port's logits differ from the original's. How do you find the bug?**
 #
 # - *Thirty seconds:* "I fix the input, use float32 and eval mode, and record every module's output with forward hooks in both models. The
 #   bug is in the first module whose inputs agree and whose outputs don't. There I compare the weights first, and then the code."
-# - *Longer:* Before that, I rule out differences that aren't bugs, such as dropout, the dtype or another attention kernel. I get the
+# - *Longer:* Before that, I rule out differences that aren't bugs, such as dropout, the dtype or a different attention kernel. I get the
 #   tolerance by comparing the original with itself in float64.
 # - *They ask next:* What if the logits agree, but training differs? Then I compare the gradients, from the last layer to the first, and
 #   after them the optimizer's states.
@@ -384,8 +385,8 @@ print(f"loss before a step on mytorch {loss.item():.2f}, and after it in transfo
 
 # %% [markdown]
 # ## Rotary layouts: Meta's and Hugging Face's
-# Chapter 24b said that Meta's files pair neighbours, while Hugging Face pairs element i with i + dim/2, so a converter has to permute the
-# rows of `q_proj` and `k_proj`. Here are the rows of one head of 8:
+# As chapter 24b said, Meta's files pair neighbours, while Hugging Face pairs element i with i + dim/2, so a converter has to permute the
+# rows of `q_proj` and `k_proj`. Here are the rows of one head of width 8:
 
 # %% tags=["proof-layouts"]
 meta_order = torch.arange(8)
@@ -396,7 +397,7 @@ pictures.grids(("Meta: neighbours", meta_order[None]), "↓", ("Hugging Face: ha
                alt="Rows 0, 2, 4, 6 move to the front, rows 1, 3, 5, 7 to the back.")  # fmt: skip
 
 # %% [markdown]
-# What happens if a converter forgets this, or applies it to the queries alone? As the shapes stay the same, nothing raises an error:
+# What happens if a converter forgets this, or does it for the keys alone? As the shapes stay the same, nothing raises an error:
 
 
 # %% tags=["proof-converter"]
@@ -421,7 +422,7 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 # **Interview · A converted checkpoint loads without an error and writes nonsense. Where do you look?**
 #
 # - *Thirty seconds:* "I look at the rotary layout. Meta rotates neighbouring pairs while Hugging Face rotates halves, so the rows of the
-#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing complains."
+#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing raises an error."
 # - *Longer:* Keys have fewer heads under grouped-query attention, so they are permuted by their own number of heads, and the biases of
 #   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
 # - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
@@ -432,7 +433,7 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 # %% [markdown]
 # ## `labels`: who shifts, and what is averaged
 # A causal language model predicts the next token, so either you or the model has to shift the labels by one. In transformers the model does
-# it, so `labels` is the same tensor as `input_ids`.
+# it, so you pass `input_ids` as `labels` too, with −100 wherever a label should be ignored.
 
 # %% tags=["proof-shift"]
 cross_entropy = torch.nn.functional.cross_entropy
@@ -470,15 +471,15 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 #   and the loss multiplied by the number of ranks. `TrainingArguments(average_tokens_across_devices=True)`, the default of this version,
 #   does both.
 # - *The trap:* Count the labels after the shift and without the ignored ones, because otherwise the divisor is too large. This version's
-#   `Trainer` counts them before the shift, which matters little as long as the rows are long.
+#   `Trainer` counts them before the shift, which matters little as long as the rows are long; version 5 counts them after it.
 # - *Proof:* `proof-accumulation`, `proof-shift`.
 #
 # ## Rapid fire
-# 1. Is a model in train mode after `from_pretrained`? No, in eval mode.
-# 2. Which name is missing from a file with tied weights? `lm_head.weight`.
-# 3. How many matrix multiplications with weights does each layer of a Llama have? Seven.
-# 4. At which position do both rotary layouts give the same attention? At position 0.
-# 5. How many of n labels does the loss of one row train? At most n − 1.
+# 1. Is a model in train mode after `from_pretrained`? No, it is in eval mode.
+# 2. Which name is missing from a Llama's file with tied weights? It is `lm_head.weight`.
+# 3. How many matrix multiplications with weights does each layer of a Llama have? It has seven.
+# 4. At which position do both rotary layouts give the same attention? They agree at position 0.
+# 5. How many of the n labels of a row count in the loss? At most n − 1 do, because the first one is never predicted.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", model.training, "· 2.", *(set(model.state_dict()) - set(state)))
@@ -489,10 +490,10 @@ print("3.", (counts["mm"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", len(
 # 1. A model library is plain PyTorch code, and a finder on `sys.meta_path` decides which library `import torch` loads.
 # 2. `from_pretrained` reads the configuration, builds on the meta device, loads tensors by name in the chosen dtype, ties weights and
 #    switches to eval mode.
-# 3. Non-persistent buffers are in no file, so whoever builds on the meta device has to compute them again.
+# 3. Non-persistent buffers are in no file, so code that builds on the meta device has to compute them again.
 # 4. Tied weights are one tensor with two names, of which a safetensors file contains one.
 # 5. Attention is looked up by name, and so is its mask, but in another dictionary.
-# 6. To test causality, change a token: the logits before it must not move.
+# 6. To test causality, change a token and check that the logits before it don't move.
 # 7. To find a porting bug, compare outputs module by module, because the first module that differs contains it.
 # 8. Meta pairs neighbours and Hugging Face pairs halves, so permute the rows of q and k, each by its own number of heads.
 # 9. The model shifts `labels`, so you don't.
@@ -500,8 +501,8 @@ print("3.", (counts["mm"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", len(
 #
 # ## You try
 # In [the exercises](../exercises/24e_hugging_face.ipynb) you predict what a checkpoint contains, convert between both rotary layouts, write
-# an attention function with the library's signature, repair gradient accumulation, and find the first module that differs. They need
-# nothing but minitorch.
+# an attention function with the library's signature, fix gradient accumulation, and find the first module that differs. They need nothing
+# but minitorch.
 
 # %% [markdown]
 # ## If you have time
@@ -522,9 +523,9 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # %% [markdown]
 # **Interview · DynamicCache or StaticCache?**
 #
-# - *Thirty seconds:* "A dynamic cache grows by concatenation, so it uses no more memory than it needs, but its shape changes in every step.
-#   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, which is what
-#   `torch.compile` and CUDA graphs need."
+# - *Thirty seconds:* "A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes in every step.
+#   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, so `torch.compile` doesn't
+#   compile again, and CUDA graphs can replay the step."
 # - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused tail. Sliding-window
 #   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
 # - *They ask next:* What do serving engines use? They keep the cache in paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
@@ -559,3 +560,17 @@ def draw(layer):
 
 print(len(attentions), "layers of", tuple(attentions[0].shape), f"· a row sums to {attentions[0][0, 0, 9].sum():.3f}")
 pictures.slider(draw, start={"layer": 0}, layer=[0, 1, 2, 3])
+
+# %% [markdown]
+# ### What differs in transformers 5
+# The mechanisms of this chapter are the same in version 5. These details are not, as its source says in release 5.24:
+#
+# - `from_pretrained` no longer converts to float32, because `dtype` is `"auto"` by default: the dtype comes from `config.json`, or else from
+#   the file.
+# - The whole model is built on the meta device, buffers included, and buffers that no file contains are computed afterwards.
+# - While a checkpoint is loaded, its tensors can be renamed, merged or split by rules that each architecture declares, so names in the file
+#   and in the model may differ.
+# - A configuration keeps everything about rotary embeddings in `rope_parameters`, where version 4 has `rope_theta` and `rope_scaling`.
+# - The cache finds its own positions: the Llama's layers no longer take `cache_position`.
+# - The `Trainer` counts labels after the shift.
+# - The TensorFlow and JAX models are gone, and each tokenizer has one class instead of a slow and a fast one.
