@@ -2890,3 +2890,21 @@ def scan(combine, steps):
     half = len(steps) // 2
     left, right = scan(combine, steps[:half]), scan(combine, steps[half:])
     return np.concatenate([left, combine(np.repeat(left[-1:], len(right), 0), right)])
+
+
+# %% answer="decoder_swiglu" wrong="8/3 cut to an integer before it is rounded up, as in Llama's first code"
+def swiglu(x, w_in, w_down, interleaved=False):
+    h = x @ w_in.T
+    gate, up = (h[..., ::2], h[..., 1::2]) if interleaved else np.split(h, 2, -1)
+    return gate * 0.5 * (1 + np.tanh(gate / 2)) * up @ w_down.T
+
+
+def hidden_width(width, multiple):
+    hidden = int(2 * (4 * width) / 3)
+    return multiple * ((hidden + multiple - 1) // multiple)
+
+
+def shards(w_in, w_down, ways):
+    gates, ups = (np.split(each, ways) for each in np.split(w_in, 2))
+    downs = np.split(w_down, ways, 1)
+    return [(np.concatenate([gate, up]), down) for gate, up, down in zip(gates, ups, downs, strict=True)]

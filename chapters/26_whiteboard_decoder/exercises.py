@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · One decoder, twelve changes
 # Each of the first eleven changes one part of a transformer decoder: its feed-forward layer, its attention, its positions, its cache or its backward
-# pass. In the twelfth a decoder doesn't learn, in the thirteenth you test what an assistant changed, and in the last a recurrence becomes a parallel
+# pass. In the twelfth a decoder doesn't learn, in the thirteenth you test what an assistant wrote, and in the last a recurrence becomes a parallel
 # scan. In an interview each gets the minutes below its task, without an IDE, so say the shapes aloud, write the function, then name its cost. Most
 # are written in NumPy; where the task says `torch`, which is minitorch, you may use its tensors and operations. Nothing here adds to `mytorch`. What
 # a problem costs, and what an interviewer asks next, is folded below its check.
@@ -1957,10 +1957,10 @@ def batch_norm_backward(g, x, weight, eps):
 
 # %% [markdown] exercise="decoder_positions" kind="build" points=3
 # ### Exercise 7 · Positions: sines, ALiBi, T5's buckets
-# Three ways to tell a transformer about positions, without RoPE. `sines` is the table that the first transformer adds
-# to its embeddings. ALiBi subtracts slope · distance from each score; T5 adds a learned number, one
-# per bucket of distances, and you write the buckets. While decoding there are fewer queries than keys, and the last query belongs
-# to the last key.
+# There are three ways to tell a transformer about positions without RoPE. `sines` is the table that the first transformer
+# adds to its embeddings. ALiBi subtracts slope · distance from each score, while T5 adds a learned number, one for each
+# head and bucket of distances, and you write the buckets. While decoding there are fewer queries than keys, and the last
+# query belongs to the last key.
 
 
 # %% solution="decoder_positions"
@@ -2484,6 +2484,7 @@ C, hidden = 5, 12
 x = generator.normal(size=(2, 3, C))
 w_in, w_down = generator.normal(size=(2 * hidden, C)), generator.normal(size=(C, hidden))
 widths = [int(each) for each in generator.choice(np.arange(100, 5000), 3, replace=False)]
+widths[0] += widths[0] % 3 == 0  # 8/3 of it is no integer
 parts = shards(w_in, w_down, 3)
 check.show(
     {
@@ -2716,7 +2717,7 @@ def shards(w_in, w_down, ways):
 # - After many updates, the gates of a token depend on the bias, although the token and the router's weights are the
 #   same.
 #
-# Repair the three functions, in `torch`.
+# Fix the three functions, in `torch`.
 
 
 # %% solution="decoder_repair_balance"
@@ -3939,19 +3940,19 @@ def scores(q, k, first, frequency, factor):
 # ### Exercise 12 · The decoder doesn't learn
 # You have twenty minutes, a decoder with its training loop, and five reports:
 #
-# - The loss falls to almost 0 within minutes, and the model writes the last token again and again.
-# - Changing the last token of a text changes the logits of earlier tokens.
-# - In batches with short rows the loss is small, and the model writes padding.
-# - A text that starts at position 20 gets the logits that it has at position 0.
-# - The first step is correct; later steps are too long and go where earlier steps went.
+# - The loss falls to almost 0 within minutes, but the model writes the last token of the prompt again and again.
+# - Read all at once, a text has a lower loss than read as prefixes of growing length, although the logits should agree.
+# - In batches with many short rows the loss is small, and the model writes padding.
+# - In the middle of a conversation, a text gets exactly the logits that it has at the beginning.
+# - The first step is correct, while later steps are too long and keep going where earlier ones went.
 #
-# Find the faults by tests rather than by reading: which small experiment shows each of them? Then repair the program.
-# It uses `torch`.
+# Find the faults by tests rather than by reading: which small experiment shows each of them? Then fix the program. It
+# uses `torch`.
 
 
 # %% solution="decoder_repair_training"
 def logits(p: dict[str, torch.Tensor], ids: torch.Tensor, start: int = 0) -> torch.Tensor:
-    """The logits (B, T, V) at each token; `ids` (B, T) stand at the positions from `start` on, with nothing before them.
+    """The logits (B, T, V) at each token; `ids` (B, T) occupy the positions from `start` on, and attend to nothing before.
 
     `p` has "tokens" (V, C), "places" (longest, C), "q", "k", "v" and "out" (C, C), "up" (C, F), "down" (F, C). Logits at t
     predict the token at t + 1, and depend on the tokens up to t.
@@ -4059,25 +4060,28 @@ check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after 
 # - *In which order do you check?* "The first loss should be near ln V. Then one batch until its loss is near 0. Then
 #   the leak test: change a token and see which logits move. Then generation against one forward pass over the same
 #   text."
-# - *Which tests do you leave behind?* "One for each report: logits before a changed token are equal; the loss of a
+# - *Which tests do you leave behind?* "One for each fault: logits before a changed token are equal; the loss of a
 #   padded batch equals the mean over its real tokens; logits at start 4 differ from those at 0; two steps equal two
-#   steps with fresh gradients; and the loss at random weights is near ln V."
+#   steps with fresh gradients; and the loss equals one that is summed by hand, with the token after each position as its
+#   target."
 # - *It learns now, but more slowly than the reference. What next?* "Compare gradients tensor by tensor for one batch
 #   and one seed. The first one that differs, from the loss backwards, names the layer."
 #
 # </details>
 
 # %% [markdown] hint="decoder_repair_training"
-# For each report, think of two inputs for which the logits, or the gradients, should be equal and aren't, or should
-# differ and don't.
+# Test one promise of the docstrings at a time. For each, think of two inputs for which the logits, the losses or the
+# gradients should be equal and aren't, or should differ and don't.
 
 # %% [markdown] hint="decoder_repair_training"
-# The first report is about what the logits at t are compared with. The second is about a line that attention needs
-# and this one doesn't have. The last one is about what a backward pass does to gradients that are there already.
+# Change the last token of a text: do the logits before it move? Give the same text another `start`: do its logits move?
+# Add padding to a row: does the loss move? Take two steps on one batch, and compare the second with a step that you
+# take from the same weights in a new program.
 
 # %% [markdown] hint="decoder_repair_training"
-# Compare `logits(p, ids[:, :-1])` with `ids[:, 1:]`, ignore the padding id in the cross-entropy, mask the upper
-# triangle before the softmax, slice the places from `start`, and set the gradients to None before each backward pass.
+# There are two faults in `logits`, two in `loss` and one in `train`. Which token do the logits at t predict? Which keys
+# may a query not see? Which arguments does each function take and never use? And what does `backward` do with a gradient
+# that is there already?
 
 
 # %% mutant="decoder_repair_training"
@@ -4393,7 +4397,7 @@ def train(p, batches, pad, rate):
 # The result is (T, E). Scores may be in the thousands, and the arguments stay as they are.
 #
 # `tests(candidate)` calls a candidate as often as it likes. It refuses the candidate by raising an error or returning
-# something false, and accepts it otherwise. The grade tries your tests on more answers than the notebook shows; several of
+# a falsy value, and accepts it otherwise. The grade tries your tests on more answers than the notebook shows; several of
 # them are correct and look different, and one that you refuse costs all points.
 
 

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you take a transformer decoder apart as interviewers do: other positions, a smaller cache, a linear form, a backward pass by hand. Each change is
-# either a *rewrite*, which keeps the outputs to the last digits, or a *real change*, and you learn to say which it is before you run it. The exercises are
-# problems from the whiteboard.
+# In this chapter you take a transformer decoder apart as interviewers do: you change its positions, shrink its cache, make its attention linear, and write its backward pass by hand. Each change is
+# either a *rewrite*, which keeps the outputs up to rounding, or a *real change*, and you learn to say which it is before you run it. The exercises are
+# whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## Which of these edits changes the output?
-# Here is causal attention in NumPy, and four edits to it. A constant vector is added to all keys, to all queries, or to all values, or keys and queries swap a factor of 3. Which of the four leave the
+# Here is causal attention in NumPy, and four edits to it. The first three add a constant vector to all keys, to all queries, or to all values. The fourth multiplies the queries by 3 and divides the keys by 3. Which of the four leave the
 # output as it was?
 
 # %% tags=["proof-edits"]
@@ -58,8 +58,8 @@ biased = attend(turned(q), turned(k + constant), v)
 print("keys + constant, then RoPE: differs by", off(biased, attend(turned(q), turned(k), v)))
 
 # %% [markdown]
-# A constant in all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, which is why Whisper has none. That holds as long as nothing
-# between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the key's position, so there the bias counts (Qwen2 has one), and so it does if the keys are normalized. A constant in the
+# A constant that is added to all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, and Whisper for example has none. That holds as long as nothing
+# between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized. A constant in the
 # values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
 #
 # In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention` aligns the mask of `is_causal=True` with the *first* key instead: with a cache and a single query, that query
@@ -76,12 +76,12 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# In a softmax written by hand, a row of −∞ gives 0/0, while `F.scaled_dot_product_attention` returns zeros for such a row. A large negative number instead of −∞ avoids the nan and averages the padding, which nobody notices. (In float16 it must be `finfo.min`, because −1e30 doesn't exist there.) The product with the mask makes it 0, and leaves all other rows alone.
+# In a softmax written by hand, a row of −∞ gives 0/0, while `F.scaled_dot_product_attention` returns zeros for such a row. A large negative number instead of −∞ avoids the nan but averages the padding, which nobody notices. (In float16 it has to be `finfo.min`, because −1e30 is out of range there.) Multiplying the weights by the mask makes such a row 0 and leaves all other rows alone.
 #
 # ## Positions
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention doesn't see the order of its keys, so something must bring it in. *Sines* are added to the embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with another slope for
-# each head, and **T5** learns one number for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
+# Attention doesn't see the order of its keys, so something must bring it in. *Sines* are added to the embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with a different slope for
+# each head, and **T5** learns one number per head for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -97,18 +97,18 @@ about = "exp(−slope · distance): head 1 sees a few tokens, head 7 more than a
 pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weight", alt=about)
 
 # %% [markdown]
-# In ALiBi, a head with a large slope looks at its neighbours only, and one with a small slope sees far. The bias acts like a window with a soft edge.
+# In ALiBi, a head with a large slope attends to its neighbours only, while one with a small slope sees far. The bias acts like a window with a soft edge.
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
 # - *Thirty seconds:* "Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on the distance."
-# - *Longer:* RoPE has won, because it acts inside the dot product: the model can attend to a content at a distance, and fused kernels need no bias. ALiBi reads longer texts without training, but mainly since it ignores what is far away.
-# - *They ask next:* What do you need while decoding? The new token's absolute position for sines and RoPE; for biases, the distances to the cached keys.
+# - *Longer:* RoPE has won, because it acts inside the dot product: the model can attend to a content at a distance, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore what is far away.
+# - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, and biases need the distances to the cached keys.
 # - *The trap:* Adding the bias before the scores are divided by √d, or counting the single query of a decoding step as position 0.
 # - *Proof:* `proof-buckets`.
 #
 # ### Stretching RoPE: PI, NTK, YaRN
-# RoPE rotates each pair of elements by position · frequency. A model that was trained on 1,024 tokens has seen the fast pairs turn many times, while the slow ones have not made a full turn, so four times the length brings angles that it never saw. *Position interpolation* divides all frequencies
+# RoPE rotates each pair of elements by position · frequency. A model that was trained on 1,024 tokens has seen the fast pairs turn many times, while the slow ones have not made a full turn, so at four times the length they reach angles that the model never saw. *Position interpolation* divides all frequencies
 # by 4, *NTK* raises the base, and *YaRN* divides only the slow ones:
 
 # %% tags=["proof-stretch"]
@@ -141,13 +141,13 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 #
 # - *Thirty seconds:* "I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: the slow ones are divided by 16, the fast ones stay, as in YaRN. Then I train a little on long texts, and I test with tasks that need the whole context, not just with a needle."
 # - *Longer:* Most long-context models do it in stages: a larger base and continued pretraining on longer and longer documents, with context parallelism, because activations and attention grow. Perplexity at the end of a long text shows only whether it broke.
-# - *They ask next:* Why not only raise the base? It slows the medium frequencies as well, and without training that moves all distances a little. It is a good start if you train anyway.
+# - *They ask next:* Why not just raise the base? That slows the medium frequencies as well, which shifts what the model has learned about distances, so it needs some training. If you train anyway, it is a good start.
 # - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
 # - *Proof:* `proof-stretch`; on trained models: [chapter 24b](24b_llama.ipynb).
 #
 # ## A smaller cache
 # ### A sliding window in a ring
-# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in slot p % w. Which positions are where after ten tokens, and is the output a rewrite of masked attention?
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in slot p % w. Which position is in which slot after ten tokens, and is this a rewrite of masked attention?
 
 # %% tags=["proof-ring"]
 window = 4
@@ -169,7 +169,7 @@ print(
 )
 
 # %% [markdown]
-# The softmax doesn't care about the order of the keys, so slots can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write: the last tokens of a piece overwrite what its first ones still need.
+# The order of the keys doesn't matter to the softmax, so the slots can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write, because the last tokens of a chunk overwrite what its first ones still need.
 #
 # **Interview · What goes wrong in a ring cache?**
 #
@@ -199,7 +199,7 @@ for count in (1, 2, 3):
 
 # %% [markdown]
 # ### MLA: move a bracket, and the keys are gone
-# Multi-head latent attention caches a short vector c per token; keys are c U. The score (x W)·(c U) is the same number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is what it costs, for a
+# Multi-head latent attention caches a short vector c per token, from which a head's keys are c U. The score (x W)·(c U) is the same number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is what it costs, for a
 # model with 128 heads of 128 and a latent of 512 + 64:
 
 # %% tags=["proof-mla"]
@@ -227,7 +227,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *Proof:* `proof-mla`.
 #
 # ## Linear attention: no softmax, no cache
-# Replace exp(q·k) by φ(q)·φ(k), with a positive φ. Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and that sum is a matrix S which needs no past tokens. It is another model, not a rewrite of softmax attention. But its own three forms are rewrites of each other:
+# Replace exp(q·k) by φ(q)·φ(k), with a positive φ. Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and that sum is a matrix S of fixed size, which replaces the cache. This is a different model, not a rewrite of softmax attention, but its own forms are rewrites of each other:
 
 # %% tags=["proof-forms"]
 fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
@@ -247,37 +247,41 @@ print("recurrent against parallel: differs by", off(recurrent(fq, fk, v), parall
 print("linear against softmax attention: differs by", off(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work, the recurrent one T steps that can't fill a GPU. In practice the text is cut into *chunks*: parallel inside, with a state between them. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value:
+# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is cut into *chunks*, which are parallel inside and pass a state on. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value. The next cell tries both on three seeds:
+
 
 # %% tags=["proof-delta"]
-keys = rng.normal(size=(400, 32))
-keys /= np.linalg.norm(keys, axis=1, keepdims=True)
-news, order = rng.normal(size=(400, 32)), np.arange(400) % 20  # 20 keys, each of them written 20 times
-recalled = {}
-for name in ("additive", "delta rule"):
+def recalled(seed, erases):
+    """How many of 20 keys, each of which is written 20 times, recall their newest value."""
+    rng = np.random.default_rng(seed)
+    keys, values = rng.normal(size=(20, 32)), rng.normal(size=(400, 32))
+    keys /= np.linalg.norm(keys, axis=1, keepdims=True)
     state = np.zeros((32, 32))
-    for step, key in enumerate(keys[order]):
-        state += np.outer(key, news[step] - (key @ state if name == "delta rule" else 0))
-    answers = keys[:20] @ state
-    nearest = ((answers[:, None] - news[-20:]) ** 2).sum(-1).argmin(-1)
-    recalled[name] = (nearest == np.arange(20)).sum()
-    print(f"{name:10} recalls the newest value of {recalled[name]} of 20 keys")
+    for step, value in enumerate(values):
+        key = keys[step % 20]
+        state += np.outer(key, value - (key @ state if erases else 0))
+    nearest = ((keys[:, None] @ state - values[-20:]) ** 2).sum(-1).argmin(-1)
+    return int((nearest == np.arange(20)).sum())
+
+
+for name, erases in (("additive", False), ("delta rule", True)):
+    print(f"{name:10} recalls the newest value of {[recalled(seed, erases) for seed in range(3)]} of 20 keys")
 
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* "Exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall."
+# - *Thirty seconds:* "They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall."
 # - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value instead of adding to it, so the room is used better; it doesn't grow.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T², the recurrent form is sequential. A chunk is a few dense matmuls, plus one update of the state.
-# - *The trap:* "It is attention without softmax, so weights can be loaded." It is another function, and it needs training or distillation.
+# - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or distillation.
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
 #
 # ## The feed-forward layer
 # A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C, rounded up to a multiple that suits the hardware. Gate and up are usually *fused* into one weight. Its layout, in halves or interleaved, is a convention that no shape
-# reveals: read it the other way, and everything runs, and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it, and exercises 1 and 9 ask for its layer and its balance.
+# reveals. If you read it the other way, everything runs and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it, and exercises 1 and 9 here are about its layer and its balance.
 #
 # ## The backward pass by hand
-# Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there since the weights add up to 1. Does it need the matrix of weights?
+# Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there because the weights add up to 1. Do you need the matrix of weights to compute it?
 
 # %% tags=["proof-row-sum"]
 g = rng.normal(size=out.shape)
@@ -304,7 +308,7 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 # - *Proof:* `proof-row-sum`.
 #
 # ## A decoder that doesn't learn
-# In debugging rounds you get a training script and a list of complaints. Three checks find most faults of a decoder in a minute: the first loss, a leak test, and one batch that must be learned by heart. Here are the first two, on a tiny decoder with two common faults:
+# In debugging rounds you get a training script and a list of complaints. Three checks find many faults of a decoder within a minute: the first loss, a leak test, and a single batch that the model has to memorize. Here are the first two, on a tiny decoder with two common faults:
 
 # %% tags=["proof-checks"]
 V, T = 50, 10
@@ -332,12 +336,12 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
     )
 
 # %% [markdown]
-# **Interview · The loss of your decoder falls nicely, and it generates garbage. Where do you look?**
+# **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
 #
-# - *Thirty seconds:* "A loss that falls too well is a leak: a missing causal mask, or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions."
-# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be ln V, then one batch until its loss is near 0, then gradients: are they zeroed each step, is any parameter without one?
+# - *Thirty seconds:* "A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions."
+# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until its loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start: initialization, a missing norm, or a missing scale.
-# - *The trap:* Searching by reading. Each check halves the script.
+# - *The trap:* Searching by reading, although each check rules out a part of the script.
 # - *Proof:* `proof-checks`.
 #
 # ## Milestone: rewrites and changes, side by side
@@ -361,10 +365,10 @@ for name, other, reference in [
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. Does a bias on the key projection change attention? Without RoPE or qk-norm it doesn't, since the softmax ignores a shift of its row; with either of them it does.
-# 2. How far does a token reach in 3 layers with a window of 4? 9 positions.
-# 3. Which hidden width has SwiGLU at C = 768, rounded up to a multiple of 64? 2,048.
-# 4. How many elements per token does MLA cache with a latent of 512 and 64 rotary elements? 576.
-# 5. What is the first loss of a decoder with 50 tokens? ln 50 = 3.9.
+# 2. How far does a token reach in 3 layers with a window of 4? It reaches 9 positions.
+# 3. What is the hidden width of SwiGLU at C = 768, rounded up to a multiple of 64? It is 2,048.
+# 4. How many elements per token and layer does MLA cache with a latent of 512 and 64 rotary elements? It caches 576.
+# 5. What should the first loss of a decoder be if its vocabulary has 50 tokens? It should be near ln 50 = 3.9.
 
 # %% tags=["proof-rapid-fire"]
 print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 64, "· 5.", round(np.log(50), 1))
@@ -378,7 +382,7 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # 5. Stretch slow frequencies, leave fast ones, and don't mix them with keys that were rotated with the old frequencies.
 # 6. A ring keeps position p in slot p % w: read before you write, rotate by position.
 # 7. MLA: move the bracket; scale by √(D + P); rotary keys stay apart.
-# 8. Linear attention is a matrix as memory; chunks are its fast form, and the delta rule overwrites.
+# 8. Linear attention has a matrix as its memory; chunks are its fast form, and the delta rule overwrites.
 # 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
 # 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
 #
