@@ -193,9 +193,10 @@ for _name, _method in METHODS.items():
 
 
 _SUBMODULES = (
-    "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft",
-    "func", "futures", "fx", "hub", "jit", "library", "linalg", "models", "multiprocessing", "nn", "onnx", "optim",
-    "overrides", "profiler", "quasirandom", "serialization", "special", "testing", "types", "utils", "version", "viz",
+    "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft",
+    "func", "futures", "fx", "hub", "jit", "library", "linalg", "models", "multiprocessing", "nested", "nn", "onnx",
+    "optim", "overrides", "profiler", "quasirandom", "serialization", "special", "testing", "types", "utils", "version",
+    "viz",
 )  # fmt: skip
 
 

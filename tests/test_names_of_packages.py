@@ -21,6 +21,8 @@ REFUSED = {
     "distributed.nn": "all_reduce all_gather",
     "nn.attention.flex_attention": "flex_attention create_block_mask BlockMask",
     "utils.flop_counter": "FlopCounterMode",
+    "nested": "nested_tensor as_nested_tensor to_padded_tensor nested_tensor_from_jagged narrow masked_select",
+    "ao.quantization": "QuantStub FakeQuantizeBase QConfig prepare_qat convert quantize_dynamic get_default_qconfig",
     "quasirandom": "SobolEngine",
     "autograd.profiler": "emit_nvtx",
     "jit": "ScriptModule",
