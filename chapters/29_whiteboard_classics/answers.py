@@ -1692,3 +1692,17 @@ def sample(prediction, x, bars, stride, noises, step):
     for t, previous in zip(timesteps, [*timesteps[1:], -1], strict=True):
         x = step(x, prediction(x, t), t, previous, bars, noises[t])
     return x
+
+
+# %% answer="classics_elbo" wrong="the log-variance is clamped in the sample alone"
+def sample(mean, log_variance, noise):
+    return mean + torch.exp(log_variance.clamp(-10, 2) / 2) * noise
+
+
+def kl(mean, log_variance):
+    return -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
+    return pixels + beta * kl(mean, log_variance).mean()

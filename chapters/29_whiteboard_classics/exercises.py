@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Twelve whiteboard problems that are asked besides language models: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
+# Twelve whiteboard problems that have nothing to do with language models: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
 # loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and a
 # diffusion model's sampler. In an interview each of them gets the minutes below its task. The first five and the last four are written in NumPy, the
 # others with the tensors of `torch`, which is minitorch. Nothing here adds to `mytorch`. What a problem costs, and what an interviewer asks next, is
@@ -799,7 +799,7 @@ def lloyd(x, centers, steps):
 
 # %% mutant="classics_kmeans"
 # Labels of the step before
-# Labels and inertia are asked for the centers that are returned. Here they belong to the centers before the last move.
+# Labels and inertia should belong to the centers that are returned. Here they belong to the centers before the last move.
 def spread(x, k, generator):
     centers = [x[generator.integers(len(x))]]
     while len(centers) < k:
@@ -1445,7 +1445,8 @@ check.show(
 # 1. *Why divide by the positives?* "A detector has a hundred thousand easy negatives and a few objects. A mean over all of them would make the loss depend on how many
 #    negatives there happen to be."
 # 2. *What do you do about the first steps?* "I set the last bias so that every probability starts at 0.01. Otherwise the sum over all negatives swamps the training at once."
-# 3. *Isn't (1 − p)^γ just a weight?* "Its gradient counts too. If it is detached, the loss stays the same while the gradient changes."
+# 3. *Why is α = 0.25 the usual value, if positives are rare?* "Because γ = 2 has already silenced most negatives. The larger γ is, the smaller the best α."
+# 4. *Isn't (1 − p)^γ just a weight?* "Its gradient counts too. If it is detached, the loss stays the same while the gradient changes."
 #
 # </details>
 
@@ -1797,6 +1798,9 @@ ratio = (
 check.show(
     {
         "latents": latents,
+        "latents of log-variances from -16 to 8": sample(
+            torch.zeros(1, 3), torch.tensor([[-16.0, -12.0, 8.0]]), torch.ones(1, 3)
+        ),
         "KL": kl(mean, log_variance),
         "KL of the prior itself": kl(torch.zeros(2, 3), torch.zeros(2, 3)),
         "KL of a log-variance of -80": kl(torch.zeros(1, 1), torch.tensor([[-80.0]])),
@@ -2253,7 +2257,7 @@ check.show(
 #    though, because dividing by a block's largest value makes the block non-normal: in blocks of 64 normal weights, a value of NF4 has from under 2 % to over 9 % of the weights."
 # 2. *What is double quantization?* "The scales are quantized as well, to 8 bits in groups of 256. A weight then takes 4 + 8/64 + 32/(64·256) bits, about 4.13 instead of 4.5."
 # 3. *Is the merged model the one that you trained?* "Not exactly, because the sum is rounded to four bits again. An update that is smaller than half a step may vanish,
-#    so I merge into the 16-bit weights or serve the adapter beside the base."
+#    so I dequantize the base to 16 bits and merge there, or serve the adapter beside the base. The original 16-bit weights aren't what the adapter was trained on."
 #
 # </details>
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Find, generate, classify
 # After this chapter you can answer the questions about classical machine learning and vision that interviewers still ask in the
-# age of language models, and you know the mistake that each of them is a trap for. One small data set carries the lesson:
-# pictures of 16 × 16 pixels with two shapes and their boxes. At the end a diffusion sampler turns noise into such pictures.
+# age of language models, and you know the trap in each of them. One small data set carries the lesson: pictures of 16 × 16
+# pixels with two shapes and their boxes. At the end a diffusion sampler turns noise into such pictures.
 
 # %% hidden=true
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ def ranked(scores, labels):
     """The AUC, and precision and recall as ever more candidates are accepted."""
     hits = labels[np.argsort(-scores)]
     recall, precision = np.cumsum(hits) / hits.sum(), np.cumsum(hits) / np.arange(1, len(hits) + 1)
-    ranks = np.argsort(np.argsort(scores)) + 1
+    ranks = np.argsort(np.argsort(scores, kind="stable")) + 1  # equal scores: by position
     positives, negatives = hits.sum(), len(hits) - hits.sum()
     return (ranks[labels == 1].sum() - positives * (positives + 1) / 2) / positives / negatives, recall, precision
 
@@ -51,11 +51,14 @@ for goal in (0.5, 0.9, 0.99):
     share = precision[np.searchsorted(recall, goal)]
     print(f"to find {goal:.0%} of the objects: {share:.0%} of what it accepts is one")
 print(f"AUC {auc:.2f}")
+last, first = (ranked(np.zeros(10_000), np.sort(labels)[::step])[0] for step in (1, -1))
+print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first:.0f} with them first")
 
 # %% [markdown] tags=["short"]
 # To find nine in ten objects it has to accept so much background that only about one in four of its boxes holds an object. The
 # AUC is the probability that a random positive outranks a random negative, and it doesn't depend on how many negatives there are,
-# whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the hits.
+# whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the hits. The last line shows what
+# this function does with equal scores: it ranks them by their position in the file, although one half would be right.
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
@@ -69,7 +72,7 @@ print(f"AUC {auc:.2f}")
 
 # %% [markdown]
 # ## Least squares, and the digits that it loses
-# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classical mistake. The condition number of
+# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. The condition number of
 # xᵀx is the square of that of x, and each power of ten in a condition number costs about a digit, whereas a QR decomposition
 # works on x itself. The next cell makes the columns of x ever more dependent and counts the correct digits of the weights that
 # are left, as the median of 25 problems.
@@ -134,7 +137,8 @@ print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {st
 
 # %% [markdown]
 # Close to the optimum, the number of correct digits doubles with each step. On separable data the loss has no minimum: the weight
-# grows by about one in each step, p(1 − p) vanishes, and the second derivative with it. A penalty makes the optimum finite.
+# grows by about two in each step, which is one over the distance 0.5 of the closest points from the boundary, while p(1 − p)
+# vanishes and the second derivative with it. A penalty makes the optimum finite.
 
 # %% [markdown] tags=["short"]
 # ## k-means, and where it starts
@@ -241,6 +245,8 @@ for index in np.argsort(-scores):
         kept.append(int(index))
 print(f"{len(candidates)} candidates, {len(kept)} kept")
 print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
+neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
+print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
 figure, (left, right) = plt.subplots(1, 2, figsize=(6, 2.8))
 for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
     axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
@@ -282,18 +288,26 @@ for gamma in (0.0, 2.0):
 # **Interview · What problem does focal loss solve?**
 #
 # - *Thirty seconds:* "It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for
-#   each object, and the factor (1 − p)^γ makes their loss vanish, so the hard examples dominate the gradient."
-# - *They ask next:* What is α for, and what do you divide by? α balances the classes, and the sum is divided by the number of
-#   positives.
+#   each object, and the factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient."
+# - *They ask next:* What is α for, and what do you divide by? α weighs the positives and 1 − α the negatives. With γ = 2 the
+#   paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives. The sum is divided by the
+#   number of positives.
 # - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
 # - *Proof:* `proof-focal`.
 
 # %% [markdown]
 # ## Generate: the ELBO
-# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. Its loss is the
-# cross-entropy of the pixels plus the KL divergence between that distribution and a standard normal, both summed for each
-# picture. Because drawing has no derivative, the draw is written as mean + σ·noise, the **reparametrization trick**, through
-# which the gradient passes.
+# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. The probability of
+# a picture x is an integral over all latents z, which nobody can compute, but its logarithm has a lower bound, the *evidence lower
+# bound* or **ELBO**:
+#
+# log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
+#
+# The loss is the bound's negative: the cross-entropy of the pixels plus the KL divergence from the encoder's distribution to a standard
+# normal, both summed for each picture. For normal distributions each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL. Because
+# drawing has no derivative, the draw is written as mean + σ·noise, the **reparametrization trick**, through which the gradient
+# passes. The cell compares it with the alternative, the *score function* estimator, which multiplies the value by the derivative of the
+# draw's log-probability:
 
 # %% tags=["proof-gradient-through-noise"]
 torch.manual_seed(0)
@@ -303,6 +317,9 @@ latents = mean + (0.5 * log_variance).exp() * noise
 gradients = torch.autograd.grad((latents**2).mean(), (mean, log_variance))
 print("E[z²] by mean:         ", f"{gradients[0].item():.2f}, exactly {2 * 0.7:.2f}")
 print("E[z²] by log-variance: ", f"{gradients[1].item():.2f}, exactly {np.exp(-1.0):.2f}")
+by_score = latents**2 * (latents - mean) / log_variance.exp()
+print(f"by the mean, from one draw: {(2 * latents).std():.1f} standard deviation through the noise,", end=" ")
+print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean():.1f}")
 
 # %% [markdown]
 # **Interview · What is the reparametrization trick, and why is it needed?**
@@ -310,8 +327,9 @@ print("E[z²] by log-variance: ", f"{gradients[1].item():.2f}, exactly {np.exp(-
 # - *Thirty seconds:* "A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
 #   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
 #   standard deviation."
-# - *They ask next:* What is posterior collapse? The KL goes to 0 and the decoder ignores the latents, so you warm up the KL's
-#   weight or weaken the decoder.
+# - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
+#   (REINFORCE), which varies more, or relax them with Gumbel-softmax. What is posterior collapse? The KL goes to 0 and the decoder
+#   ignores the latents, so you warm up the KL's weight or weaken the decoder.
 # - *The trap:* Multiplying the noise by exp(log-variance), which is the variance, where it needs exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
@@ -346,8 +364,9 @@ for index in range(len(values) - 1):
 #
 # - *Thirty seconds:* "Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides, and the
 #   threshold with the largest drop in weighted impurity wins. That is D · N log N, or D · N with histograms of 255 bins."
-# - *They ask next:* Why do forests beat a single tree? A deep tree has a high variance, and averaging trees on resampled rows and
-#   random features lowers it.
+# - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high variance, and
+#   averaging trees on resampled rows and random features lowers it. Boosting lowers the bias: it adds shallow trees one after
+#   another, each fitted to the negative gradient of the loss.
 # - *The trap:* Setting a threshold between two equal values, although no threshold can separate them.
 # - *Proof:* `proof-split`.
 
@@ -375,10 +394,10 @@ def mixed_at(t):
 pictures.slider(mixed_at, start={"t": 10}, t=[0, 5, 10, 20, 30, 50, 99])
 
 # %% [markdown]
-# Sampling goes back one timestep after the other, and two things are known about x at t − 1. The first is x at t, which is √(1 − β)
-# times it plus noise of variance β, where 1 − β is the ratio of the two ᾱ. The second is the predicted data, around which x at t − 1
-# has a variance of 1 − ᾱ. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is narrower than either
-# of them. A **DDPM** step draws from it, and the cell compares its variance with β and with a simulation:
+# Sampling goes back one timestep after the other, and two facts are known about x at t − 1. The first is that x at t is √(1 − β)
+# times it plus noise of variance β, where 1 − β is the ratio of the two ᾱ. The second is that x at t − 1 has a variance of 1 − ᾱ around
+# √ᾱ times the data, which the model predicts. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is
+# narrower than either of them. A **DDPM** step draws from it, and the cell compares its variance with β and with a simulation:
 
 # %% tags=["proof-posterior"]
 
@@ -408,7 +427,7 @@ for t in (1, 5, 99):
 # in the first ones the two are practically equal. The step that ends in the data adds no noise.
 #
 # With a condition such as a prompt, **classifier-free guidance** predicts with it, c, and without it, u, and extrapolates from u
-# through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c; most libraries count one more, such that 1 is c and 0 is u.
+# through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c; most libraries count one more, so that 1 is c and 0 is u.
 #
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
@@ -416,7 +435,7 @@ for t in (1, 5, 99):
 #   error. To sample, it starts from pure noise. In each step it predicts the data, takes the mean of the posterior of the timestep
 #   before, and adds a little noise, except in the last step."
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
-#   timesteps; you repair both samplers in exercise 12.
+#   timesteps; exercise 12 runs both samplers with strides of 1, 7 and 10.
 # - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
@@ -552,8 +571,48 @@ for size in (0.01, 0.1, 1.0):
 # **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
 #
 # - *Thirty seconds:* "Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
-#   values mostly vanish. I merge into the 16-bit weights, or serve the adapter unmerged, next to the quantized base."
+#   values mostly vanish. I dequantize the base to 16 bits and merge there, or serve the adapter unmerged, next to the quantized
+#   base."
+# - *Longer:* The original 16-bit weights are not quite the right base either, because the adapter was trained on their rounded
+#   copies and has learned to make up for a part of the rounding.
 # - *They ask next:* How many bits does a weight take? It takes 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
 #   4.13 if the scales are quantized too.
 # - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
 # - *Proof:* `proof-four-bits`.
+
+# %% [markdown]
+# ### Flow matching: a straight path from noise to data
+# Many newer image and robot models train by **flow matching**. It mixes along a straight line, x = (1 − s)·data + s·noise for s from 0
+# to 1, and the network predicts the *velocity* noise − data. Sampling integrates it from s = 1 to 0, for example in equal Euler steps,
+# and adds no noise. For the 30 pictures the best prediction is again a weighted mean:
+
+# %% tags=["proof-flow"]
+
+
+def velocity(x, s):
+    away = ((x[:, None] - (1 - s) * data) ** 2).sum(2) / (2 * s**2)
+    likely = np.exp(away.min(1, keepdims=True) - away)
+    return (x - likely / likely.sum(1, keepdims=True) @ data) / s  # noise - data, since x - data = s (noise - data)
+
+
+for steps in (1, 2, 4):
+    x = noise
+    for step in range(steps, 0, -1):
+        x = x - velocity(x, step / steps) / steps
+    nearest = distances(x).min(1)
+    print(f"Euler steps: {steps}, the nearest training picture is {np.median(nearest):.1f} away in the median")
+
+# %% [markdown]
+# A single step ends near the mean of all pictures, which resembles none of them; since these 30 are far apart, a few more are enough.
+# Each training pair is joined by a straight line, but the lines cross, and where they do, the network can only predict their mean
+# velocity. The paths that a sampler follows are therefore curved.
+#
+# **Interview · How does flow matching differ from diffusion?**
+#
+# - *Thirty seconds:* "It regresses on the velocity of a straight path between noise and data, and samples by solving an ordinary
+#   differential equation. With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
+#   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps."
+# - *They ask next:* How do you get down to one to four steps? By rectified flow, which trains again on the pairs of noise and sample that
+#   the first model produced, so that paths straighten, or by distillation, as in consistency models.
+# - *The trap:* Saying that one step is enough because the paths are straight, although only those of the training pairs are.
+# - *Proof:* `proof-flow`.
