@@ -55,7 +55,9 @@ TOPICS = {
     "26_whiteboard_decoder": "W.positions W.caches W.linear W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
-    "29_whiteboard_classics": "W.squares W.kmeans W.knn W.auc W.nms W.focal W.vit W.vae W.tree W.qlora W.diffusion",
+    "29_whiteboard_classics": (
+        "W.squares W.kmeans W.knn W.auc W.nms W.focal W.vit W.vae W.tree W.qlora W.diffusion W.flow"
+    ),
 }
 MYTH = re.compile(r"Myth ([1-9]|[12][0-9]|3[0-4])")  # a wrong statement of the notes, refuted where it belongs
 KEYS = ["chapter", "heading", "proof", "exercises", "questions"]
