@@ -289,9 +289,9 @@ for gamma in (0.0, 2.0):
 #
 # - *Thirty seconds:* "It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for
 #   each object, and the factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient."
-# - *They ask next:* What is α for, and what do you divide by? α weighs the positives and 1 − α the negatives. With γ = 2 the
-#   paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives. The sum is divided by the
-#   number of positives.
+# - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
+#   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
+#   The sum is divided by the number of positives.
 # - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
 # - *Proof:* `proof-focal`.
 
