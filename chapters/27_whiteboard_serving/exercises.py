@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · A server in one file
 # Each of these problems is asked at a whiteboard as it stands here, and together they are the parts of a server for language models: text becomes
-# tokens, tokens are chosen, the cache is cut into blocks and shared, and a scheduler fills each step. Take the minutes below the task for a problem,
-# write on plain Python and NumPy unless the task says otherwise, and say its cost aloud before you open the fold below it.
+# tokens, tokens are chosen, the cache is cut into blocks and shared, and a scheduler fills each step. Give each problem the minutes below its
+# task, write in plain Python and NumPy unless the task says otherwise, and say its cost aloud before you open the fold below it.
 
 # %% setup=true
 from __future__ import annotations
@@ -351,7 +351,7 @@ def decode(ids, merges):
 
 # %% [markdown] exercise="serve_processors" kind="build" points=3
 # ### Exercise 2 · Logit processors: repetition, frequency, presence, temperature, min-p
-# Write what an API applies to the logits of a batch before it draws, in this order. The *repetition penalty* r is for every token of the row's prompt or output and applies once,
+# Write what an API applies to the logits of a batch before it draws, in this order. The *repetition penalty* r applies once to every token of the row's prompt or output,
 # however often the token occurred: a positive logit is divided by r, any other is multiplied by it, so 0 stays 0. Then each token of the *output* loses
 # `frequency` times its count there, and `presence` once. Then everything is divided by the temperature. Last, *min-p* sets a token to −∞ if its probability is below `min_p` times that of the row's likeliest token.
 
@@ -1041,7 +1041,7 @@ def masks(moves, accepting, tokens, end):
 
 # %% mutant="serve_allowed"
 # Looks one token ahead
-# A state is alive if *some sequence* of tokens leads to an accepting state. Here only states that are one token away from it count, so longer texts are cut off.
+# A state is alive if *some sequence* of tokens leads to an accepting state. Here only states that are one token away from it count, so longer texts become impossible.
 def advance(moves, state, text):
     for character in text:
         if character not in moves.get(state, {}):

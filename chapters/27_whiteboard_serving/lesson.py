@@ -115,14 +115,15 @@ for new in "XYZ":
     print(f"{new} = {a + b!r}, {count} times: {text!r}")
 
 # %% [markdown]
-# The third merge crosses a word boundary, which is why real tokenizers split the text into words first. Encoding a new text must
-# apply the merges in the order in which they were learned: a later merge may be built from earlier ones, and where two overlap,
-# such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is another algorithm (WordPiece), and it can give other
-# tokens.
+# The third merge glues a space to the word behind it. Real tokenizers allow that, but they split the text into such pieces first, so
+# that no merge joins two words, as in `of the`. Encoding a new text must apply the merges in the order in which they were learned: a
+# later merge may be built from earlier ones, and where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest
+# match is another algorithm (WordPiece), and it can give other tokens.
 #
 # ### Penalties and min-p
-# Before a token is drawn, *processors* change the logits. A repetition penalty makes tokens that occurred already less likely,
-# and the next cell shows why it isn't simply a division:
+# Before a token is drawn, *processors* change the logits. *Frequency* and *presence* penalties subtract something from the logit of each
+# token that was written, for each occurrence or once. A *repetition* penalty scales the logit instead, and the next cell shows why
+# that isn't simply a division:
 
 # %% tags=["proof-penalty"]
 logits = np.array([2.0, -2.0, 1.0, 0.5])
@@ -167,14 +168,31 @@ for alpha in (0, 1):
     )
 
 # %% [markdown]
-# Without a length penalty, the empty text wins, since further tokens can't raise the sum, while with alpha of 1, `be.` wins.
-# Greedy decoding starts with `a` and gets at most `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step,
-# sequences that end are *finished* and leave the beam, and the search goes on until no live prefix can win.
+# With alpha = 0, the empty text wins, since further tokens can't raise the sum, while with alpha = 1, `be.` wins.
+# Greedy decoding starts with `a` and ends at `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences that
+# end are *finished* and leave the beam, and the search goes on until no live prefix can win.
 #
 # ### Constrained decoding
 # To force a format, compile it into an automaton over characters. In each state, a mask forbids all tokens that can't be read
 # from there. Since a token may have several characters, all of them have to fit, and the token must not lead into a *dead end*,
-# from which no further tokens complete a match.
+# from which no further tokens complete a match. The automaton here accepts a number with one digit behind an optional point:
+
+# %% tags=["proof-mask"]
+moves = {0: {"7": 1}, 1: {"7": 1, ".": 2}, 2: {"7": 3}, 3: {}}  # 1 and 3 accept
+
+
+def read(state, token):
+    for character in token:
+        state = moves[state].get(character) if state is not None else None
+    return state
+
+
+for state in moves:
+    print(f"state {state}:", {token: read(state, token) for token in ("7", ".", "7.", ".7", "77", ".7.")})
+
+# %% [markdown]
+# None means that the token can't be read. The tokens `7.` and `.` are allowed because the token `7` leads on from state 2 to the end. If
+# the vocabulary had no token `7`, they would have to be masked: the automaton has a way out of state 2, but no token spells it.
 #
 # ## The cache decides how many requests run
 # ### Paged blocks
@@ -262,7 +280,7 @@ for name, prompt in prompts.items():
 # - *Thirty seconds:* "The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the
 #   start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled
 #   blocks aren't entered."
-# - *Longer:* Whatever else changes keys and values belongs into the first key: the adapter, images, and the tenant if timing
+# - *Longer:* Whatever else changes keys and values belongs in the first key: the adapter, images, and the tenant if timing
 #   mustn't reveal what others have sent.
 # - *They ask next:* What do you run if the whole prompt is cached? At least the last token has to run, because its logits are
 #   needed and the cache has only keys and values.
@@ -337,8 +355,8 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # **Interview · When does speculation lose?**
 #
 # - *Thirty seconds:* "It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and
-#   when the draft itself is slow. With k drafts a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens, and it has to take less time than that
-#   many plain steps."
+#   when the draft itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a)
+#   tokens on average, and it has to take less time than that many plain steps."
 # - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then
 #   speculation still helps.
 # - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
@@ -388,7 +406,7 @@ for replicas in (1, 2):
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
 #
-# - *Thirty seconds:* "8-bit weights halve the bytes of a decoding step, so they help small batches. 8-bit activations together
+# - *Thirty seconds:* "8-bit weights halve the bytes of weights that a decoding step reads, so they help small batches. 8-bit activations together
 #   with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so
 #   twice as many requests fit, and long contexts read less."
 # - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a
@@ -436,7 +454,8 @@ for name, logit in (("one by one", one_by_one), ("in pairs", in_pairs)):
 #   fix the order of reduction for every batch size, at some cost in speed.
 # - *They ask next:* Why does it matter? It matters because tests can't be repeated, and because in reinforcement learning the
 #   sampler's probabilities disagree with the trainer's.
-# - *The trap:* Blaming atomic operations or the seed, although nothing is drawn at temperature 0.
+# - *The trap:* Blaming the seed, although nothing is drawn at temperature 0, or atomic additions, which the forward pass of a language
+#   model rarely has.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
@@ -453,10 +472,10 @@ pictures.curves(lines, xlabel="step", ylabel="tokens written", alt=about)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Which merges come first when BPE encodes a text? Those that were learned first do.
+# 1. Which merges come first when BPE encodes a text? The ones that were learned first.
 # 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? It takes 320 KiB.
-# 3. How many blocks of 16 do 33 tokens take? They take three.
-# 4. If five requests a second stay for four seconds each, how many are there at once? There are twenty.
+# 3. How many blocks of 16 do 33 tokens take? Three, and the last one holds a single token.
+# 4. If five requests a second stay for four seconds each, how many are there at once? Twenty, by Little's law.
 # 5. If three drafts are each accepted with 0.5, how many tokens does a pass yield? It yields 1.9.
 
 # %% tags=["proof-rapid-fire"]
