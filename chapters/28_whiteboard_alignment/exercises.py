@@ -115,9 +115,9 @@ check.show(
 # **Cost:** O(B·T·V) time. The log-probabilities take B·T·V numbers, which for V = 150,000 is often the largest tensor of the
 # training step; fused losses compute them a slice of rows at a time.
 #
-# 1. *Why a mean over the batch's tokens, and not a mean of each row's mean?* "A mean of means weights a token by the length of
-#    its row, so a short answer's tokens count more. It also changes with gradient accumulation unless you divide by the number
-#    of tokens of all micro-batches."
+# 1. *Why a mean over the batch's tokens, and not a mean of each row's mean?* "A mean of means divides each token by the trained
+#    tokens of its own row, so a short answer's tokens count more. With gradient accumulation the same happens between
+#    micro-batches, unless you divide by the number of tokens of all of them."
 # 2. *What else does packing need?* "Attention must not cross the seam, and positions should restart, so I pass the document ids
 #    to the attention kernel."
 # 3. *What happens if the end token isn't trained?* "The model answers correctly and then never stops, because nothing raised

@@ -27,9 +27,8 @@ def logprobs(table):  # of all 781 answers
 # %% [markdown] tags=["short"]
 # ## The loss falls, and so does the chosen answer
 # The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
-# end token and the digits 1 to 5. The policy is a table of logits that sees only the
-# previous token. Somebody prefers "3 3 end" to "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the
-# probability of the chosen answer?
+# end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. Somebody prefers "3 3 end" to
+# "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
 
 # %% tags=["proof-both-fall"]
 torch.manual_seed(0)
@@ -47,8 +46,8 @@ for step in range(11):
 
 # %% [markdown] tags=["short"]
 # Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after 3" hurts
-# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss sees only
-# the difference of the two log-ratios.
+# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss doesn't show this, since it depends on
+# the difference of the log-ratios alone.
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
@@ -78,10 +77,10 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 
 # %% [markdown]
 # ## Supervised fine-tuning
-# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. The mask that selects
-# the assistant's tokens is shifted along with the labels. If several conversations share a row, the last token of one must not
-# predict the first of the next. The sum is divided by the number of trained tokens in the batch, because in a mean of means the
-# tokens of short answers would count more.
+# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. Because the logits at t
+# predict the token at t + 1, the mask that selects the assistant's tokens is shifted along with the labels. If several conversations
+# share a row, the last token of one must not predict the first of the next. The sum is divided by the number of trained tokens in
+# the batch, because in a mean of means the tokens of short answers would count more.
 #
 # **Interview · Which tokens count in the SFT loss?**
 #
@@ -161,7 +160,7 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 #   difference of β times the log-ratios trains the policy directly."
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
-# - *The trap:* Saying that DPO needs no reference: it needs no reward *model*, but the frozen reference is in every term.
+# - *The trap:* Saying that DPO needs no reference: although it needs no reward *model*, the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
 #
 # ### Reward hacking, exactly
@@ -197,8 +196,11 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # ## The policy gradient and its baseline
 # The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from samples. The
 # **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be subtracted from r: the mean
-# stays as it is, while the variance changes, for better or worse. RLOO subtracts the mean reward of the *other* samples. The
-# folded cell computes each answer's score, and the next one the variance of one sample's gradient over all of them:
+# stays as it is, while the variance changes, for better or worse. The mean reward of a batch of K samples isn't such a baseline,
+# because it contains the sample itself: r minus the batch's mean is (K − 1)/K times r minus the mean of the *others*, so the expected
+# gradient shrinks by that factor. RLOO subtracts the mean of the others and is unbiased, whereas a division by the batch's standard
+# deviation can change the direction, too. The folded cell computes each answer's score, and the next
+# one the variance of one sample's gradient over all of them, and what the batch's mean does for K = 2:
 
 # %% hidden=true
 score = torch.zeros(781, 6, 6)
@@ -214,6 +216,8 @@ for name, baseline in (("none", 0.0), ("1", 1.0), ("expected reward", expected(t
     estimates = ((reward - baseline)[:, None, None] * score).flatten(1)
     mean = (p * estimates).sum(0)
     print(f"baseline {name:15} gradient's norm {mean.norm():.3f}, variance {(p * (estimates - mean) ** 2).sum():.2f}")
+two = p * p.T * (reward[:, None] - (reward[:, None] + reward) / 2)  # all batches of two, and the first one's advantage
+print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)).norm():.3f}, half of the others'")
 
 # %% [markdown]
 # ### GAE: between one step and the whole episode
@@ -284,9 +288,9 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 
 # %% [markdown]
 # ## GRPO and what was wrong with it
-# GRPO samples K answers to each prompt. All tokens of an answer get the advantage (r − mean of the group) / std of the group, and
-# the loss is PPO's, averaged first over each answer's tokens and then over the answers, so one token of an answer of length L has
-# the weight A / L. For a correct answer this favours short ones, which is harmless. A wrong answer, however, has A < 0, and the
+# GRPO samples K answers to each prompt, and all tokens of an answer get the advantage (r − mean of the group) / std of the group. The
+# loss is PPO's, averaged first over each answer's tokens and then over the answers, so one token of an answer of length L has
+# the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer, however, has A < 0, and the
 # longer it is, the less each of its tokens is punished.
 #
 # The division by the std is a weight for each *prompt*: with success rate p it is about 1/√(p(1 − p)), which is largest for very
@@ -319,8 +323,8 @@ pictures.curves(drift, range(200), xlabel="step", ylabel="length of wrong answer
 #
 # **Interview · A GRPO group has equal rewards. What is learned?**
 #
-# - *Thirty seconds:* "Nothing is learned from the rewards, because every advantage is 0; only a KL term still pulls. The std is 0 as well, so a
-#   small constant is added to it, or 0/0 makes the loss nan."
+# - *Thirty seconds:* "Nothing is learned from the rewards, because every advantage is 0; only a KL term still pulls. The std is 0
+#   as well, so a small constant is added, because 0/0 would be nan."
 # - *They ask next:* What about such prompts? DAPO replaces them by others, so that the batch keeps its size.
 # - *The trap:* Choosing so small a constant that rounding errors in equal rewards become large advantages.
 # - *Proof:* `proof-equal`.
@@ -502,23 +506,14 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #
 # ## Rapid fire
 # 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
-# 2. How many answers have at most four tokens of a vocabulary of six? There are 781.
+# 2. What is added to the loss of a GRPO group whose rewards are all 1? Only the KL term, because all advantages are 0.
 # 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? By 7/8.
-# 4. How many FLOPs do 7 billion parameters take on 2 trillion tokens? They take 8.4e22.
-# 5. What is the first advantage for rewards 1, 0, 0, 0 before scaling? It is 0.75.
+# 4. How many FLOPs do 7 billion parameters take on 2 trillion tokens? They take 6ND, which is 8.4e22.
+# 5. What is the first advantage in a group with the rewards 1, 0, 0, 0, before it is scaled? It is 0.75.
 
 # %% tags=["proof-rapid-fire"]
-print(
-    "1.",
-    f"{-F.logsigmoid(torch.tensor(0.0)):.2f}",
-    "· 2.",
-    len(rows),
-    "· 3.",
-    1 - 1 / 8,
-    "· 4.",
-    f"{6 * 7e9 * 2e12:.1e}",
-)
-print("5.", (torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist())
+print(f"1. {-F.logsigmoid(torch.tensor(0.0)):.2f} · 2. {(torch.ones(4) - torch.ones(4).mean()).tolist()}")
+print(f"3. {1 - 1 / 8} · 4. {6 * 7e9 * 2e12:.1e} · 5. {(torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist()}")
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
@@ -536,7 +531,8 @@ print("5.", (torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist())
 # %% [markdown]
 # ## You try
 # [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction, in the order
-# of this lesson. If your interview is tomorrow, do DPO, GRPO, PPO and the SFT loss first.
+# of this lesson, and at the end you test an assistant's code. If your interview is tomorrow, do DPO, GRPO, PPO and the SFT loss
+# first.
 
 # %% [markdown]
 # ## If you have time
@@ -595,7 +591,7 @@ for width in (64, 256, 1024):
 # **Interview · μP: what is transferred?**
 #
 # - *Thirty seconds:* "The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
-#   per layer scale with the width, such that an update moves every layer's activations by the same amount at any width."
+#   per layer scale with the width, so that an update moves every layer's activations by the same amount at any width."
 # - *They ask next:* Which rate does a hidden matrix get with Adam? It gets one proportional to 1/width, whereas vectors and the
 #   embedding keep theirs.
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
