@@ -121,9 +121,9 @@ at_once(end)
 print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# The result is 24 instead of 18. First `h` receives 1 from the addition and propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from
-# the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain, where every value is used once,
-# this bug doesn't show.
+# The result is 24 instead of 18, because `h` runs before its gradient is complete. First it receives 1 from the addition and propagates
+# $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1
+# counts twice. On a chain, where every value is used once, this bug doesn't show.
 #
 # **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological order**,
 # in which each value comes before those that it was made from. A day later, micrograd found one by recursion: it appended each value to a
@@ -231,14 +231,14 @@ for node in (loss.grad_fn, y.grad_fn):
 print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
 
 # %% [markdown] given="mytorch.autograd.node:edge_of mytorch.autograd.recording:record"
-# `grad_fn` is the node that made a tensor. The edges of a node say where its gradients go, because each one names another node, and which
-# of that node's outputs is meant. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require
-# grad, its edge leads nowhere, so it is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges.
+# `grad_fn` is the node that made a tensor, and the edges of a node say where its gradients go: each edge names another node and one of
+# that node's outputs. A path ends at an `AccumulateGrad` node, which adds what arrives to `w.grad`. Since `x` doesn't require grad, its
+# edge leads nowhere, so it is `None` in `node.edges` and `(None, 0)` in `next_functions`, which is PyTorch's name for the edges.
 # When a node runs, it computes the gradients of its inputs from that of its output, here $[1 \cdot 3, 10 \cdot 4]$ for `w`. Two functions
 # do the recording (in-place writes follow in chapter 07):
 
 # %% [markdown] given="mytorch.autograd.derivatives:derivative.mul mytorch.autograd.derivatives:derivative.exp mytorch.autograd.derivatives:derivative.sin"
-# The graph is recorded while the operations run, so each iteration builds a new one.
+# Because the graph is recorded while the operations run, each iteration builds a new one.
 #
 # ### Saved tensors
 # The local derivative is now a formula, declared once for each operation, in which `g` stands for the gradient of the result. **A node
@@ -388,8 +388,8 @@ print(repr(check.error(weight.mul_, 2)))
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# Nothing is recorded if no input requires grad. The next cell freezes one of two layers at a time and lists the nodes that a backward pass
-# runs. Which of the two saves more?
+# Since nothing is recorded if no input requires grad, freezing a layer can shorten the graph. The next cell freezes one of two layers at a
+# time and lists the nodes that a backward pass runs. Which of the two saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -449,8 +449,8 @@ for grad in (None, torch.zeros(2)):
     print("SGD with weight decay, grad", grad, "->", w.detach())
 
 # %% [markdown]
-# Later passes **add to `.grad` in place**, which is why a training loop clears it. Clearing it to `None` isn't the same as setting it to
-# zero: an optimizer skips a parameter without a gradient, while weight decay moves one whose gradient is zero.
+# Later passes **add to `.grad` in place**, which is why a training loop clears it. Setting it to `None` isn't the same as setting it to
+# zero, because an optimizer skips a parameter without a gradient, while weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
@@ -463,8 +463,8 @@ for grad in (None, torch.zeros(2)):
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
-# A loss keeps its whole history alive. The next cell watches one of the activations through a weak reference, which doesn't keep it alive
-# itself.
+# A loss keeps its whole history alive. To show it, the next cell watches one of the activations through a weak reference, because an
+# ordinary one would keep it alive itself.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -502,8 +502,8 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 #
 # - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
 #   state that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
-# - *Longer:* After `backward` only the nodes remain, so memory grows slowly. In a validation loop without `no_grad`, each stored loss holds
-#   its activations, and memory grows fast.
+# - *Longer:* After `backward` only the nodes remain, so memory grows slowly, whereas in a validation loop without `no_grad` each stored
+#   loss holds its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
 # - *The trap:* `backward` doesn't free everything, because the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
@@ -575,7 +575,7 @@ print(source[source.index("    output =") : source.index("    total =")])
 
 # %% [markdown]
 # `pending` corresponds to `buffers`, `_fitted` to `fit`, and `_array`, `_dtype` and `_device` are a tensor's NumPy array, dtype and device.
-# Two things are new, as in PyTorch. If the shape can't be made to fit, `_fitted` names the node that computed the gradient (`giver`) and
+# Two things are new, and PyTorch has both. If the shape can't be made to fit, `_fitted` names the node that computed the gradient (`giver`) and
 # the input it is for (`index`), so you find the faulty formula. And a second gradient is added to the first *in place* if no other code can
 # see the sum. This happens in the rest of the function, which isn't shown, and it is why the engine counts in how many places the pass
 # keeps a gradient.
