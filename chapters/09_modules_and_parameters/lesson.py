@@ -101,9 +101,9 @@ outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. And `scale` is None
-# but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of the
-# two.
+# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. Moreover, `scale` is
+# None but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of
+# the two.
 #
 # ## Three tables: parameters, submodules and buffers
 # To avoid the second fault, a module keeps each value in exactly one place: it has a table for parameters, one for submodules and one
@@ -166,7 +166,7 @@ print(check.error(lambda: Misspelled().width))
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Names
-# Everything else is a traversal of the tree. `named_modules` yields each module with its path, and `named_parameters` and
+# Everything else is a traversal of the tree: `named_modules` yields each module with its path, while `named_parameters` and
 # `state_dict` collect the entries of each module on the way. You will write them in exercises 3 and 4.
 
 # %% tags=["proof-names"]
@@ -225,8 +225,8 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #
 # - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, while
 #   the others get none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
-# - *Longer:* Decay keeps the weights of a matrix multiplication small. Biases and norm scales are few, and pulling them towards 0
-#   limits the layer without regularizing much. For embeddings, which are matrices, conventions differ.
+# - *Longer:* Decay keeps the weights of a matrix multiplication small, whereas biases and norm scales are few, and pulling them
+#   towards 0 limits the layer without regularizing much. For embeddings, which are matrices, conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
 #   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
 # - *The trap:* People forget layers that they add later, and unless one group takes all remaining parameters, these layers are never
@@ -339,7 +339,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #
 # **Interview · A checkpoint doesn't load because its keys don't match. What do you do?**
 #
-# - *Thirty seconds:* I compare the two sets of keys. A common prefix is the usual cause: `module.` comes from
+# - *Thirty seconds:* I compare the two sets of keys, because the usual cause is a common prefix: `module.` comes from
 #   `DistributedDataParallel`, and `_orig_mod.` from `torch.compile(model)`. I strip it from the keys, or better, save the inner model
 #   in the first place.
 # - *Longer:* `model.compile()` compiles in place and leaves the names as they are. Keys such as `parametrizations.weight.original0` come
@@ -429,8 +429,8 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. You will run this model in
-# chapter 14.
+# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. In chapter 14, when all its
+# layers can run, you will run this model.
 #
 # ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
@@ -484,7 +484,7 @@ model(mytorch.ones(1, 2)).sum().backward()
 print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).shape))
 
 # %% [markdown]
-# The last line called `forward`, and no hook ran. Calling the module instead runs the pre-hooks, then `forward`, then the forward
+# The last line called `forward`, so no hook ran. Calling the module instead runs the pre-hooks, then `forward`, then the forward
 # hooks. A pre-hook may return new arguments and a forward hook a new result, while None leaves things as they are. Hooks receive
 # positional arguments only, unless they are registered with `with_kwargs=True`, which PyTorch and minitorch have. [Chapter
 # 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
