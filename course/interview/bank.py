@@ -210,7 +210,7 @@ def points(question: Question) -> tuple[Point, ...]:
     short answer count one by one.
     """
     _, *told = _LABEL.split(question.answer)
-    parts = {label: plain(text) for label, text in zip(told[::2], told[1::2], strict=True)}
+    parts = {label: _said(plain(text)) for label, text in zip(told[::2], told[1::2], strict=True)}
     labels = [each for each in ("Thirty seconds", "They ask next", "The trap") if each in parts]
     if len(labels) < 3 and "Longer" in parts:
         labels.insert(1, "Longer")
@@ -243,6 +243,11 @@ def rapid_fire(lesson: Any) -> list[tuple[str, str]]:
 def plain(text: str) -> str:
     """Text on one line, links without their addresses."""
     return " ".join(_LINK.sub(r"\1", text).split())
+
+
+def _said(text: str) -> str:
+    """Speech without the quotation marks around it, which some lessons set and others don't."""
+    return text[1:-1] if re.fullmatch('"[^"]+"', text) else text
 
 
 def split(text: str) -> tuple[str, str]:

@@ -110,6 +110,11 @@ def test_a_question_has_three_points_a_proof_and_a_topic(bank: Bank) -> None:
         assert all(proof.printed or proof.source for proof in bank.proofs(card))
 
 
+def test_no_answer_stands_in_quotation_marks(bank: Bank) -> None:
+    quoted = [card.words for card in bank.of("question") if re.fullmatch('"[^"]*"', card.points[0].text)]
+    assert quoted == []
+
+
 def test_every_question_of_the_lessons_is_a_card(bank: Bank) -> None:
     asked = [
         words
