@@ -15,19 +15,6 @@ prediction = ["gpt", "lenet", "resume", "four ranks", "LeNet,GPT,four ranks"]
 prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT"]
 
 
-# %% answer="capstone_resumable_run" right="done + every"
-def train(make, folder: Path, steps: int, every: int) -> list[float]:
-    trainer = make()
-    path = folder / "checkpoint.pt"
-    if path.exists():
-        trainer.load_state_dict(mytorch.load(path))
-    while len(trainer.losses) < steps:
-        done = len(trainer.losses)
-        trainer.fit(min(done + every, steps))
-        mytorch.save(trainer.state_dict(), path)
-    return trainer.losses
-
-
 # %% answer="capstone_resumable_run" wrong="a finished run is trained anew"
 def train(make, folder, steps, every):
     trainer, path = make(), folder / "checkpoint.pt"

@@ -136,14 +136,19 @@ def attempt(folder, steps):
 
 
 def attempts(kill_in):
-    """The results if the run is killed in these steps in turn, then called again, and then with more steps."""
+    """The results if the run is killed in these steps in turn; then of a finished run; then of one that is continued.
+
+    The continued run begins in between two steps that are divisible by `every`, and is killed after the next of them.
+    """
     kills[:] = kill_in
     with tempfile.TemporaryDirectory() as name:
         folder, found, is_over = Path(name), [], False
         while not is_over:
             is_over, said = attempt(folder, steps)
             found.append(said)
-        return [*found, *(attempt(folder, count)[1] for count in (steps, steps + 2))]
+        found.append(attempt(folder, steps)[1])
+        kills[:] = [5 * every + 1]
+        return [*found, *(attempt(folder, 5 * every + 2)[1] for _ in range(2))]
 
 
 shown = {"steps": steps, "every": every}
@@ -206,6 +211,20 @@ def train(make, folder, steps, every):
         trainer.fit(len(trainer.losses) + 1)
         if number % every == 0 or number == steps:
             mytorch.save(trainer.state_dict(), checkpoint)
+    return trainer.losses
+
+
+# %% mutant="capstone_resumable_run"
+# Saves every so many steps from where it began
+# A finished run that is continued with more steps may begin at a step that isn't divisible by `every`. Save at the
+# next step that is.
+def train(make, folder, steps, every):
+    trainer, checkpoint = make(), folder / "checkpoint.pt"
+    if checkpoint.exists():
+        trainer.load_state_dict(mytorch.load(checkpoint))
+    while len(trainer.losses) < steps:
+        trainer.fit(min(len(trainer.losses) + every, steps))
+        mytorch.save(trainer.state_dict(), checkpoint)
     return trainer.losses
 
 
@@ -413,9 +432,10 @@ def restore(run, state):
 
 # %% [markdown] exercise="capstone_measure_interval" kind="measure" points=2
 # ### Exercise 4 · The best interval
-# `job(interval)`, from the folded cell below, simulates a job of 1,000 hours that saves a checkpoint every `interval`
-# hours, and returns the hours that it takes. Failures occur at random, and each of them sets the job back to its last
-# checkpoint. Find the interval among `INTERVALS` with which a job finishes first.
+# A job has 1,000 hours of work to do and saves a checkpoint every `interval` hours. Failures come at random times, and
+# each of them sets the job back to its last checkpoint. `job(interval)`, from the folded cell below, returns the hours
+# that such a job takes on average, computed from a formula, so that it returns the same number each time. Find the
+# interval among `INTERVALS` with the fewest hours.
 #
 # The check tries four jobs: in the second a save takes four times as long as in the first, in the third failures are
 # four times as rare, and the fourth combines both. What effect does each factor have on your results? Since the
@@ -426,7 +446,11 @@ INTERVALS = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
 
 
 def make_job(cost: float, failure_every: float):
-    """A job in which a save takes `cost` hours and failures come every so many hours: the mean over all outcomes."""
+    """A job in which a save takes `cost` hours and failures come every `failure_every` hours on average.
+
+    One interval takes the work and the save. If failures come independently of each other, the expected time until both
+    are done without a failure in between is M · (exp((interval + cost) / M) − 1), for M hours between failures.
+    """
 
     def job(interval: float) -> float:
         return 1000 / interval * failure_every * math.expm1((interval + cost) / failure_every)

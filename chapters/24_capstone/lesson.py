@@ -138,7 +138,7 @@ pictures.curves(
 # - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from 99.3
 #   % with two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer, because
 #   only the images on which they disagree count.
-# - *They ask next:* May you report the best seed? I may if I say of how many seeds it is the best, and if the test set played no part in
+# - *They ask next:* May you report the best seed? Yes, if I say how many seeds it was chosen from, and if the test set played no part in
 #   the choice.
 # - *The trap:* Comparing two models that were trained with one seed each.
 # - *Proof:* `proof-spread`.
@@ -242,7 +242,7 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 #   guessing, because it is confidently wrong.
 # - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice this, hold out some
 #   text and watch the loss on it.
-# - *They ask next:* Is it of any use that a model can memorize? It makes a good test, because a model that can't memorize four lines most
+# - *They ask next:* Is it useful that a model can memorize? It makes a good test, because a model that can't memorize four lines most
 #   likely has a bug.
 # - *The trap:* Judging a language model by a sample that you like.
 # - *Proof:* `proof-writes`.
@@ -308,25 +308,7 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 # - *The trap:* Saving once an epoch because that is where the loop has room for it, although an epoch may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
-# To judge the speed of a run, watch its *model FLOPs utilization* (MFU): the FLOP per second that the model needs, divided by the peak of
-# the hardware. A model with $N$ parameters needs about $6N$ FLOPs per token ([chapter 22b](22b_memory.ipynb)).
-
-# %% tags=["proof-MFU"]
-PEAK = 989e12  # FLOP/s of an H100 for dense bfloat16 matrix multiplications, from its data sheet
-for tokens in (4_000, 6_000, 8_000):  # a second, on each GPU
-    print(f"8 billion parameters, {tokens:,} tokens/s on each GPU: MFU {6 * 8e9 * tokens / PEAK:.0%}")
-
-# %% [markdown]
-# **Interview · What is MFU, and what is a good value?**
-#
-# - *Thirty seconds:* It is the share of the hardware's peak FLOP/s that the model's own arithmetic uses: six times the parameters times the
-#   tokens per second, divided by the peak. On large GPU clusters, about 40 % is good for a dense model in bfloat16.
-# - *Longer:* The rest goes into memory traffic, communication, pipeline bubbles and waiting for data. For long sequences, add attention's own
-#   FLOPs to $6N$.
-# - *They ask next:* Does recomputing activations raise it? No, because MFU counts only what the model needs. The figure that counts
-#   recomputation as well is called hardware FLOPs utilization.
-# - *The trap:* Dividing by the data sheet's peak *with sparsity*, which is twice as high.
-# - *Proof:* `proof-MFU`; bubbles: [chapter 23b](23b_shards.ipynb).
+# To judge the speed of such a run, watch its *model FLOPs utilization* ([chapter 19](19_training_loop.ipynb)).
 #
 # ## Milestone: four ranks
 # In this milestone, ranks are threads ([chapter 23](23_multi_gpu.ipynb)). Each of them gets a quarter of the same batches from a
@@ -497,7 +479,7 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # 5. Report several seeds and the number of held-out images.
 # 6. Test a resume by killing a real process, with dropout and shuffling on, and compare losses with `==`.
 # 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes per parameter in float32, 14 in mixed precision.
-# 8. MFU is $6N$ times the tokens per second, divided by the peak.
+# 8. A language model that writes its training text has learned it by heart, so hold out some text.
 # 9. For four ranks, keep the global batch, average the gradients, average the losses, and seed dropout by rank.
 # 10. A wrong part often still learns, and a test sees only what it compares.
 #
