@@ -140,15 +140,20 @@ def goes_without_saying(where: device) -> bool:
 
 
 def get_default_device() -> device:
-    """The device of new tensors whose `device` isn't given; a GPU by its number, the current one if none was set."""
+    """Returns the device of new tensors whose `device` isn't given.
+
+    A GPU by its number, the current one if none was set.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_default_device.html
+    """
     chosen = _state.default or _home
     return tensor_device(None) if chosen.index is None else chosen
 
 
 def set_default_device(device_: str | int | device | None, /) -> None:
-    """Sets the device of this thread's new tensors; None restores the CPU.
+    """Sets the device of this thread's new tensors; None restores the CPU. Returns None.
 
-    Source: https://pytorch.org/docs/stable/generated/torch.set_default_device.html
+    https://pytorch.org/docs/stable/generated/torch.set_default_device.html
     """
     _state.default = None if device_ is None else device(device_)
 

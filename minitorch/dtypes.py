@@ -188,9 +188,9 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that both can be cast to without losing their kind.
+    """Returns the smallest dtype that both can be cast to without losing their kind.
 
-    Source: https://pytorch.org/docs/stable/generated/torch.promote_types.html
+    https://pytorch.org/docs/stable/generated/torch.promote_types.html
     """
     if type1 is type2:
         return type1
@@ -256,7 +256,10 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of new floating point tensors, float32 unless `set_default_dtype` changed it."""
+    """Returns the dtype of new floating point tensors, float32 unless `set_default_dtype` changed it.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_default_dtype.html
+    """
     return _default
 
 

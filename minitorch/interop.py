@@ -18,10 +18,11 @@ from minitorch.tensor import Tensor, make_tensor
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of anything that speaks DLPack, or of a capsule of host memory.
+    """A tensor on the memory of anything that speaks DLPack, or of a capsule of host memory: of its shape and dtype.
 
-    Raises BufferError for what can't be shared, such as a tensor that requires grad, and RuntimeError for what speaks
-    no DLPack. Source: https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
+    Raises RuntimeError for what is no capsule or has been used, ValueError for a device or a copy that can't be had,
+    AssertionError for arguments that a capsule doesn't take.
+    https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:
@@ -95,7 +96,10 @@ class _Writable:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule that `from_dlpack` makes a tensor of, once, on the same memory, without gradients."""
+    """Returns a capsule that `from_dlpack` makes a tensor of, once, on the same memory, of the same shape and dtype.
+
+    Source: https://pytorch.org/docs/stable/dlpack.html
+    """
     return tensor.detach().__dlpack__()
 
 

@@ -282,22 +282,35 @@ def seed_gpus(seed: int) -> None:
 
 
 def seed() -> int:
-    """Seed the default generator from the operating system and return the seed."""
+    """Seeds the default generator from the operating system and returns the seed, an int.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.seed.html
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the default generator started from."""
+    """Returns the seed that the default generator started from, an int.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.initial_seed.html
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The default generator's state as a uint8 tensor."""
+    """Returns the default generator's state as a uint8 tensor.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_rng_state.html
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator go on from `new_state`."""
+    """Lets the default generator go on from `new_state`, a uint8 tensor. Returns None.
+
+    Raises TypeError for another dtype, RuntimeError for another size.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_rng_state.html
+    """
     default_generator.set_state(new_state)
 
 

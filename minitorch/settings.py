@@ -24,22 +24,34 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode. https://pytorch.org/docs/stable/generated/torch.is_inference.html"""
+    """Whether a tensor was made in inference mode. Returns a bool.
+
+    https://pytorch.org/docs/stable/generated/torch.is_inference.html
+    """
     return input.is_inference()
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether `obj` is a Tensor."""
+    """Returns the bool whether `obj` is a Tensor.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.is_tensor.html
+    """
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether `obj` is a storage."""
+    """Returns the bool whether `obj` is a storage.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.is_storage.html
+    """
     return isinstance(obj, UntypedStorage)
 
 
 def typename(obj: Any, /) -> str:
-    """The name of a tensor's old type, of a class or function, or of an object's class, as PyTorch calls it."""
+    """Returns the str that names a tensor's old type, a class or function, or an object's class, as PyTorch calls it.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.typename.html
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     named = obj if hasattr(obj, "__name__") else type(obj)
@@ -69,7 +81,12 @@ def get_device_module(device: Any = None) -> ModuleType:
 
 
 def get_num_threads() -> int:
-    """The number of threads that products of matrices use on the CPU: OpenBLAS's. 1 if NumPy uses another library."""
+    """Returns the int number of threads that matrix products use on the CPU: OpenBLAS's.
+
+    1 if NumPy uses another library.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_num_threads.html
+    """
     return threads.get_num_threads()
 
 
@@ -83,12 +100,18 @@ def set_num_threads(num: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """The number of threads set for independent ops. It is remembered only: ops run one after another."""
+    """Returns the int number of threads set for independent ops. It is remembered only: ops run one after another.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_num_interop_threads.html
+    """
     return _interop_threads
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Remembers a number of threads. Raises RuntimeError unless it is a positive int."""
+    """Remembers a number of threads. Raises RuntimeError unless it is a positive int.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.set_num_interop_threads.html
+    """
     global _interop_threads
     _interop_threads = _positive("set_num_interop_threads", num)
 
@@ -102,7 +125,11 @@ def _positive(name: str, num: Any) -> int:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for deterministic algorithms, which minitorch always uses on the CPU, and for `empty` to fill its memory."""
+    """Asks by a bool for deterministic algorithms, which minitorch always uses on the CPU.
+
+    `empty` fills its memory then, too. Raises TypeError for another type.
+    Source: https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+    """
     if not isinstance(mode, bool):
         raise TypeError(
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not " + type(mode).__name__
@@ -142,17 +169,27 @@ def alert_not_deterministic(caller: str) -> None:
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """Returns the bool whether deterministic algorithms were asked for.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.are_deterministic_algorithms_enabled.html
+    """
     return _deterministic["mode"] > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether they were asked for with `warn_only`."""
+    """Returns the bool whether deterministic algorithms were asked for with `warn_only`.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.is_deterministic_algorithms_warn_only_enabled.html
+    """
     return _deterministic["mode"] == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same switch as a number or a word: 0 "default", 1 "warn", 2 "error"."""
+    """Sets the same switch as `use_deterministic_algorithms` by an int or str: 0 "default", 1 "warn", 2 "error".
+
+    Raises TypeError for another type, RuntimeError for another value.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_deterministic_debug_mode.html
+    """
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:
             raise RuntimeError(
@@ -167,17 +204,27 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, see `set_deterministic_debug_mode`."""
+    """Returns the int 0, 1 or 2, see `set_deterministic_debug_mode`.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_deterministic_debug_mode.html
+    """
     return int(_deterministic["mode"])
 
 
 def get_float32_matmul_precision() -> str:
-    """The precision set for float32 matrix products. minitorch always uses the highest."""
+    """Returns the str set for float32 matrix products. minitorch always uses the highest.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.get_float32_matmul_precision.html
+    """
     return _precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remembers "highest", "high" or "medium"; products are computed at the highest precision in any case."""
+    """Remembers the str "highest", "high" or "medium"; products are computed at the highest precision in any case.
+
+    Returns None.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html
+    """
     global _precision
     if precision not in ("highest", "high", "medium"):
         warnings.warn(

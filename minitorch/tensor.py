@@ -164,7 +164,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Returns the number of elements, an int. https://pytorch.org/docs/stable/generated/torch.numel.html"""
         size: int = self._array.size
         return size
 
@@ -190,6 +190,9 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         return self._dtype.is_complex
 
     def is_signed(self) -> bool:
+        """Returns whether the dtype has negative numbers, a bool.
+        https://pytorch.org/docs/stable/generated/torch.Tensor.is_signed.html
+        """
         return self._dtype.is_signed
 
     @property
@@ -205,7 +208,9 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         return self._device.type == "meta"
 
     def get_device(self) -> int:
-        """The index of the device; -1 on the CPU."""
+        """Returns the index of the device, an int; -1 on the CPU.
+        https://pytorch.org/docs/stable/generated/torch.Tensor.get_device.html
+        """
         return -1 if self._device.index is None else self._device.index
 
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
@@ -220,7 +225,9 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     # The same memory, and copies
 
     def detach(self) -> Tensor:
-        """The same memory and version counter, without history."""
+        """Returns a tensor of the same memory, shape, dtype and version counter, without history.
+        https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+        """
         return self._alias() if self.__class__ is Tensor else Tensor._detached(self)
 
     @property

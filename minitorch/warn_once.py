@@ -20,7 +20,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether such warnings come each time.
+    """Whether such warnings come each time. Returns a bool.
 
     https://pytorch.org/docs/stable/generated/torch.is_warn_always_enabled.html
     """

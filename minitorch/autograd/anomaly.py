@@ -55,19 +55,28 @@ def _tell(this: node.Node, heading: str) -> None:
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switches the mode, for all threads."""
+    """Switches anomaly mode for all threads: `mode` and `check_nan` are bools. Returns None.
+
+    Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+    """
     if enabled != _mode.enabled:
         (engine.OBSERVERS.append if enabled else engine.OBSERVERS.remove)(_observe)
     _mode.enabled, _mode.check_nan = enabled, check_nan
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Returns the bool whether anomaly mode is on.
+
+    Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+    """
     return _mode.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, where it is on, looks for NaN."""
+    """Returns the bool whether anomaly mode, where it is on, looks for NaN.
+
+    Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+    """
     return _mode.check_nan
 
 

@@ -212,7 +212,12 @@ class Differentiable:
         return RemovableHandle(self._post_accumulate_hooks, hook)
 
     def detach_(self) -> Self:
-        """Cuts this tensor off from its history. Raises RuntimeError for views."""
+        """Cuts this tensor off from its history, and returns it, of the same shape and memory.
+
+        Raises RuntimeError for views.
+
+        Source: https://pytorch.org/docs/stable/generated/torch.Tensor.detach_.html
+        """
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "

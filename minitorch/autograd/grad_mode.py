@@ -38,12 +38,18 @@ state = GradMode()
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops are recorded in this thread, unless it is in `inference_mode`."""
+    """Returns the bool whether ops are recorded in this thread, unless it is in `inference_mode`.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.is_grad_enabled.html
+    """
     return state.asked
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in `inference_mode`."""
+    """Returns the bool whether this thread is in `inference_mode`.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.is_inference_mode_enabled.html
+    """
     return state.inference
 
 

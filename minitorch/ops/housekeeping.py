@@ -244,5 +244,5 @@ _filled = function_of(OPS["fill"].twin(lambda self, value: f"FillBackward{int(is
 
 @composite(variants="function out")
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with one number everywhere."""
+    """A tensor like `input`, of its shape and dtype, with one number everywhere."""
     return _filled(input, value)

@@ -54,8 +54,9 @@ class _Numbered(Module):
 
 
 class Container(Module):
-    """Modules under the names of keyword arguments; deprecated.
+    """Modules under the names of keyword arguments; deprecated. It has no `forward` (NotImplementedError).
 
+    Raises TypeError for a keyword whose value is no module.
     Source: https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/container.py
     """
 

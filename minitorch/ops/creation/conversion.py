@@ -253,7 +253,7 @@ def cuda(
 
 @declare(derivatives={"self": lambda grad: grad})
 def clone(xp: Any, self: Array, *, memory_format: memory_format | None = None) -> Array:
-    """A copy in new memory, recorded."""
+    """A copy in new memory, recorded: of the shape and dtype of `input`, and with `preserve_format` of its strides."""
     return copy_in(xp, self, self.dtype, memory_format or preserve_format)
 
 

@@ -151,8 +151,9 @@ def _converted(elements: Sequence[Any], kind: dtype, target: dtype) -> Array:
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new leaf that holds a copy of `data`: a number, a nested sequence of numbers, or an array.
+    """A new leaf that holds a copy of `data`: a number (0-d), a nested sequence of numbers, or an array.
 
+    Returns a tensor of its shape; ints are int64, floats of the default dtype, unless `dtype` says otherwise.
     Raises ValueError for ragged rows, TypeError or RuntimeError for what are no numbers.
     """
     kind = checked_dtype("tensor", dtype)
@@ -188,6 +189,7 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor; with `copy=True` always a new one, with `copy=False` never.
 
+    A list becomes a tensor of its shape; of a NumPy array or a tensor it has shape and dtype, and the memory.
     A tensor's history is kept, with a warning, unless `requires_grad` says what is wanted.
     Raises ValueError when it can't be had without a copy that was forbidden.
     """

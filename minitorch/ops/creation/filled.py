@@ -226,25 +226,31 @@ def like(fill: Callable[..., Any]) -> Any:
 
 @like
 def empty_like(xp: Any, array: Array) -> None:
-    """empty_like(input): memory as it was found."""
+    """empty_like(input): memory as it was found.
+
+    Returns a tensor of the shape, and by default dtype and device, of `input`.
+    """
     as_found(array)
 
 
 @like
 def zeros_like(xp: Any, array: Array) -> None:
-    """zeros_like(input): zeros."""
+    """zeros_like(input): zeros. Returns a tensor of the shape, and by default the dtype and device, of `input`."""
     array.fill(0)
 
 
 @like
 def ones_like(xp: Any, array: Array) -> None:
-    """ones_like(input): ones."""
+    """ones_like(input): ones. Returns a tensor of the shape, and by default the dtype and device, of `input`."""
     array.fill(1)
 
 
 @like
 def full_like(xp: Any, array: Array, fill_value: Number) -> None:
-    """full_like(input, fill_value): one number everywhere."""
+    """full_like(input, fill_value): one number everywhere.
+
+    Returns a tensor of the shape, and by default dtype, of `input`.
+    """
     _fill(array, python_number(fill_value))
 
 

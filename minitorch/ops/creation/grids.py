@@ -35,6 +35,10 @@ def _row_by_row(xp: Any, rows: int, columns: int, offset: int, lower: bool) -> A
 
 def _triangle(name: str, explanation: str) -> Any:
     """Makes `tril_indices` or `triu_indices`, whose arguments are the same."""
+    explanation += (
+        "\n\n    They are int64, or int32 if `dtype` says so. Raises RuntimeError for a negative size,\n    "
+        "NotImplementedError for another dtype."
+    )
 
     @composite(variants="function")
     @called(name, explanation)
@@ -78,7 +82,9 @@ _unasked = True
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Of vectors of n₀, n₁, … coordinates, their grids (n₀, n₁, …), as expanded views; with "xy" (n₁, n₀, …).
 
-    Raises RuntimeError for other than vectors of one dtype and device.
+    Returns a tuple of tensors. Raises RuntimeError for other numbers of dimensions, different dtypes or an unknown
+    `indexing`, TypeError for what is no tensor.
+    https://pytorch.org/docs/stable/generated/torch.meshgrid.html
     """
     global _unasked
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
@@ -126,7 +132,10 @@ def _powers(x: Tensor, N: int) -> Tensor:
 
 @composite(variants="function")
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The Vandermonde matrix: row i holds xᵢᴺ⁻¹, … xᵢ, 1, or the same in increasing order."""
+    """The Vandermonde matrix: row i holds xᵢᴺ⁻¹, … xᵢ, 1, or the same in increasing order: (n,) → (n, N).
+
+    N = n by default. Raises RuntimeError for another number of dimensions, or a negative N.
+    """
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     if N is not None and N < 0:
@@ -139,7 +148,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 @composite(variants="function", namespace="linalg")
 @called("vander")
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The Vandermonde matrices of vectors (…, n): rows 1, xᵢ, … xᵢᴺ⁻¹."""
+    """The Vandermonde matrices of vectors: (…, n) → (…, n, N), rows 1, xᵢ, … xᵢᴺ⁻¹, N = n by default.
+
+    Raises RuntimeError for an N below 2.
+    """
     kind = x.dtype
     if not kind.category or kind.is_low_precision:
         raise RuntimeError(
@@ -154,7 +166,11 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 @composite(variants="function")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The coordinates, a tensor for each dimension of `shape`, of flat row-major indices."""
+    """The coordinates, a tensor for each dimension of `shape`, of flat row-major indices.
+
+    They are int64, of the shape of `indices`. Raises TypeError for indices or a shape that aren't integers, ValueError
+    for a negative size.
+    """
     if indices.dtype.category != INTEGER:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = [shape] if isinstance(shape, int) else list(shape)

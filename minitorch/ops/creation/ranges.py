@@ -33,7 +33,8 @@ def arange(
 ) -> Array:
     """arange(start=0, end, step=1): start + i·step for i < ⌈(end − start)/step⌉; int64 when all three are ints.
 
-    https://pytorch.org/docs/stable/generated/torch.arange.html
+    Raises RuntimeError for a step of 0 or of the wrong sign, ValueError for NaN or infinite bounds, NotImplementedError
+    for complex numbers or bools.
     """
     named = {name: each for name, each in (("start", start), ("end", end), ("step", step)) if each is not None}
     start, end, step = (_real("arange", name, value) for name, value in _range_arguments(args, named).items())

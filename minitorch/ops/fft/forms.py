@@ -122,7 +122,10 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 @_form
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`, which it is with the same `norm`: by default the sum is divided by n."""
+    """The inverse of `fft`, which it is with the same `norm`: complex, of n elements.
+
+    By default the sum is divided by n.
+    """
     return _complex("ifft", input, n, dim, norm, False)
 
 
@@ -134,19 +137,22 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @_form
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `rfft`: n real numbers, by default an even number of them."""
+    """The inverse of `rfft`: n real elements, by default an even number of them, 2 (m − 1)."""
     return _to_real("irfft", input, n, dim, norm, False)
 
 
 @_form
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """`fft` of a signal whose second half mirrors and conjugates the first, which is given: n real numbers."""
+    """`fft` of a signal whose second half mirrors and conjugates the first, which is given.
+
+    The result is real, of size n, by default 2 (m − 1).
+    """
     return _to_real("hfft", input, n, dim, norm, True)
 
 
 @_form
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `hfft`: the first half of the signal."""
+    """The inverse of `hfft`: the first half of the signal, complex, of size n/2 + 1."""
     return _real("ihfft", input, n, dim, norm, False)
 
 
@@ -203,13 +209,16 @@ def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = N
 
 @_form
 def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`: complex, of the sizes `s`."""
     return _complex_of_several("ifftn", input, s, dim, norm, False)
 
 
 @_form
 def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: of the last of the dimensions its first half."""
+    """`fftn` of real numbers: complex, of the last of the dimensions its first half, of size n/2 + 1.
+
+    Raises RuntimeError for complex inputs and for no dimensions.
+    """
     if input.is_complex():
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {type_name(input)}")
     dims, sizes = _of_several(input, s, dim)
@@ -219,7 +228,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
 
 @_form
 def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`."""
+    """The inverse of `rfftn`: real, the last of the dimensions of size 2 (m − 1) unless `s` says otherwise."""
     dims, sizes, whole = _of_half("irfftn", input, s, dim)
     input = resized(promoted(input, to_complex=True), dims, sizes)
     return c2r(input, dims, normalization_of("irfftn", norm, False), whole)
@@ -238,7 +247,7 @@ def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
 
 @_form
 def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`: complex, the last of the dimensions of size n/2 + 1."""
     dims, sizes = _of_several(input, s, dim)
     _check_some("ihfftn", dims)
     mode = normalization_of("ihfftn", norm, False)

@@ -72,5 +72,5 @@ def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
 
 @composite(variants="function", namespace="fft", named="fft_ifftshift")
 def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`: negative frequencies go behind the others; of the same shape and dtype."""
     return _shifted(input, dim, 1)

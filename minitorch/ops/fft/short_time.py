@@ -82,6 +82,7 @@ def stft(
     The signal (…, samples) is padded by half a frame at both ends if frames are to `center` on their samples; frames of
     real numbers are `onesided`: half of their transform is left out. With `normalized` they are divided by √n_fft.
     Without `return_complex` real and imaginary parts are a last dimension; for real signals one has to say which.
+    Raises RuntimeError for other numbers of dimensions, sizes that aren't positive, and windows longer than a frame.
     """
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -150,7 +151,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal of which `stft` with the same arguments gives the input.
+    """The signal of which `stft` with the same arguments gives the input: (…, frequencies, frames) → (…, samples).
 
     Raises RuntimeError where the squares of overlapping windows add up to zero: there is nothing to reconstruct from.
     """

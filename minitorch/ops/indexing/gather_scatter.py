@@ -86,7 +86,12 @@ def _corner(src: Array, index: Array) -> Array:
     derivatives={"self": lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add(dim, index, grad)},
 )
 def gather(xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    """The elements at `index` along `dim`."""
+    """The elements at `index` along `dim`: result[i, j] = input[index[i, j], j] for dim 0.
+
+    The result has the shape of `index`, which is int64. Raises RuntimeError for an index of another number of
+    dimensions, out of range, or larger than the input in other dimensions, or of another dtype; NotImplementedError for
+    `sparse_grad`.
+    """
     if sparse_grad:
         raise NotImplementedError("gather(): sparse_grad=True is not supported: there are no sparse gradients")
     _check_index("gather", index)
@@ -313,6 +318,8 @@ def _scatter(in_place: bool) -> Any:
     ) -> Any:
         """Writes `src`, a tensor or number, to the elements at `index` along `dim`.
 
+        For dim 0, result[index[i, j], j] = src[i, j], in the shape and dtype of `input`. Raises RuntimeError for an
+        index out of range or larger than `src`, another dtype, and an unknown `reduce`.
         https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html
         """
         result = compute(input, dim, index, value if src is None else src, reduce)
@@ -327,9 +334,10 @@ METHODS["scatter_"] = _scatter(in_place=True)
 
 @composite()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`gather`, after broadcasting; without `dim`, from the flattened tensor.
+    """`gather`, after broadcasting all dimensions but `dim`; without `dim`, from the flattened tensor.
 
-    With `dim`, indices are taken modulo the size.
+    `indices` are int64, and the result has their shape. Raises RuntimeError for another dtype or number of dimensions.
+    https://pytorch.org/docs/stable/generated/torch.take_along_dim.html
     """
     if indices._dtype is not int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got " + type_name(indices))

@@ -241,7 +241,11 @@ def take(xp: Any, self: Array, index: Array) -> Array:
     },
 )
 def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """Writes or adds `source` at indices of the flattened tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.put_.html"""
+    """Writes or adds `source` at indices, int64 of its number of elements, of the flattened tensor.
+
+    Raises IndexError for an index out of range or another number of elements, RuntimeError for other dtypes.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.put_.html
+    """
     if self.dtype != source.dtype:
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {type_name(self)} and "

@@ -48,7 +48,11 @@ def _cat_backward(grad: Tensor, tensors_shape: list[tuple[int, ...]], dim: int) 
     autocast_on_gpu="",
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
-    """The tensors one behind the other along `dim`."""
+    """The tensors one behind the other along `dim`: sizes (a, n) and (b, n) give (a + b, n) for dim 0.
+
+    The result is of the common dtype. Raises RuntimeError where other sizes differ (but for empty vectors), and for an
+    empty list ValueError.
+    """
     for position, each in enumerate(tensors):
         if not each.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -176,7 +180,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @composite(variants="function")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All ways to take one element of each tensor, a row each."""
+    """All ways to take one element of each vector, a row each: (n,), (m,) → (n · m, 2); of one vector, itself.
+
+    Raises RuntimeError for tensors that aren't vectors.
+    """
     for each in tensors:
         if each.dim() != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")

@@ -92,7 +92,10 @@ def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Arra
 
 @composite()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one number where the mask is True. https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html"""
+    """A copy with one number where the mask is True; mask, bool, and input are broadcast to one shape.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
+    """
     return fill_where(_widened(input, mask), mask, value)
 
 

@@ -46,7 +46,10 @@ def repeat(xp: Any, self: Array, repeats: Variadic) -> Array:
 
 @composite()
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """Like `repeat`, with ones put in front of too few `dims`."""
+    """The tensor repeated `dims` times along each dimension.
+
+    Sizes are multiplied, and ones put in front of too few `dims`.
+    """
     repeats = checked_ints("tile", dims, 1, "dims")
     return repeat(input, (*(1,) * (input._array.ndim - len(repeats)), *repeats))
 
@@ -55,7 +58,11 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element repeated before the next comes."""
+    """Each element repeated before the next comes, along `dim`, or flattened: (n,) → (n · repeats,), or (Σ repeats,).
+
+    Raises RuntimeError for negative repeats, another number of them than elements, or another dtype than int32 and
+    int64.
+    """
     if repeats is None:
         return _repeated_indices(input)
     if dim is None:
@@ -98,7 +105,10 @@ def _repeated_indices(repeats: Tensor) -> Tensor:
 
 @declare(derivatives={"self": lambda grad, dims: flip(grad, dims)})
 def flip(xp: Any, self: Array, dims: Variadic) -> Array:
-    """A copy with the order along `dims` reversed."""
+    """A copy with the order along `dims` reversed, in the shape of `input`.
+
+    Raises RuntimeError for a dimension that is named twice.
+    """
     return _reversed(xp, self, dims)
 
 
@@ -111,6 +121,7 @@ def _reversed(xp: Any, self: Array, dims: Sequence[int]) -> Array:
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
+    """The order along the second dimension reversed, a copy. Raises RuntimeError for less than two dimensions."""
     if input.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
@@ -118,6 +129,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
+    """The order along the first dimension reversed, a copy. Raises RuntimeError for a 0-d tensor."""
     if input.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
@@ -129,7 +141,11 @@ def _negated(shifts: Any) -> Any:
 
 @declare(derivatives={"self": lambda grad, shifts, dims: roll(grad, _negated(shifts), dims)})
 def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> Array:
-    """Every element moved on along `dims`; what leaves at the end comes in at the start."""
+    """Every element moved on by `shifts` along `dims`, in the shape of `input`.
+
+    What leaves at the end comes in at the start. Without `dims`, as one flat vector. Raises RuntimeError for another
+    number of shifts than of dimensions.
+    """
     steps = checked_ints("roll", (shifts,), name="shifts")
     along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not steps:
@@ -145,16 +161,16 @@ def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> 
 
 @declare(derivatives={"self": lambda grad, k, dims: rot90(grad, -k, dims)})
 def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
-    """Turned k times by 90° from the first of `dims` to the second."""
+    """Turned k times by 90° from the first of `dims` to the second: (n, m) → (m, n) for an odd k.
+
+    Raises RuntimeError for another number of dimensions or two equal ones, IndexError for one out of range.
+    """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
-    if dims[0] % self.ndim == dims[1] % self.ndim:
+    if check_dim(dims[0], self.ndim) == check_dim(dims[1], self.ndim):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for d in dims:
-        if not -self.ndim <= d < self.ndim:
-            raise RuntimeError(f"Rotation dim{list(dims).index(d)} out of range, dim{list(dims).index(d)} = {d}")
     if k % 4 == 0:
         return self.copy()
     if k % 4 == 2:
@@ -222,7 +238,10 @@ def diagonal_copy(xp: Any, self: Array, offset: int) -> Array:
 
 @composite()
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix's diagonal (a copy), or the matrix with a vector as diagonal."""
+    """A matrix's diagonal, (n, m) → (min(n, m),), a copy; or the matrix with a vector as diagonal, (n,) → (n, n).
+
+    Raises RuntimeError for other numbers of dimensions.
+    """
     if input.dim() == 1:
         return diag_embed(input, diagonal, out=out)
     if input.dim() != 2:
@@ -247,7 +266,10 @@ def combination_indices(xp: Any, self: Array, r: int, with_replacement: bool) ->
 
 @composite(variants="function")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector, a row each."""
+    """All combinations of r elements of a vector, a row each: (n,) → (n over r, r).
+
+    Raises RuntimeError for another number of dimensions or a negative r.
+    """
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:

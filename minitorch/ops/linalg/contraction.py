@@ -116,7 +116,10 @@ def _product(a: Tensor, left: list[str], b: Tensor, right: list[str], kept: set[
 
 @composite(variants="function", autocast_on_gpu="lower")
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Σ of products in Einstein's notation: "ij,jk->ik" is the matrix product, "ii" the trace."""
+    """Σ of products in Einstein's notation: "ij,jk->ik" is the matrix product (i, j), (j, k) → (i, k), "ii" the trace.
+
+    Raises ValueError without operands, RuntimeError for a notation or sizes that don't fit.
+    """
     text, tensors = _operands(equation, operands)
     if not tensors:
         raise ValueError(
@@ -177,7 +180,10 @@ def _check_sizes(parts: list[tuple[Tensor, list[str]]]) -> None:
 
 @composite(variants="function", autocast_on_gpu="widest")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
-    """Sums over the last `dims` dimensions of a and the first of b, or over two lists of dimensions."""
+    """Sums over the last `dims` dimensions of a and the first of b, or over two lists of dimensions; the others remain.
+
+    Raises RuntimeError for sizes that differ there.
+    """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):

@@ -38,7 +38,10 @@ def _det_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
 
 @declare(variants="function out", namespace="linalg", derivatives={"A": _det_gradient})
 def det(xp: Any, A: Array) -> Array:
-    """The determinant."""
+    """The determinant of each matrix of a batch (…, n, n) → (…).
+
+    Raises RuntimeError for matrices that aren't square, and for integers.
+    """
     check_square_float("linalg.det", A)
     return xp.asarray(xp.linalg.det(A), A.dtype)
 
@@ -68,7 +71,7 @@ def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
 
 @composite(variants="function method")
 def logdet(input: Tensor) -> Tensor:
-    """log det, NaN for a negative determinant."""
+    """The logarithm of the determinant, NaN for a negative one: (…, n, n) → (…). Raises RuntimeError unless square."""
     check_square_float("logdet", input._array)
     sign, logarithm = slogdet(input)
     if input.is_complex():

@@ -166,8 +166,8 @@ _MANY = 25  # rows, from which on a product of matrices is worth its inexactness
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0]) -> Tensor:
     """‖x1ᵢ − x2ⱼ‖ₚ for all pairs of rows: (…, P, M), (…, R, M) → (…, P, R).
 
-    Euclidean distances of more than 25 rows come from a product of matrices, unless `compute_mode` says otherwise.
-    Raises RuntimeError for other than floating point numbers.
+    `compute_mode` chooses in PyTorch whether ‖·‖₂ is found by a matrix product; the result here is the same.
+    Raises RuntimeError for other shapes or a negative p, ValueError for an unknown `compute_mode`.
     """
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

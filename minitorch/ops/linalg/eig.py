@@ -46,7 +46,10 @@ def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A_dtype: Any) ->
 
 @linalg(out_type=CASTS, outputs=return_types.linalg_eig, derivatives={"A": _eig_gradient})
 def eig(xp: Any, A: Array) -> tuple[Array, Array]:
-    """The eigenvalues, in no order, and eigenvectors of unit norm, complex also for real matrices."""
+    """The eigenvalues (…, n), in no order, and eigenvectors (…, n, n) of unit norm, complex also for real matrices.
+
+    Raises RuntimeError unless the matrices are square and finite, NotImplementedError for two-byte floats.
+    """
     check_square("linalg.eig", A)
     if A.dtype.kind not in "fc":
         raise RuntimeError(f"Unknown Complex ScalarType for {type_name(A)}")
@@ -67,7 +70,11 @@ def eigvals(input: Tensor) -> Tensor:
 
 @composite(autocast="float32", out_type=CASTS, variants="function out", namespace="linalg")
 def cond(input: Tensor, p: Any = None) -> Tensor:
-    """‖input‖ ‖input⁻¹‖, ∞ for a singular input; by default and for p = ±2 the ratio of the extreme singular values."""
+    """‖input‖ ‖input⁻¹‖ of each matrix, (…, m, n) → (…), ∞ for a singular one.
+
+    By default and for p = ±2 it is the ratio of the extreme singular values. Other norms need square matrices. Raises
+    RuntimeError for an unknown norm or a wrong shape.
+    """
     if p not in (None, 2, -2, 1, -1, math.inf, -math.inf, "fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p in (None, 2, -2):
@@ -83,7 +90,10 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
 
 @composite(autocast="float32", out_type=CASTS, variants="function out", namespace="linalg")
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The tensor B with tensordot(B, input, ind) the identity: input's first `ind` dimensions are its rows."""
+    """The tensor B with tensordot(B, input, ind) the identity: input's first `ind` dimensions are its rows.
+
+    (*a, *b) with ∏ a = ∏ b → (*b, *a). Raises RuntimeError for other sizes, a singular input, or an `ind` below 1.
+    """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = tuple(input.shape[:ind]), tuple(input.shape[ind:])
@@ -97,7 +107,10 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 
 @composite(autocast="float32", out_type=CASTS, variants="function out", namespace="linalg")
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
-    """The tensor X with tensordot(input, X, X.dim()) = other; input's `dims` are first moved to its end."""
+    """The tensor X with tensordot(input, X, X.dim()) = other; input's `dims` are first moved to its end.
+
+    (*a, *b), (*a) with ∏ a = ∏ b → (*b). Raises RuntimeError for other sizes, and for a singular input.
+    """
     if dims is not None:
         input = input.movedim(tuple(dims), tuple(range(input.dim() - len(dims), input.dim())))
     columns = tuple(input.shape[other.dim() :])
@@ -149,7 +162,10 @@ def _matrix(xp: Any, factor: Array, upper: bool) -> Array:
     derivatives={"self, input2": _cholesky_solve_gradients},
 )
 def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> Array:
-    """The X with A X = input, A being L Lᴴ, or Lᴴ L for an upper triangular L = input2."""
+    """The X with A X = input, A being L Lᴴ, or Lᴴ L for an upper triangular L = input2.
+
+    (…, n, k), (…, n, n) → (…, n, k).
+    """
     for name, each in (("b", self), ("u", input2)):
         if each.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
@@ -176,7 +192,7 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
     },
 )
 def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
-    """(L Lᴴ)⁻¹, or (Lᴴ L)⁻¹ for an upper triangular L."""
+    """(L Lᴴ)⁻¹, or (Lᴴ L)⁻¹ for an upper triangular L: (…, n, n) → (…, n, n). Raises RuntimeError unless square."""
     check_square("cholesky_inverse", self)
     _check_lapack(self, "cholesky_inverse_out_cpu")
     return by_columns(xp, xp.linalg.inv(_matrix(xp, self, upper)))
@@ -187,7 +203,7 @@ def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The X with A X = input (Aᵀ X with `transpose`) for a triangular A, and a copy of A. Deprecated."""
+    """The X with A X = input (Aᵀ X with `transpose`) for a triangular A (…, n, n), and a copy of A. Deprecated."""
     warn_once(
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
         "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
@@ -200,7 +216,7 @@ def triangular_solve(
 
 @composite(autocast="float32", variants="function method out")
 def qr(input: Tensor, some: bool = True) -> Any:
-    """`linalg.qr` by its older name."""
+    """`linalg.qr` by its older name: (…, m, n) → Q (…, m, k) and R (…, k, n), k = min(m, n), or m with `some=False`."""
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
         "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
@@ -222,7 +238,10 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @composite(variants="function method")
 def lu(input: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """`linalg.lu_factor` that doesn't raise, by its older name, with `info` where asked for."""
+    """`linalg.lu_factor` that doesn't raise for singular matrices (…, m, n), by its older name.
+
+    `info` comes too where it is asked for.
+    """
     warn_once(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
         "a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"

@@ -138,7 +138,10 @@ def unpacked(xp: Any, LU_data: Array) -> tuple[Array, Array]:
 
 @composite(variants="function out")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U of `lu_factor`'s results; what isn't asked for is empty."""
+    """P (…, m, m), L (…, m, k) and U (…, k, n) of `lu_factor`'s results, k = min(m, n).
+
+    What isn't asked for is empty.
+    """
     P = permutation_of(LU_pivots, LU_data.shape[-2], LU_data.detach()) if unpack_pivots else LU_data.new_empty(0)
     if not unpack_data:
         return return_types.lu_unpack(P, *[LU_data.reshape(-1)[:0] for _ in range(2)])
@@ -171,7 +174,10 @@ def _lu_solve_gradient(grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor,
     },
 )
 def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, adjoint: bool = False) -> Array:
-    """The X with A X = B (X A = B unless `left`, and Aᴴ for A with `adjoint`) for the A that was factored."""
+    """The X with A X = B (X A = B unless `left`, and Aᴴ for A with `adjoint`) for the A that was factored.
+
+    Factors (…, n, n), int32 pivots (…, n) and B (…, n, k) → (…, n, k).
+    """
     check_square("torch.linalg.lu_solve", LU)
     if not left:  # the adjoint equation has the matrix on the left
         turned = OPS["lu_solve"].kernel(xp, LU, pivots, B.swapaxes(-1, -2).conj(), True, not adjoint)
@@ -187,7 +193,7 @@ def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, 
 @composite(autocast="float32", variants="function method out")
 @called("lu_solve")
 def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """`linalg.lu_solve` with the right side first."""
+    """`linalg.lu_solve` with the right side first: (…, n, k), factors (…, n, n), pivots (…, n) → (…, n, k)."""
     warn_once(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release."
         "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "

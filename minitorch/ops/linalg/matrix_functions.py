@@ -57,7 +57,7 @@ NAMESPACES["linalg"]["matrix_exp"] = matrix_exp
 
 @composite(out_type=CASTS, variants="function out", namespace="linalg")
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """input multiplied by itself n times; of the inverse for negative n."""
+    """The matrices (…, n, n) multiplied by themselves n times; their inverses for a negative n; the identity for 0."""
     check_square("linalg.matrix_power", input._array)
     if n < 0:
         return inv(input) if n == -1 else matrix_power(inv(input), -n)
@@ -86,7 +86,8 @@ NAMESPACES["torch"]["matrix_power"] = METHODS["matrix_power"] = matrix_power
 )
 def geqrf(xp: Any, self: Array) -> tuple[Array, Array]:
     """The QR decomposition of (…, m, n) as LAPACK stores it: R on and above the diagonal, below it the reflections,
-    and their factors (…, min(m, n)).
+    and their factors τ (…, min(m, n)). Raises RuntimeError for less than two dimensions, NotImplementedError for other
+    dtypes than floats and complex numbers.
     """
     if self.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")

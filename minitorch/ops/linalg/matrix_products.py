@@ -106,7 +106,10 @@ def mm(xp: Any, self: Array, mat2: Array) -> Array:
     },
 )
 def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """β self + α mat1 @ mat2."""
+    """β self + α mat1 @ mat2: (n, m), (m, p) → (n, p), to which self broadcasts.
+
+    Raises RuntimeError for other sizes or different dtypes.
+    """
     if mat1.ndim != 2:
         raise RuntimeError(f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
     if mat2.ndim != 2:
@@ -189,7 +192,10 @@ def check_batches(batch1: Array, batch2: Array) -> None:
     },
 )
 def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """β self + α batch1 @ batch2."""
+    """β self + α batch1 @ batch2: (b, n, m), (b, m, p) → (b, n, p), to which self broadcasts.
+
+    Raises RuntimeError for other sizes or different dtypes.
+    """
     check_batches(batch1, batch2)
     check_expands(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return plus(self, product_in_single(xp, batch1, batch2), beta, alpha)
@@ -206,7 +212,10 @@ def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number 
     },
 )
 def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """β self + α Σᵢ batch1ᵢ @ batch2ᵢ."""
+    """β self + α Σᵢ batch1ᵢ @ batch2ᵢ: (b, n, m), (b, m, p) → (n, p), to which self broadcasts.
+
+    Raises RuntimeError for other sizes or different dtypes.
+    """
     check_batches(batch1, batch2)
     check_expands(self, (batch1.shape[1], batch2.shape[2]))
     count, rows, inner = batch1.shape

@@ -165,7 +165,7 @@ def _renorm_gradient(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: fl
 
 @declare(variants="function method inplace out", derivatives={"self": _renorm_gradient}, autocast_on_gpu="float32")
 def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """The slices along `dim`, those whose p-norm exceeds maxnorm scaled down to it."""
+    """The slices along `dim`, those whose p-norm exceeds maxnorm scaled down to it; the shape and dtype of `input`."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:

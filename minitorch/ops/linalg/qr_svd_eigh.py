@@ -121,7 +121,7 @@ def svd(xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = N
 
 @composite(autocast="float32", variants="function out", namespace="linalg")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values."""
+    """The singular values, (…, m, n) → (…, min(m, n)), descending. Raises RuntimeError for less than two dimensions."""
     return svd(A, False, driver=driver)[1]
 
 
@@ -141,7 +141,11 @@ def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
 
 @linalg(outputs=return_types.linalg_eigh, derivatives={"A": _eigh_gradient})
 def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
-    """Eigenvalues in ascending order and eigenvectors of a Hermitian matrix, of which one triangle is read."""
+    """Eigenvalues in ascending order and eigenvectors of a Hermitian matrix, of which one triangle is read.
+
+    (…, n, n) → (…, n), real, and (…, n, n). Raises RuntimeError unless it is square, NotImplementedError for two-byte
+    floats.
+    """
     check_square("linalg.eigh", A)
     if A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
         raise not_implemented("linalg_eigh_cpu", A.dtype.name)
@@ -161,9 +165,9 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 def matrix_rank(
     input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
-    """How many singular values exceed max(atol, rtol · the largest); rtol is ε · max(n, m) unless a bound is given.
+    """How many singular values exceed max(atol, rtol · the largest): (…, m, n) → (…), int64.
 
-    `tol` is an older name of atol.
+    rtol is ε · max(n, m) unless a bound is given. Raises RuntimeError for bounds that are complex.
     """
     if input.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
@@ -227,9 +231,10 @@ def _largest(xp: Any, sizes: Array) -> Array:
 
 @composite(out_type=CASTS, variants="function out", namespace="linalg", autocast_on_gpu="float32")
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
+    """The Moore-Penrose inverse, (…, m, n) → (…, n, m).
 
-    `rcond` is an older name of rtol.
+    Singular values up to max(atol, rtol · the largest) count as zero. rtol is ε · max(n, m) unless a bound is given.
+    Raises RuntimeError for less than two dimensions.
     """
     lower = autocast.lower(A)
     with autocast.switched_off():
@@ -238,7 +243,11 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 @composite(autocast="float32", variants="function out", namespace="linalg")
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X that makes ‖input X − b‖ least; with residuals where input is tall and of full rank."""
+    """The X that makes ‖input X − b‖ least: (…, m, n), (…, m, k) → (…, n, k).
+
+    The residuals (…, k) come too where input is tall and of full rank. Raises RuntimeError for shapes or dtypes that
+    don't fit.
+    """
     return return_types.linalg_lstsq(*_least_squares(input, b, rcond, driver))
 
 
@@ -286,5 +295,5 @@ def _least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str | N
 
 @composite(autocast="float32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """`linalg.pinv` with rtol = rcond."""
+    """`linalg.pinv` with rtol = rcond: (…, m, n) → (…, n, m)."""
     return pinv(input, rtol=rcond)

@@ -51,7 +51,7 @@ def _solved(xp: Any, A: Array, solution: Callable[[Array], Array]) -> tuple[Arra
     derivatives={"A": lambda grads, result0: -(adjoint(result0) @ (grads[0] @ adjoint(result0)))},
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
-    """A⁻¹, NaN where A is singular, and the first pivot that is zero, or 0."""
+    """A⁻¹ (…, n, n), NaN where A is singular, and the first pivot that is zero, or 0, int32 (…)."""
     check_square_float("linalg.inv", A)
     inverse, info = _solved(xp, A, lambda matrices: by_columns(xp, xp.linalg.inv(matrices)))
     if check_errors:
@@ -118,7 +118,10 @@ def _solution(xp: Any, A: Array, B: Array, left: bool) -> Array:
     derivatives={"A, B": lambda grads, A, result0, left: _solve_gradients(grads[0], A, result0, left)},
 )
 def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:
-    """The X with A X = B, NaN where A is singular, and the first pivot that is zero, or 0."""
+    """The X with A X = B, NaN where A is singular, and the first pivot that is zero, or 0.
+
+    (…, n, n), (…, n, k) → (…, n, k), and int32 (…).
+    """
     check_square_float("linalg.solve", A)
     if A.dtype != B.dtype:
         raise RuntimeError(
@@ -163,7 +166,11 @@ def _solve_triangular_gradients(
 def solve_triangular(
     xp: Any, self: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
-    """`solve` for a triangular matrix, of which only that triangle is read. B is cast to the matrix's type."""
+    """The X of A X = B, or with `left=False` X A = B, for a triangular A: (…, n, n), (…, n, k) → (…, n, k).
+
+    Only that triangle is read. B is cast to the matrix's type. Raises RuntimeError for other sizes, NotImplementedError
+    for two-byte floats.
+    """
     check_square("linalg.solve_triangular", self)
     if B.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
@@ -219,7 +226,10 @@ def _failing_minor(xp: Any, matrix: Array) -> int:
 
 @composite(autocast="float32", variants="function out", namespace="linalg")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangular L with L Lᴴ = A, or its adjoint, for a positive definite A; else raises LinAlgError."""
+    """The lower triangular L with L Lᴴ = A, or its adjoint, for a positive definite A: (…, n, n) → (…, n, n).
+
+    Raises LinAlgError for another A, RuntimeError unless it is square.
+    """
     factor, info = cholesky_ex(A, upper=upper)
     check_completed("linalg.cholesky", NOT_POSITIVE, info)
     return factor
@@ -231,7 +241,7 @@ _older = function_of(OPS["cholesky_ex"].twin("CholeskyBackward0"), with_out=Fals
 @composite(autocast="float32", out_type=CASTS, variants="function method out")
 @called("cholesky")
 def torch_cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """`linalg.cholesky` by its older name."""
+    """`linalg.cholesky` by its older name: (…, n, n) → L (…, n, n), or with `upper` its adjoint."""
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
         "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"

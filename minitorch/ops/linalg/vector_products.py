@@ -27,7 +27,10 @@ from minitorch.tensor import Tensor
     autocast_on_gpu="lower",
 )
 def mv(xp: Any, self: Array, vec: Array) -> Array:
-    """The product of a matrix and a vector, (n, m) @ (m)."""
+    """The product of a matrix and a vector, (n, m) @ (m,) → (n,).
+
+    Raises RuntimeError for other sizes or numbers of dimensions, IndexError for a 0-d tensor.
+    """
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     _check_mv(xp, xp.empty(0, vec.dtype), self, vec, 0)
@@ -45,7 +48,10 @@ def mv(xp: Any, self: Array, vec: Array) -> Array:
     autocast_on_gpu="lower",
 )
 def addmv(xp: Any, self: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """β self + α mat @ vec."""
+    """β self + α mat @ vec: (n, m), (m,) → (n,), to which self broadcasts.
+
+    Raises RuntimeError for other sizes or different dtypes.
+    """
     _check_mv(xp, self, mat, vec, self.ndim)
     return plus(self, product_in_single(xp, mat, vec[:, None])[:, 0], beta, alpha)
 
@@ -101,7 +107,7 @@ def _check_dot(self: Array, other: Array) -> None:
 
 @composite(out_type=CASTS, variants="function method out", aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """inputᵢ · vec2ⱼ."""
+    """inputᵢ · vec2ⱼ: (n,), (m,) → (n, m). Raises RuntimeError for other numbers of dimensions."""
     for name, each in (("self", input), ("vec2", vec2)):
         if each.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.dim()}-D")
@@ -120,7 +126,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     autocast_on_gpu="lower",
 )
 def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """β input + α vec1 ⊗ vec2."""
+    """β input + α vec1 ⊗ vec2: (n,), (m,) → (n, m), to which input broadcasts.
+
+    Raises RuntimeError for other dimensions.
+    """
     for name, each in (("vec1", vec1), ("vec2", vec2)):
         if each.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {each.ndim}-D")
@@ -133,7 +142,10 @@ def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, al
 
 @composite(variants="function method out", autocast_on_gpu="widest")
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Σₖ input[…, k] · other[…, k]; with a 0-dim tensor, the product."""
+    """Σₖ input[…, k] · other[…, k]: (*a, k), (*b, k) → (*a, *b); with a 0-d tensor, the product.
+
+    Raises RuntimeError for different last sizes.
+    """
     if not input.dim() or not other.dim():
         result = input * other
         return result
@@ -150,7 +162,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(autocast="lower", variants="function out", namespace="linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Σ conj(x) · y along `dim`."""
+    """Σ conj(x) · y along `dim`, which is removed from the shape that both broadcast to.
+
+    Raises RuntimeError if they don't.
+    """
     return x.vdot(y) if x.dim() == y.dim() == 1 else (x.conj() * y).sum(dim)
 
 

@@ -184,7 +184,7 @@ def positive(input: Tensor) -> Tensor:
     derivatives={"self": lambda grad, self: grad * self.sgn()},
 )
 def abs(xp: Any, self: Array) -> Array:
-    """|self|, real for complex numbers."""
+    """|self|, real for complex numbers. Raises NotImplementedError for bool."""
     if self.dtype == "bool":
         raise not_implemented("abs_cpu", "bool")
     return xp.abs(self)
@@ -195,7 +195,10 @@ _real_abs_ = METHODS["abs_"]
 
 @composite(variants="method", aliases="absolute_")
 def abs_(self: Tensor) -> Tensor:
-    """Overwrites the elements with their absolute values. Raises RuntimeError for complex ones, whose own are real."""
+    """Overwrites the elements with their absolute values. Raises RuntimeError for complex ones, whose own are real.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.abs.html
+    """
     if self._dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     result: Tensor = _real_abs_(self)
@@ -213,7 +216,7 @@ def abs_(self: Tensor) -> Tensor:
     autocast_on_gpu="widest",
 )
 def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
-    """self + value · tensor1 · tensor2."""
+    """self + value · tensor1 · tensor2. Raises NotImplementedError for bool."""
     if self.dtype == "bool":
         raise not_implemented("addcmul_cpu_out", "bool")
     if self.dtype.kind in "iu":

@@ -125,7 +125,7 @@ def isreal(xp: Any, self: Array) -> BoolArray:
 
 @declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
 def signbit(xp: Any, self: Array) -> BoolArray:
-    """Whether x has a minus sign, as −0 has."""
+    """Whether x has a minus sign, as −0 has. Raises NotImplementedError for complex numbers."""
     if self.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
     return xp.signbit(self) if self.dtype.kind not in "biu" else self < 0
@@ -193,7 +193,10 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """Whether each element is one of `test_elements`."""
+    """Whether each element is one of `test_elements`: a bool tensor of the shape of `elements`.
+
+    Raises RuntimeError for bool and complex tensors.
+    """
     for each in (elements, test_elements):
         if isinstance(each, Tensor) and (each._dtype is bool_ or each._dtype.is_complex):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_name(each)}")

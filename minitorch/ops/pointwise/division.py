@@ -105,7 +105,10 @@ def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 
 @composite(aliases="divide")
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """input / other, as it is or rounded: "trunc" towards zero, "floor" down."""
+    """input / other, as it is or rounded: "trunc" towards zero, "floor" down; of the shape that both broadcast to.
+
+    Unrounded, integers give the default dtype. Raises RuntimeError for another `rounding_mode`.
+    """
     function = {None: true_divide, "trunc": _div_trunc, "floor": _div_floor}[_checked_mode(rounding_mode)]
     result: Tensor = function(input, other) if out is None else function(input, other, out=out)
     return result

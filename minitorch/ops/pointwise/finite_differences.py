@@ -72,6 +72,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """The derivatives along each of `dim`, each of the shape of the input, by differences of second order inside.
 
     `spacing` is the distance of neighbours, or for each dimension theirs, or the vector of coordinates.
+    Returns a tuple. Raises RuntimeError for an `edge_order` other than 1 and 2, sizes up to it, and uint8.
     """
     if input.dtype is uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")

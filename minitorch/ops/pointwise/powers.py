@@ -69,7 +69,10 @@ def _pow_order(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
     autocast_on_gpu="float32",
 )
 def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
-    """self to the power of exponent. Raises RuntimeError for integers to a negative number."""
+    """self to the power of exponent.
+
+    Raises RuntimeError for integers to a negative number, NotImplementedError for bool to bool.
+    """
     kind = (self if hasattr(self, "dtype") else exponent).dtype.kind
     if isinstance(exponent, xp.ndarray):
         if kind == "i":
@@ -106,7 +109,7 @@ def _integer_power(xp: Any, self: Array | Number, exponent: Array) -> Array:
 
 @composite()
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """pow in double precision."""
+    """pow in double precision: a float64 or complex128 tensor of the shape that both broadcast to."""
     wide = complex128 if any(_is_complex(each) for each in (input, exponent)) else float64
     input, exponent = (each.to(wide) if isinstance(each, Tensor) else each for each in (input, exponent))
     result: Tensor = pow(input, exponent) if out is None else pow(input, exponent, out=out)
@@ -132,14 +135,17 @@ def _is_complex(value: Any) -> bool:
 
 @composite()
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input²."""
+    """input², of the shape and dtype of `input`; of bools int64."""
     result: Tensor = pow(input, 2) if out is None else pow(input, 2, out=out)
     return result
 
 
 @composite(variants="method")
 def square_(input: Tensor) -> Tensor:
-    """Squares this tensor in place."""
+    """Squares this tensor in place: returns it, of the same shape and dtype.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.square.html
+    """
     result: Tensor = METHODS["pow_"](input, 2)
     return result
 

@@ -47,7 +47,10 @@ def trunc(xp: Any, self: Array) -> Array:
     node=lambda self, decimals: f"RoundBackward{int(decimals != 0)}",
 )
 def round(xp: Any, self: Array, *, decimals: int = 0) -> Array:
-    """x rounded to the nearest, halves to even."""
+    """x rounded to the nearest, halves to even, at `decimals` digits after the point.
+
+    Raises NotImplementedError for bool.
+    """
     if not decimals:
         return _rounded(xp, xp.rint, self, "round")
     if self.dtype.kind != "f":
@@ -58,7 +61,7 @@ def round(xp: Any, self: Array, *, decimals: int = 0) -> Array:
 
 @pointwise(out_type=SAME_TYPE, derivatives={"self": lambda grad: grad})
 def frac(xp: Any, self: Array) -> Array:
-    """x − trunc(x)."""
+    """x − trunc(x). Raises NotImplementedError for integers."""
     if self.dtype.kind != "f":
         raise not_implemented("frac_cpu", self.dtype.name)
     return self - xp.trunc(self)

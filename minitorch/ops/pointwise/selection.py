@@ -49,7 +49,10 @@ def _clamp_node(self: Any, min: Any, max: Any) -> str:
     },
 )
 def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
-    """min(max(self, min), max); a bound that is None doesn't bind. NaN stays."""
+    """min(max(self, min), max); a bound that is None doesn't bind. NaN stays.
+
+    Raises RuntimeError without a bound, NotImplementedError for complex numbers.
+    """
     _refuse_complex(self, "clamp")
     numbers = not isinstance(min, xp.ndarray) and not isinstance(max, xp.ndarray)
     if self.dtype == "bool" and (numbers or (min is not None and max is not None)):
@@ -171,8 +174,9 @@ def _where(xp: Any, condition: Array, self: Array | Number, other: Array | Numbe
 
 @composite(variants="function")
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """`input` where the condition holds, else `other`; with the condition alone, the indices where it holds.
+    """`input` where the condition holds, else `other`, of the shape that the three broadcast to, in the common dtype.
 
+    With the condition alone, the indices where it holds, a tuple with a vector for each dimension.
     Raises RuntimeError when the condition isn't of booleans.
     """
     if input is None and other is None:
@@ -214,7 +218,10 @@ METHODS["where"] = METHODS.pop("_where_method")
     },
 )
 def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
-    """self + weight · (end − self), counted from the nearer end. Raises RuntimeError for different dtypes."""
+    """self + weight · (end − self), counted from the nearer end.
+
+    Raises RuntimeError for different dtypes, NotImplementedError for integers and bools.
+    """
     if getattr(weight, "ndim", 1) == 0:  # whose type doesn't count
         weight = weight.astype(self.dtype)
     for name, each in (("end", end), ("weight", weight)):

@@ -18,7 +18,7 @@ from minitorch.tensor import Tensor
 
 @pointwise(out_type=SAME_TYPE, derivatives={"self": zero_gradient})
 def sign(xp: Any, self: Array) -> Array:
-    """−1, 0 or 1."""
+    """−1, 0 or 1. Raises NotImplementedError for complex numbers."""
     if self.dtype.kind == "c":
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."

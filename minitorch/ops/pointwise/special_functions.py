@@ -86,7 +86,10 @@ def _polygamma(xp: Any, self: Array, n: int) -> Array:
 
 @composite(out_type=CASTS, variants="function out")
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma. https://pytorch.org/docs/stable/special.html#torch.special.polygamma"""
+    """The n-th derivative of digamma, elementwise, of the shape of `input`. Raises RuntimeError for a negative n.
+
+    https://pytorch.org/docs/stable/special.html#torch.special.polygamma
+    """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return _polygamma(input, n)
@@ -110,9 +113,9 @@ METHODS.update(polygamma=_method, polygamma_=_method_in_place)
     derivatives={"self": lambda grad, self, p: grad * sum((self - i / 2).digamma() for i in range(p))},
 )
 def mvlgamma(xp: Any, self: Array, p: int) -> Array:
-    """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p. Raises RuntimeError unless x > (p − 1)/2.
+    """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p, of the shape of `input`.
 
-    https://pytorch.org/docs/stable/special.html#torch.special.multigammaln
+    Raises RuntimeError for a p below 1.
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
@@ -270,7 +273,7 @@ def i1e(xp: Any, self: Array) -> Array:
 
 @composite(out_type=CASTS, variants="function out", namespace="special")
 def ndtr(input: Tensor) -> Tensor:
-    """The normal distribution: (1 + erf(x/√2))/2."""
+    """The normal distribution: (1 + erf(x/√2))/2, elementwise, of the shape of `input`."""
     return times_number(1 + times_number(input, math.sqrt(0.5)).erf(), 0.5)
 
 
@@ -306,7 +309,7 @@ def log_ndtr(xp: Any, self: Array) -> Array:
 
 @composite(out_type=CASTS, variants="function out", namespace="special")
 def zeta(input: Any, other: Any) -> Tensor:
-    """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0, differentiable in q."""
+    """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0, differentiable in q, of the shape that both broadcast to."""
     return _zeta(input, other)
 
 

@@ -51,13 +51,16 @@ def bernoulli(
 
 @declare(variants="function out", derivatives={"self": zero_gradient})
 def poisson(xp: Any, self: Array, generator: Generator | None = None) -> Array:
-    """Poisson numbers of the given rates."""
+    """Poisson numbers of the given rates, of the shape and dtype of `input`.
+
+    Raises RuntimeError for a negative rate.
+    """
     return sample(xp, sampling.poisson, generator, self, self)
 
 
 @declare(variants="function out", node=NOT_IMPLEMENTED, derivatives={"count, prob": no_derivative("binomial")})
 def binomial(xp: Any, count: Array, prob: Array, generator: Generator | None = None) -> Array:
-    """Successes of `count` trials."""
+    """Successes of `count` trials with probability `prob`, a tensor of the shape that both broadcast to."""
     return sample(xp, sampling.binomial, generator, count, count, prob)
 
 
@@ -182,13 +185,19 @@ signatures.describe(normal, normal, keywords=FACTORY_KEYWORDS)
 
 @like
 def rand_like(xp: Any, array: Array, *, generator: Generator | None = None) -> None:
-    """rand_like(input, dtype, layout, device, requires_grad, memory_format): uniform in [0, 1)."""
+    """rand_like(input, dtype, layout, device, requires_grad, memory_format): uniform in [0, 1).
+
+    Returns a tensor of the shape, and by default the dtype and device, of `input`.
+    """
     draw(xp, array, sampling.uniform_, generator)
 
 
 @like
 def randn_like(xp: Any, array: Array, *, generator: Generator | None = None) -> None:
-    """randn_like(input, dtype, layout, device, requires_grad, memory_format): standard normal numbers."""
+    """randn_like(input, dtype, layout, device, requires_grad, memory_format): standard normal numbers.
+
+    Returns a tensor of the shape, and by default the dtype and device, of `input`.
+    """
     draw(xp, array, sampling.normal_, generator)
 
 
@@ -196,7 +205,10 @@ def randn_like(xp: Any, array: Array, *, generator: Generator | None = None) -> 
 def randint_like(
     xp: Any, array: Array, low: int | None = None, high: int | None = None, *, generator: Generator | None = None
 ) -> None:
-    """randint_like(input, low=0, high, dtype, ...): integers uniform in [low, high)."""
+    """randint_like(input, low=0, high, dtype, ...): integers uniform in [low, high).
+
+    Returns a tensor of the shape, and by default the dtype, of `input`. Raises TypeError without `high`.
+    """
     below = low if high is None else high
     if below is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')

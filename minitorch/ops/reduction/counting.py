@@ -81,7 +81,11 @@ def unique_consecutive(
 
 @declare()
 def bincount(xp: Any, self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each of 0, 1, … occurs, or the sum of its weights."""
+    """How often each of 0, 1, … occurs in a vector of integers, int64 of size max + 1 or `minlength`.
+
+    With `weights`, their sum for each number. Raises RuntimeError for another number of dimensions or negative ones,
+    NotImplementedError for other dtypes.
+    """
     kind = FROM_NUMPY[self.dtype]
     if kind.category >= FLOATING or kind.category == 0:
         raise not_implemented("bincount_cpu", kind.name)
@@ -120,7 +124,11 @@ def _ends(xp: Any, self: Array, range: Any) -> tuple[float, float]:
 
 @declare(variants="function method out")
 def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
-    """How many elements fall in each of `bins` equal parts of [min, max]."""
+    """How many elements fall in each of `bins` equal parts of [min, max]: a vector of that size.
+
+    It has the dtype of `input`. Raises RuntimeError for no bins or an infinite range, NotImplementedError for other
+    dtypes than floats.
+    """
     kind = FROM_NUMPY[self.dtype]
     _check_count(bins)
     if min > max:
@@ -183,7 +191,10 @@ def searchsorted(
 
 @composite(variants="function out")
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of the bucket that each value falls in."""
+    """The index of the bucket that each value falls in: int64 of the shape of `input`.
+
+    `boundaries` are ascending and 1-D.
+    """
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -225,7 +236,9 @@ def histogram(
 ) -> tuple[Array, Array]:
     """How many elements, or what weight, fall between neighbouring edges, the last of which is included; and the edges.
 
-    `bins` are the edges, or how many equal parts there are. With `density` the integral over all bins is 1.
+    `bins` is a number of equal parts of `range`, by default from the smallest to the largest element, or ascending
+    edges (n + 1,). Returns a named tuple (hist, bin_edges) of sizes (n,) and (n + 1,), or with `density` an integral of
+    1. Raises RuntimeError for no bins or different dtypes, NotImplementedError for integers.
     """
     kind = FROM_NUMPY[self.dtype]
     if not kind.is_floating_point or kind.is_low_precision:

@@ -64,7 +64,7 @@ def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Arr
     autocast_on_gpu="float32 results",
 )
 def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
-    """y_i = Σ_{j ≤ i} x_j."""
+    """y_i = Σ_{j ≤ i} x_j along `dim`, of the shape of `input`; of integers int64."""
     return _scan(xp, "cumsum", self, dim, dtype)
 
 
@@ -98,7 +98,7 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
     autocast_on_gpu="float32 results",
 )
 def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
-    """y_i = ∏_{j ≤ i} x_j."""
+    """y_i = ∏_{j ≤ i} x_j along `dim`, of the shape of `input`; of integers int64."""
     return _scan(xp, "cumprod", self, dim, dtype)
 
 
@@ -131,7 +131,7 @@ _in_place("cumprod")
     derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
 )
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
-    """y_i = log Σ_{j ≤ i} exp(x_j)."""
+    """y_i = log Σ_{j ≤ i} exp(x_j) along `dim`, of the shape of `input`. Raises NotImplementedError for integers."""
     dim = check_dim(dim, self.ndim)
     kind = FROM_NUMPY[self.dtype]
     if kind.category < FLOATING:
@@ -177,7 +177,11 @@ def _extreme_so_far(name: str, best: str) -> Any:
         outputs=getattr(return_types, name),
         derivatives={"self": lambda grad, self, result1, dim: _running_backward(grad, result1, dim)},
     )
-    @called(name, f"The {'largest' if name == 'cummax' else 'smallest'} element so far, and where it is.")
+    @called(
+        name,
+        f"The {'largest' if name == 'cummax' else 'smallest'} element so far along `dim`, and its int64 index.\n\n    "
+        "Both have the shape of `input`. Raises NotImplementedError for complex numbers.",
+    )
     def scan(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
         if not self.ndim and dim not in (0, -1):
             raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
@@ -206,7 +210,10 @@ def diff(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The n-th differences of neighbours along `dim`."""
+    """The n-th differences of neighbours along `dim`, of which there are n less; bools are compared (xor).
+
+    `prepend` and `append` are joined first. Raises RuntimeError for a 0-d tensor or a negative n.
+    """
     if not input.dim():
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -231,7 +238,10 @@ def _widths(x: Tensor, dim: int, ndim: int) -> Tensor:
 
 @composite(variants="function", aliases="trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule."""
+    """The integral along `dim` by the trapezoidal rule, for points `x` or a spacing `dx`; the dimension is removed.
+
+    Raises RuntimeError for other sizes of x.
+    """
     if x is not None and dx is not None:
         raise RuntimeError("trapezoid(): only one of x and dx may be given")
     dim = check_dim(dim, y.dim())
@@ -244,7 +254,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
 @composite(variants="function")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integrals up to each point."""
+    """The integrals up to each point along `dim`, one element less than there are values."""
     dim = check_dim(dim, y.dim())
     pairs = slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)
     if x is None:

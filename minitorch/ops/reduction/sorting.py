@@ -61,7 +61,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 
 @composite(variants="function method out")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    """The indices that sort along `dim`."""
+    """The indices that sort along `dim`: int64 of the shape of `input`."""
     return sorted_along(input, dim, descending, stable)[1]
 
 
@@ -125,7 +125,10 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
     derivatives={"self": to_the_chosen},
 )
 def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
-    """The k-th smallest element along `dim`."""
+    """The k-th smallest element along `dim`, and its int64 index.
+
+    Raises RuntimeError for a k out of range, NotImplementedError for bool and complex numbers.
+    """
     dim = check_dim(dim, self.ndim)
     if self.ndim and not self.shape[dim]:
         raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
@@ -195,7 +198,10 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 @declare(row_major=True, variants=OUT, outputs=return_types.mode, derivatives={"self": to_the_chosen})
 def mode(xp: Any, self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
-    """The most frequent element along `dim`, the smallest of several."""
+    """The most frequent element along `dim`, the smallest of several, and an int64 index of it.
+
+    Raises NotImplementedError for complex numbers.
+    """
     dim = check_dim(dim, self.ndim)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, "mode", self, 0, dim, keepdim)

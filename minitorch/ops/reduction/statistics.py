@@ -183,7 +183,11 @@ def _check_matrix(name: str, input: Tensor) -> None:
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of the rows: Σ w (x − x̄)(y − ȳ)* / (Σ w − correction), w being fweights · aweights."""
+    """The covariances of the rows: Σ w (x − x̄)(y − ȳ)* / (Σ w − correction), w being fweights · aweights.
+
+    (n, m) → (n, n). A vector (m,) gives its variance, 0-d. Raises RuntimeError for more dimensions, and for weights of
+    another size or dtype or negative ones.
+    """
     _check_matrix("cov", input)
     if input.dtype is bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
@@ -215,7 +219,10 @@ def cov(
 
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
-    """Pearson's correlations of the rows: cov(x, y) / √(var x · var y), clipped to [−1, 1]."""
+    """Pearson's correlations of the rows: cov(x, y) / √(var x · var y), clipped to [−1, 1].
+
+    (n, m) → (n, n), (m,) → 0-d.
+    """
     _check_matrix("corrcoef", input)
     covariance = cov(input)
     if not covariance.dim():

@@ -87,7 +87,7 @@ def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype:
     derivatives={"self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan()},
 )
 def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
-    """Σ of the elements along `dim` that aren't NaN."""
+    """Σ of the elements along `dim` that aren't NaN. Raises RuntimeError for complex numbers."""
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -110,7 +110,10 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
 )
 def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
-    """Σ / n along `dim`."""
+    """Σ / n along `dim`, in the dtype of `input`.
+
+    Raises RuntimeError for integers and bools without a floating `dtype`.
+    """
     kind = FROM_NUMPY[self.dtype] if dtype is None else dtype
     if kind.category < FLOATING:
         given = "Input" if dtype is None else "Optional"
@@ -124,7 +127,7 @@ def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype
 
 @composite(out_type=CASTS, variants="function method out")
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ / n along `dim` of the elements that aren't NaN."""
+    """Σ / n along `dim` of the elements that aren't NaN. Raises RuntimeError for integers and complex numbers."""
     if input._dtype.category < FLOATING:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {type_name(input)}"
@@ -230,7 +233,10 @@ def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool = False) -> Array:
     autocast_on_gpu="",
 )
 def trace(xp: Any, self: Array) -> Array:
-    """Σ of a matrix's diagonal."""
+    """Σ of a matrix's diagonal: (n, m) → 0-d; of integers int64.
+
+    Raises RuntimeError for another number of dimensions, NotImplementedError for bool.
+    """
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == bool:

@@ -62,12 +62,19 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """A view of the tensor expanded to `size`, as `expand` makes it. Raises RuntimeError for sizes that don't fit.
+
+    https://pytorch.org/docs/stable/generated/torch.broadcast_to.html
+    """
     return expand(input, size)
 
 
 @composite(variants="function")
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to. Raises RuntimeError when they don't."""
+    """Returns the shape that tensors of these shapes broadcast to.
+
+    Raises RuntimeError when they don't, and for what is no shape; ValueError for negative sizes.
+    """
     given = [(each,) if isinstance(each, int) else each for each in shapes]
     for shape in given:
         if not isinstance(shape, (tuple, list)):
@@ -89,7 +96,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @composite(variants="function")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the shape that all broadcast to."""
+    """Returns the tensors as views, each expanded to the shape that all broadcast to.
+
+    Raises RuntimeError if there is none.
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     shape: tuple[int, ...] = ()

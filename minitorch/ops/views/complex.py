@@ -41,7 +41,10 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @composite(autocast="float32", variants="function", autocast_on_gpu="")
 def view_as_complex(input: Tensor) -> Tensor:
-    """A view of a tensor of shape (…, 2) as complex numbers."""
+    """A view of a tensor of shape (…, 2) as complex numbers (…).
+
+    Raises RuntimeError for another last size, for strides that don't allow it, and for other dtypes.
+    """
     result: Tensor = seen_as_complex(input)
     if input.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
@@ -77,7 +80,7 @@ def seen_as_complex(xp: Any, self: Array) -> Array:
 
 @composite(variants="function")
 def real(input: Tensor) -> Tensor:
-    """The real parts, a view. A real tensor is its own."""
+    """The real parts, a view of float dtype. A real tensor is its own."""
     if not input._dtype.is_complex:
         return input
     return view_as_real(_conj(input) if is_conj(input) else input).select(-1, 0)
@@ -85,7 +88,10 @@ def real(input: Tensor) -> Tensor:
 
 @composite(variants="function")
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts, a view; of a conjugate view a negative one."""
+    """The imaginary parts, a view of float dtype; of a conjugate view a negative one.
+
+    Raises RuntimeError for real tensors.
+    """
     if not input._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     parts = _neg_view(view_as_real(_conj(input))) if is_conj(input) else view_as_real(input)
@@ -156,7 +162,10 @@ def _polar(xp: Any, abs: Array, angle: Array) -> Array:
 
 @composite(autocast="float32", out_type=SAME_TYPE, variants="function out", autocast_on_gpu="")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """abs · (cos angle + i sin angle)."""
+    """abs · (cos angle + i sin angle), a complex tensor of the shape that both broadcast to.
+
+    Raises RuntimeError for different dtypes, NotImplementedError for other dtypes than float32 and float64.
+    """
     _check_parts(abs, angle)
     if abs._dtype is float16:
         raise not_implemented("polar_cpu", "float16")

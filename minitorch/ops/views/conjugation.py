@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.bits import CONJUGATE, NEGATIVE
+from minitorch.dispatch import reference
 from minitorch.dispatch.declaration import METHODS, composite, pointwise, view
 from minitorch.tensor import Tensor
 
@@ -35,7 +36,7 @@ def _conj(input: Tensor) -> Tensor:
 
 @composite()
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, a view; a real tensor is its own."""
+    """The complex conjugate, a view of the same shape and dtype; a real tensor is its own."""
     return _conj(input) if input._dtype.is_complex else input
 
 
@@ -61,13 +62,13 @@ def is_neg(input: Tensor) -> bool:
 
 @composite()
 def resolve_conj(input: Tensor) -> Tensor:
-    """A copy without bits if the conjugate bit is set, else the tensor itself."""
+    """A copy without bits if the conjugate bit is set, of the same shape and dtype, else the tensor itself."""
     return input.clone() if is_conj(input) else input
 
 
 @composite()
 def resolve_neg(input: Tensor) -> Tensor:
-    """A copy without bits if the negative bit is set, else the tensor itself."""
+    """A copy without bits if the negative bit is set, of the same shape and dtype, else the tensor itself."""
     return input.clone() if is_neg(input) else input
 
 
@@ -77,9 +78,10 @@ def _conj_physical(xp: Any, self: Array) -> Array:
 
 
 METHODS["conj_physical_"] = METHODS.pop("_conj_physical_")
+METHODS["conj_physical_"].__doc__ = reference.of_in_place("the complex conjugate.", "conj_physical", "function")
 
 
 @composite()
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, never put off; a real tensor is its own."""
+    """The complex conjugate, never put off, of the same shape and dtype; a real tensor is its own."""
     return input if out is None and not input._dtype.is_complex else _conj_physical(input, out=out)

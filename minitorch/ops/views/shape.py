@@ -190,12 +190,19 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension, (*,) → (n,): a view where the tensor is contiguous, otherwise a copy.
+
+    https://pytorch.org/docs/stable/generated/torch.ravel.html
+    """
     return view_as_shape(input.contiguous(), (-1,))
 
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merges the dimensions from `start_dim` to `end_dim`."""
+    """Merges the dimensions from `start_dim` to `end_dim`: (a, b, c) → (a, b · c) for 1 to 2.
+
+    Returns a view where strides allow it. Raises RuntimeError for a start after the end.
+    """
     shape = input._array.shape
     start, end = check_dim(start_dim, len(shape)), check_dim(end_dim, len(shape))
     if start > end:
@@ -209,7 +216,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Splits one dimension into several."""
+    """Splits one dimension into several: (n, a · b) → (n, a, b) for sizes (a, b), one of which may be −1.
+
+    Returns a view. Raises RuntimeError for sizes whose product is another.
+    """
     shape = input._array.shape
     dim = check_dim(dim, len(shape))
     sizes = checked_ints("unflatten", (sizes,), 2, "sizes")
@@ -257,16 +267,30 @@ def unsqueeze(xp: Any, self: Array, dim: int) -> Array:
 
 @composite(variants="function")
 def atleast_1d(*tensors: Any) -> Any:
+    """A view with at least one dimension: () → (1,). Several tensors, or a sequence of them, return a tuple.
+
+    https://pytorch.org/docs/stable/generated/torch.atleast_1d.html
+    """
     return _each(tensors, lambda x: x if x.dim() else reshape(x, 1))
 
 
 @composite(variants="function")
 def atleast_2d(*tensors: Any) -> Any:
+    """A view with at least two dimensions: () → (1, 1), (n,) → (1, n). Several tensors, or a sequence, return a tuple.
+
+    https://pytorch.org/docs/stable/generated/torch.atleast_2d.html
+    """
     return _each(tensors, lambda x: x if x.dim() > 1 else unsqueeze(x, 0) if x.dim() else reshape(x, 1, 1))
 
 
 @composite(variants="function")
 def atleast_3d(*tensors: Any) -> Any:
+    """A view with at least three dimensions: () → (1, 1, 1), (n,) → (1, n, 1), (n, m) → (n, m, 1).
+
+    Several return a tuple.
+
+    https://pytorch.org/docs/stable/generated/torch.atleast_3d.html
+    """
     return _each(tensors, _with_three_dims)
 
 

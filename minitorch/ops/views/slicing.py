@@ -106,7 +106,10 @@ def cut(xp: Any, self: Array, dim: int, start: int, end: int, step: int = 1) -> 
 
 @composite()
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """`length` elements from `start` on along `dim`."""
+    """`length` elements from `start` on along `dim`, a view.
+
+    Raises RuntimeError for a range outside of the dimension.
+    """
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -129,6 +132,10 @@ def _part(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    """`length` elements from `start` on along `dim`, a copy.
+
+    Raises RuntimeError for a range outside of the dimension.
+    """
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= input._array.ndim:
@@ -146,9 +153,9 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     }
 )
 def diagonal(xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The elements where index dim2 − index dim1 = offset, as last dimension.
+    """The elements where index dim2 − index dim1 = offset, as last dimension, a view: (n, m, k) → (k, min(n, m)).
 
-    https://pytorch.org/docs/stable/generated/torch.diagonal.html
+    Raises RuntimeError for dim1 = dim2.
     """
     first, second = check_dim(dim1, self.ndim), check_dim(dim2, self.ndim)
     if first == second:
@@ -243,5 +250,5 @@ def slice_scatter(
     }
 )
 def diagonal_scatter(xp: Any, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """A copy of self with `src` on a diagonal."""
+    """A copy of self, of its shape and dtype, with `src` on a diagonal, whose shape is that of `diagonal`."""
     return _scattered(xp, self, src, diagonal, (offset, dim1, dim2))

@@ -60,7 +60,11 @@ def split_evenly(xp: Any, self: Array, split_size: int, dim: int) -> Sequence[Ar
     derivatives={"self": lambda grads, self_shape, split_sizes, dim: _join(grads, self_shape, dim, split_sizes)}
 )
 def split_with_sizes(xp: Any, self: Array, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Array]:
-    """Consecutive pieces of the given sizes. https://pytorch.org/docs/stable/generated/torch.split.html"""
+    """Consecutive pieces of the given sizes along `dim`; views, as a tuple.
+
+    Raises RuntimeError for sizes that are negative or don't add up to that of the dimension.
+    https://pytorch.org/docs/stable/generated/torch.split.html
+    """
     dim = check_dim(dim, self.ndim)
     split_sizes = checked_ints("split_with_sizes", (split_sizes,), 2, "split_sizes")
     if min(split_sizes, default=0) < 0:
@@ -92,7 +96,11 @@ def _join(grads: Sequence[Tensor | None], shape: tuple[int, ...], dim: int, size
 
 @composite()
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of one size (the last may be shorter), or of the given sizes."""
+    """Views of consecutive pieces of one size (the last may be shorter), or of the given sizes, along `dim`.
+
+    Returns a tuple. Raises RuntimeError for a 0-d tensor, a negative size, and sizes whose sum isn't that of the
+    dimension.
+    """
     size: Any = split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -119,7 +127,10 @@ METHODS["split"] = _split_method
 
 @composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size (the last may be shorter)."""
+    """At most `chunks` views of equal size ⌈n / chunks⌉ along `dim` (the last may be shorter), as a tuple.
+
+    Raises RuntimeError for a 0-d tensor or a number that isn't positive.
+    """
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if operator.index(chunks) <= 0:
@@ -141,7 +152,10 @@ def tensor_split(
     indices: Sequence[int] | None = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Pieces cut before the given indices, or a number of pieces whose sizes differ by at most one."""
+    """Pieces cut before the given indices, or a number of pieces whose sizes differ by at most one; views, as a tuple.
+
+    Raises RuntimeError for a 0-d tensor or a number that isn't positive.
+    """
     if not input._array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = check_dim(dim, input._array.ndim)
@@ -181,6 +195,11 @@ def _sections(args: tuple[Any, ...], sections: int | None, indices: Sequence[int
 def hsplit(
     input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
 ) -> tuple[Tensor, ...]:
+    """`tensor_split` along the second dimension, or the only one, into equal parts, or before indices.
+
+    Returns a tuple of views. Raises RuntimeError for a 0-d tensor, and for parts that don't divide the size.
+    https://pytorch.org/docs/stable/generated/torch.hsplit.html
+    """
     return _split_along(
         input, _sections(indices_or_sections, sections, indices), 1 if input._array.ndim > 1 else 0, "hsplit", 1
     )
@@ -190,6 +209,11 @@ def hsplit(
 def vsplit(
     input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
 ) -> tuple[Tensor, ...]:
+    """`tensor_split` along the first dimension into equal parts, or before indices; views, as a tuple.
+
+    Raises RuntimeError for less than two dimensions, and for parts that don't divide the size.
+    https://pytorch.org/docs/stable/generated/torch.vsplit.html
+    """
     return _split_along(input, _sections(indices_or_sections, sections, indices), 0, "vsplit", 2)
 
 
@@ -197,4 +221,9 @@ def vsplit(
 def dsplit(
     input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
 ) -> tuple[Tensor, ...]:
+    """`tensor_split` along the third dimension into equal parts, or before indices; views, as a tuple.
+
+    Raises RuntimeError for less than three dimensions, and for parts that don't divide the size.
+    https://pytorch.org/docs/stable/generated/torch.dsplit.html
+    """
     return _split_along(input, _sections(indices_or_sections, sections, indices), 2, "dsplit", 3)

@@ -147,7 +147,10 @@ def place(xp: Any, self: Array, src: Array, source: Geometry, target: Geometry) 
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of the tensor with `src` in the view `as_strided(size, stride, storage_offset)` of it."""
+    """A copy of the tensor with `src` in the view `as_strided(size, stride, storage_offset)` of it.
+
+    Returns a tensor of the shape and dtype of `input`. Raises RuntimeError for a `src` of another shape than `size`.
+    """
     offset = input.storage_offset()
     target = (
         checked_ints("as_strided_scatter", (size,), 2),
@@ -193,9 +196,10 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor; with `torch.preserve_format` also to its memory format.
+    """`resize_` to the shape of another tensor, which it returns.
 
-    https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html
+    With `torch.preserve_format` also to its memory format. Raises TypeError for what is no tensor.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html
     """
     if not isinstance(the_template, Tensor):
         raise TypeError(

@@ -19,7 +19,11 @@ from minitorch.tensor import Tensor
 
 @declaration.view(derivatives={"self": lambda grad, dims: permute(grad, _inverse(dims))})
 def permute(xp: Any, self: Array, dims: Variadic) -> Array:
-    """The dimensions in another order. https://pytorch.org/docs/stable/generated/torch.permute.html"""
+    """The dimensions in another order: (a, b, c) → (c, a, b) for (2, 0, 1).
+
+    Raises RuntimeError for another number of dimensions, and for one that is named twice.
+    https://pytorch.org/docs/stable/generated/torch.permute.html
+    """
     if len(dims) != self.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -49,7 +53,10 @@ def transpose(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
 
 @declaration.view(derivatives={"self": lambda grad: t(grad)})
 def t(xp: Any, self: Array) -> Array:
-    """A matrix transposed; tensors of fewer dimensions as they are. https://pytorch.org/docs/stable/generated/torch.t.html"""
+    """A matrix transposed, (n, m) → (m, n), a view; tensors of fewer dimensions as they are.
+
+    Raises RuntimeError for more dimensions. https://pytorch.org/docs/stable/generated/torch.t.html
+    """
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.transpose()
@@ -57,7 +64,10 @@ def t(xp: Any, self: Array) -> Array:
 
 @composite()
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Moves dimensions; the others keep their order."""
+    """Moves dimensions: a view in which those of `source` stand at `destination`, and the others keep their order.
+
+    Raises RuntimeError for different numbers of them, and for one that is named twice.
+    """
     sources = source if isinstance(source, (tuple, list)) else (source,)
     destinations = destination if isinstance(destination, (tuple, list)) else (destination,)
     if len(sources) != len(destinations):
@@ -80,6 +90,10 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 @composite()
 def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    """`movedim` by NumPy's name: a view with the dimensions `source` at `destination`.
+
+    https://pytorch.org/docs/stable/generated/torch.moveaxis.html
+    """
     return movedim(input, source, destination)
 
 
