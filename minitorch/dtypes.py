@@ -256,10 +256,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """Returns the dtype of new floating point tensors, float32 unless `set_default_dtype` changed it.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.get_default_dtype.html
-    """
+    """Returns the dtype of new floats. https://pytorch.org/docs/stable/generated/torch.get_default_dtype.html"""
     return _default
 
 

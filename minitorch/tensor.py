@@ -225,9 +225,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     # The same memory, and copies
 
     def detach(self) -> Tensor:
-        """Returns a tensor of the same memory, shape, dtype and version counter, without history.
-        https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html
-        """
+        """A tensor of the same memory, shape and dtype, and version counter, without history."""
         return self._alias() if self.__class__ is Tensor else Tensor._detached(self)
 
     @property

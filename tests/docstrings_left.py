@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _NAMES = {
-    "torch": "from_numpy index_put index_put_",
+    "torch": "detach from_numpy index_put index_put_",
 }
 
 LEFT = {f"{place}.{name}" for place, names in _NAMES.items() for name in names.split()}

@@ -106,8 +106,7 @@ def declare(
 
     *Calls.* `number_first` is the factor that stood before the operands, x.addcmul_(value, tensor1, tensor2), which
     PyTorch still takes; `no_tensors` what the error says of an empty list. An op that `takes_numbers` computes
-    with numbers alone, as in torch.add(1, 2.0); one that `takes_sparse` adds a sparse
-    second operand to a dense first.
+    with numbers alone, as in torch.add(1, 2.0); one that `takes_sparse` adds a sparse second operand to a dense first.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:

@@ -50,12 +50,7 @@ def common_type(values: Iterable[Any]) -> dtype:
 
 
 def result_type(tensor: Any, other: Any) -> dtype:
-    """Returns the dtype of the result of arithmetic on two tensors or numbers.
-
-    The highest category decides, then the dtypes of the tensors. 0-d tensors and numbers count only where their
-    category is higher.
-    Source: https://pytorch.org/docs/stable/generated/torch.result_type.html
-    """
+    """Returns the dtype of arithmetic on the two. https://pytorch.org/docs/stable/generated/torch.result_type.html"""
     return common_type((tensor, other))
 
 

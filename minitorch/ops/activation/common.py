@@ -128,10 +128,7 @@ def _relu_backward(grad: Tensor, result: Tensor, memory: Array | None) -> Tensor
     derivatives={"self": _relu_backward},
 )
 def relu(xp: Any, self: Array) -> Array:
-    """max(x, 0). Raises RuntimeError for bool, NotImplementedError for complex inputs.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.relu.html
-    """
+    """max(x, 0). Raises RuntimeError for bool, NotImplementedError for complex inputs."""
     if self.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     if self.dtype.kind == "c":

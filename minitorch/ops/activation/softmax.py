@@ -77,9 +77,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @composite(variants="function method out", autocast_on_gpu="float32 results")
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """xᵢ − ln Σ exp(xⱼ) along `dim`, in the shape of `input`.
-
-    `dtype` is what the input is cast to first.
+    """xᵢ − ln Σ exp(xⱼ) along `dim`, in the shape of `input`, which is cast to `dtype` first.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
     """
     return _log_softmax(input if dtype is None else input.to(dtype), dim)

@@ -21,11 +21,7 @@ from minitorch.tensor import Tensor
 
 @composite(autocast="lower")
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix product with NumPy's rules: (…, n, m) @ (…, m, p) → (…, n, p), leading dimensions being broadcast.
-
-    A vector (m,) is a row on the left and a column on the right, and its dimension is removed from the result.
-    Raises RuntimeError for other sizes, 0-d tensors and different dtypes.
-    """
+    """(…, n, m) @ (…, m, p) → (…, n, p), or of vectors (m,); batches broadcast. Raises RuntimeError for other sizes."""
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     if out is not None:

@@ -110,10 +110,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
 )
 def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
-    """Σ / n along `dim`, in the dtype of `input`.
-
-    Raises RuntimeError for integers and bools without a floating `dtype`.
-    """
+    """Σ / n along `dim`. Raises RuntimeError for integers and bools without a floating `dtype`."""
     kind = FROM_NUMPY[self.dtype] if dtype is None else dtype
     if kind.category < FLOATING:
         given = "Input" if dtype is None else "Optional"
