@@ -293,3 +293,19 @@ def test_what_is_made_of_a_subclass_is_one(torch: Any) -> Any:
         mine.as_subclass(torch.Tensor),
     ]
     return [(type(each).__name__, str(each.dtype), each.requires_grad, each.tolist()) for each in made]
+
+
+@same
+def test_sizes_of_zero_and_integers_of_more_than_64_bits(torch: Any) -> Any:
+    functional, image = torch.nn.functional, torch.ones(1, 1, 3, 3)
+    whole = torch.ones(1, dtype=torch.int64)
+    said = errors(
+        lambda: functional.conv2d(image, torch.ones(1, 1, 0, 2)),
+        lambda: functional.conv3d(image[None], torch.ones(1, 1, 0, 1, 1)),
+        lambda: functional.conv_transpose2d(image, torch.ones(1, 1, 0, 0)),
+        lambda: torch.ones(2).unflatten(0, (0, -1)),
+        lambda: whole + 2**64,
+        lambda: whole.to(torch.int8) * -(2**64),
+        lambda: whole.bool() + 10**400,
+    )
+    return said, torch.ones(1, dtype=torch.bfloat16) + 2**63, whole + (2**63 - 1)

@@ -109,7 +109,15 @@ def cast(xp: Any, array: Any, target: dtype) -> Any:
 
 
 def _number(value: Any, target: dtype) -> Any:
-    """A number in the target's range: integers wrap around as PyTorch's casts do."""
+    """A number in the target's range: integers of 64 bits wrap around as PyTorch's casts do.
+
+    Raises OverflowError for integers of more bits.
+    """
+    if value.__class__ is int:
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+        if target.is_low_precision:  # whose types take no large integers
+            value = float(value)
     if target.category == 1:
         bits = target.itemsize * 8
         wrapped = int(value) & ((1 << bits) - 1)

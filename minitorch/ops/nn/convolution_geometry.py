@@ -69,6 +69,9 @@ def check(
         if min(values, default=least) < least:
             raise RuntimeError(fault)
     shape, sizes = list(weight._array.shape), list(input._array.shape)
+    if len(shape) > 3 and 0 in shape[2:]:
+        kernel = " kernel_height: {} kernel_width: {}" if len(shape) == 4 else ": {} x {} x {} (TxHxW)"
+        raise RuntimeError("kernel size should be greater than zero, but got" + kernel.format(*shape[2:]))
     if shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "

@@ -227,7 +227,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise RuntimeError("unflatten: sizes must be non-empty")
     if not shape:
         raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
-    if math.prod(sizes) != shape[dim] and (-1 not in sizes or shape[dim] % abs(math.prod(sizes) or 1)):
+    product = math.prod(sizes)
+    if product != shape[dim] and (-1 not in sizes or not product or shape[dim] % abs(product)):
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in "
             "the input tensor"
