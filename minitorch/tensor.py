@@ -159,6 +159,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions, an int. https://pytorch.org/docs/stable/generated/torch.Tensor.ndim.html"""
         return self.dim()
 
     ndimension = dim
@@ -176,6 +177,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     @property
     def itemsize(self) -> int:
+        """The bytes of one element, an int. https://pytorch.org/docs/stable/generated/torch.Tensor.itemsize.html"""
         return self._dtype.itemsize
 
     @property
@@ -197,14 +199,17 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the tensor lies on a GPU, a bool."""
         return self._device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the tensor lies on the CPU, a bool."""
         return self._device.type == "cpu"
 
     @property
     def is_meta(self) -> bool:
+        """Whether the tensor is on the meta device and has no elements, a bool."""
         return self._device.type == "meta"
 
     def get_device(self) -> int:

@@ -134,6 +134,7 @@ class Differentiable:
 
     @property
     def output_nr(self) -> int:
+        """Which output of its `grad_fn` the tensor is, an int; 0 for a leaf."""
         return self._output_nr
 
     @property
@@ -195,6 +196,7 @@ class Differentiable:
 
     @property
     def retains_grad(self) -> bool:
+        """Whether the tensor isn't a leaf and `retain_grad` was called, a bool."""
         return self._retains_grad
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

@@ -101,6 +101,7 @@ def _method(self: Tensor, n: int) -> Tensor:
 
 
 def _method_in_place(self: Tensor, n: int) -> Tensor:
+    """`polygamma` in place: overwrites the tensor with the n-th derivative of digamma, and returns it."""
     return self.copy_(polygamma(n, self))
 
 

@@ -57,6 +57,7 @@ def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> A
 
 @composite(variants="method")
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view expanded to the shape of `other`. Raises RuntimeError for sizes that don't fit."""
     return expand(input, other._array.shape)
 
 

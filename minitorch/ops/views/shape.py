@@ -180,11 +180,16 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
 
 @composite(variants="method")
 def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of `other`. Raises RuntimeError where strides or number of elements forbid it."""
     return view_as_shape(input, other._array.shape)
 
 
 @composite(variants="method")
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of `other`: a view where the strides allow it, otherwise a copy.
+
+    Raises RuntimeError for another number of elements.
+    """
     return reshape(input, other._array.shape)
 
 

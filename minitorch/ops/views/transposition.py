@@ -99,7 +99,10 @@ def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions swapped, and complex numbers conjugated."""
+    """The last two dimensions swapped, and complex numbers conjugated: (…, n, m) → (…, m, n).
+
+    Raises RuntimeError for a vector.
+    """
     return _swapped_matrices(input, "adjoint()").conj()
 
 
@@ -110,6 +113,7 @@ def _swapped_matrices(input: Tensor, name: str) -> Tensor:
 
 
 def _numpy_t(input: Tensor) -> Tensor:
+    """All dimensions in reverse order, a view: (n, m) → (m, n). Warns for other numbers of dimensions than 0 and 2."""
     if input._array.ndim not in (0, 2):
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -122,6 +126,7 @@ def _numpy_t(input: Tensor) -> Tensor:
 
 
 def _conjugate_t(input: Tensor) -> Tensor:
+    """A matrix transposed, complex numbers conjugated: (n, m) → (m, n). Raises RuntimeError unless 0-d or 2-D."""
     if input._array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor.")
     return adjoint(input)
@@ -129,5 +134,11 @@ def _conjugate_t(input: Tensor) -> Tensor:
 
 METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]
 METHODS["H"] = property(_conjugate_t)  # type: ignore[assignment]
-METHODS["mT"] = property(lambda input: _swapped_matrices(input, "mT"))  # type: ignore[assignment]
-METHODS["mH"] = property(lambda input: _swapped_matrices(input, "mH").conj())  # type: ignore[assignment]
+METHODS["mT"] = property(  # type: ignore[assignment]
+    lambda input: _swapped_matrices(input, "mT"),
+    doc="The last two dimensions swapped, a view: (…, n, m) → (…, m, n). Raises RuntimeError for a vector.",
+)
+METHODS["mH"] = property(  # type: ignore[assignment]
+    lambda input: _swapped_matrices(input, "mH").conj(),
+    doc="`adjoint`: (…, n, m) → (…, m, n), complex numbers conjugated. Raises RuntimeError for a vector.",
+)
