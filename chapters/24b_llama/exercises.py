@@ -174,8 +174,8 @@ check.show(
 # `cat`, and take both `cos()` and `sin()`.
 
 # %% [markdown] hint="llama_rope"
-# The frequencies are `theta ** (arange(0, dim, 2, device=positions.device) / -dim)`. With `first, second = x.chunk(2,
-# -1)` you can write `rotate_half`, and the result is `x * cos + rotate_half(x) * sin`.
+# The frequencies are `theta` to the power of minus 2i/dim, on the device of the positions. `x.chunk(2, -1)` gives both
+# halves, and the docstring of `apply_rotary` says how to combine `x`, its rotated halves and the tables.
 
 
 # %% mutant="llama_rope"
@@ -530,7 +530,8 @@ def probabilities():
     large ones may share. With `top_k`, only the k largest logits of a row are kept, or all if there are fewer. With
     `top_p`, of the tokens that top-k kept, the fewest most likely ones are kept whose probabilities sum to `top_p` or
     more: a token is kept if those before it sum to less than `top_p`, and the most likely one always is, even if
-    `top_p` is 0. Tokens that are as likely as the last one that is kept may be kept as well. All others get 0.
+    `top_p` is 0. Tokens that are as likely as the last one that is kept may be kept as well. All others get 0. The
+    logits stay as they are.
     """
 
 
@@ -776,8 +777,8 @@ check.show(
 # part of p that exceeds q, divided by its sum.
 
 # %% [markdown] hint="llama_speculative"
-# That part is `(p[position] - q[position]).clamp(min=0)`, which you divide by its sum. If the loop ends without a
-# rejection, the result is all drafts and `draw(p[-1])`.
+# `clamp(min=0)` keeps the positive part of a difference. `draw` expects probabilities that sum to 1. A loop that ends
+# without a rejection has used k of the k + 1 rows of `p`, and the last one is for the free token.
 
 
 # %% mutant="llama_speculative"
@@ -852,7 +853,7 @@ def speculate(p, q, drafted, chances, draw):
 
 # %% [markdown] exercise="llama_repair_pieces" kind="repair" points=3
 # ### Exercise 6 · A prompt in pieces
-# Long prompts are read in pieces, so that other requests needn't wait. `attend(q, k, v, padding)` gets the queries of
+# Long prompts are read in pieces, so that other requests don't have to wait. `attend(q, k, v, padding)` gets the queries of
 # one piece, (N, heads, T, D), and all keys and values so far, (N, heads, S, D), which are the cached ones followed by
 # the piece's own. `padding` (N, S) is True where a row has padding, which is always on the left.
 #
@@ -924,7 +925,8 @@ check.show(
 # Query i of the piece is token S − T + i of the text, so it may attend to keys 0 to S − T + i.
 
 # %% [markdown] hint="llama_repair_pieces"
-# `tril` takes the index of the diagonal up to which it keeps the elements: `tril(S - T)`.
+# `tril` takes the index of the diagonal up to which it keeps the elements. Index 0 lets query 0 see key 0 alone. Which
+# index lets it see keys 0 to S − T?
 
 
 # %% mutant="llama_repair_pieces"
@@ -1033,7 +1035,8 @@ check.show(shown, secret=True, text="The widths for 8, 4, 2 and 1 KV heads.")
 # slope.
 
 # %% [markdown] hint="llama_measure_width"
-# With `slope = flops(h, 2) - flops(h, 1)`, the result is `1 + (budget - flops(h, 1)) // slope`.
+# The slope is the difference between the FLOPs of widths 2 and 1. How often does it fit into what remains of the budget
+# after width 1? FLOPs are integers, so `//` rounds down exactly.
 
 
 # %% mutant="llama_measure_width"
