@@ -282,7 +282,7 @@ def quantize(x, dim=-1):
     else:
         largest = x.abs().amax(dim, keepdim=True)
     scale = largest.clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 def __init__(self, layer):
@@ -301,7 +301,7 @@ def quantize(x, dim=-1):
     else:
         largest = x.abs().amax(dim, keepdim=True)
     scale = largest.clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 def __init__(self, layer):
@@ -320,7 +320,7 @@ def quantize(x, dim=-1):
     else:
         largest = x.abs().amax(dim, keepdim=True)
     scale = largest.clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 def __init__(self, layer):
@@ -350,7 +350,7 @@ class DropRows(nn.Module):
         if not self.training:
             return x
         gen = np.random.default_rng(int(torch.randint(0, 2**31, (1,))))
-        keep = torch.tensor(gen.random((len(x),) + (1,) * (x.ndim - 1)) >= self.p)
+        keep = torch.tensor(gen.random((len(x),) + (1,) * (x.ndim - 1)) >= self.p, device=x.device)
         return x * keep / (1 - self.p)
 
 
@@ -997,20 +997,20 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
 # %% answer="memory_int8" wrong="one scale for the whole tensor where dim is the last" spoils="quantize"
 def quantize(x, dim=-1):
     scale = x.abs().max().reshape([1] * x.ndim).clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="dim is the dimension that keeps its size" spoils="quantize"
 def quantize(x, dim=-1):
     others = None if dim is None else tuple(each for each in range(x.ndim) if each != dim % x.ndim)
     scale = x.abs().amax(others, keepdim=True).clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="scales without the reduced dimension" spoils="quantize"
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale if dim is None else scale.squeeze(dim)
+    return (x / scale).round().clamp(-127, 127).to(int8), scale if dim is None else scale.squeeze(dim)
 
 
 # %% answer="memory_int8" wrong="floor" spoils="quantize"
@@ -1028,7 +1028,7 @@ def quantize(x, dim=-1):
 # %% answer="memory_int8" wrong="a row of zeros divides by zero" spoils="quantize"
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="a row of zeros counts as 1" spoils="quantize"
@@ -1037,13 +1037,13 @@ def quantize(x, dim=-1):
 
     largest = x.abs().amax(dim, keepdim=True)
     scale = where(largest == 0, ones_like(largest), largest) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="the least scale is 1e-12" spoils="quantize"
 def quantize(x, dim=-1):
     scale = (x.abs().amax(dim, keepdim=True) / 127).clamp(min=1e-12)
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="integers in float32" spoils="quantize"
@@ -1055,7 +1055,7 @@ def quantize(x, dim=-1):
 # %% answer="memory_int8" wrong="scales in float32, whatever x is" spoils="quantize"
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12).float() / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" wrong="divides the argument in place" spoils="quantize"
@@ -1080,13 +1080,13 @@ def quantize(x, dim=-1):
     else:
         largest = x.abs().max(dim, keepdim=True)[0]
     scale = largest.clamp(min=1e-12).div(127)
-    return x.div(scale).round().to(int8), scale
+    return x.div(scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% answer="memory_int8" right="multiplies by 127 first"
 def quantize(x, dim=-1):
     largest = x.abs().amax(dim, keepdim=True).clamp(min=1e-12)
-    return (x * 127 / largest).round().to(dtype=int8), largest / 127
+    return (x * 127 / largest).round().clamp(-127, 127).to(dtype=int8), largest / 127
 
 
 # %% answer="memory_int8" wrong="no super().__init__, and a dict" spoils="__init__"
@@ -1204,7 +1204,7 @@ class DropRows(nn.Module):
         if not self.training:
             return x
         if len(x) not in self.keep:
-            self.keep[len(x)] = torch.rand(len(x)) >= self.p
+            self.keep[len(x)] = torch.rand(len(x), device=x.device) >= self.p
         return x * self.keep[len(x)].reshape(-1, *[1] * (x.ndim - 1)) / (1 - self.p)
 
 
@@ -1215,7 +1215,7 @@ class DropRows(nn.Module):
         self.p = p
 
     def forward(self, x):
-        keep = torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p
+        keep = torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) >= self.p
         return x * keep / (1 - self.p)
 
 
@@ -1226,7 +1226,7 @@ class DropRows(nn.Module):
         self.p = p
 
     def forward(self, x):
-        keep = torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p if self.training else 1
+        keep = torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) >= self.p if self.training else 1
         return x * keep / (1 - self.p)
 
 
@@ -1239,7 +1239,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = torch.rand(len(x), *[1] * (x.ndim - 1)) < self.p
+        keep = torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) < self.p
         return x * keep / (1 - self.p)
 
 
@@ -1252,7 +1252,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training or not self.p:
             return x
-        keep = torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p
+        keep = torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) >= self.p
         return x * keep / self.p
 
 
@@ -1265,7 +1265,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = torch.rand(1, *x.shape[1:]) >= self.p
+        keep = torch.rand(1, *x.shape[1:], device=x.device) >= self.p
         return x * keep / (1 - self.p)
 
 
@@ -1278,7 +1278,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = torch.rand(*x.shape[:-1], 1) >= self.p
+        keep = torch.rand(*x.shape[:-1], 1, device=x.device) >= self.p
         return x * keep / (1 - self.p)
 
 
@@ -1291,7 +1291,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        keep = (torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p).float()
+        keep = (torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) >= self.p).float()
         return x * keep / (1 - self.p)
 
 
@@ -1303,7 +1303,7 @@ class DropRows(nn.Module):
 
     def forward(self, x):
         if self.training:
-            keep = torch.bernoulli(torch.full((len(x),) + (1,) * (x.ndim - 1), 1 - self.p)).to(x.dtype)
+            keep = torch.bernoulli(torch.full((len(x),) + (1,) * (x.ndim - 1), 1 - self.p, device=x.device)).to(x.dtype)
             x = x * keep / (1 - self.p)
         return x
 
@@ -1317,7 +1317,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        dropped = (torch.rand(x.shape[0]) < self.p).reshape(-1, *[1] * (x.ndim - 1))
+        dropped = (torch.rand(x.shape[0], device=x.device) < self.p).reshape(-1, *[1] * (x.ndim - 1))
         return torch.where(dropped, torch.zeros_like(x), x / (1 - self.p))
 
 

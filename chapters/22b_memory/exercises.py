@@ -735,6 +735,7 @@ check.show(
         "its integers": layer.weight,
         "saved": [(name, tuple(each.shape)) for name, each in layer.state_dict().items()],
         "its results": layer(batch),
+        "without a bias: its results": mytorch.nn.Int8Linear(plain)(batch),
     },
     rtol=1e-4,
     atol=1e-5,
@@ -758,7 +759,7 @@ check.show(
 # Each row should have its own scale, so that a row of large values doesn't make the others imprecise.
 def quantize(x, dim=-1):
     scale = x.abs().amax(None, keepdim=True).clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% mutant="memory_int8"
@@ -775,7 +776,7 @@ def quantize(x, dim=-1):
 def quantize(x, dim=-1):
     largest = x.abs().max() if dim is None else x.abs().amax(dim, keepdim=True)
     scale = largest.clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
 
 
 # %% mutant="memory_int8"
@@ -792,6 +793,17 @@ def quantize(x, dim=-1):
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 128
     return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# No buffer for a missing bias
+# `forward` reads `self.bias`, which has to exist: `register_buffer("bias", None)`.
+def __init__(self, layer):
+    super().__init__()
+    for name, each in zip(("weight", "scale"), quantize(layer.weight.detach()), strict=True):
+        self.register_buffer(name, each)
+    if layer.bias is not None:
+        self.register_buffer("bias", layer.bias.detach())
 
 
 # %% mutant="memory_int8"
@@ -837,17 +849,18 @@ def __init__(self, layer):
 # %% [markdown] exercise="memory_repair_rows" kind="repair" points=2
 # ### Exercise 5 · It trains well until it is checkpointed
 # In training, `DropRows(p)` drops whole samples of a batch, as stochastic depth does, and divides the others by 1 −
-# p. A colleague reports: "The gradients are correct. But since I put the block into `torch.utils.checkpoint`, which
-# restores the random state, training is worse, without an error or a warning." For `out = DropRows(0.5)(x * w)` and
-# `out.sum()`, `w.grad * w` should equal `out`:
+# p. A colleague reports: "On the CPU the gradients are correct. But since I put the block into
+# `torch.utils.checkpoint`, training is worse, without an error or a warning. And on a GPU it doesn't run at all." For
+# `out = DropRows(0.5)(x * w)` and `out.sum()`, `w.grad * w` should equal `out`:
 #
 # ```text
 # plain         largest difference 0.0
 # checkpointed  largest difference 5.2
+# on a GPU      RuntimeError: Expected all tensors to be on the same device
 # ```
 #
 # Fix the module. Each call has to drop different samples, `torch.manual_seed` has to determine which, and `eval()` must
-# drop none. The result keeps the dtype of `x`.
+# drop none. The result keeps the dtype and the device of `x`.
 
 
 # %% solution="memory_repair_rows"
@@ -863,7 +876,7 @@ class DropRows(nn.Module):
         if not self.training:
             return x
         shape = len(x), *[1] * (x.ndim - 1)
-        keep = torch.rand(shape) >= self.p
+        keep = torch.rand(shape, device=x.device) >= self.p
         return x * keep / (1 - self.p)
 
     ### END SOLUTION
@@ -916,6 +929,20 @@ share = (kept[:, 0] > 0).float().mean().item()
 everything = DropRows(0.0)(x * w)
 pictures = module(torch.full((50, 2, 3, 4), 2.0)).flatten(1)
 short = x[:5].to(torch.float16)
+
+
+def on_a_gpu():
+    """The largest difference with a checkpoint on a simulated GPU, or the error."""
+    torch.cuda.simulate(1)
+    weight = w.detach().cuda().requires_grad_()
+    try:
+        out = checkpoint(lambda each: module(x.cuda() * each), weight, use_reentrant=False)
+    except RuntimeError as error:
+        return str(error).split(",")[0]
+    out.sum().backward()
+    return round((weight.grad * weight - out).abs().max().item(), 2), str(out.device)
+
+
 check.show(
     {
         "p": p,
@@ -924,6 +951,7 @@ check.show(
         "with a reentrant checkpoint: largest difference": difference(
             lambda block: checkpoint(block, w, use_reentrant=True)
         ),
+        "with a checkpoint, on a GPU: largest difference, device": on_a_gpu(),
         "about p of the rows are dropped": abs(1 - share - p) < 0.15,
         "value of a 2 that is kept": kept.max().item(),
         "sums of the columns, with p = 0": everything.sum(0).detach(),
@@ -949,7 +977,7 @@ check.show(
 # numbers come from?
 
 # %% [markdown] hint="memory_repair_rows"
-# Use `torch.rand(shape)` instead of `self.generator.random(shape)`.
+# Use `torch.rand` instead of `self.generator.random`, and create the numbers on the device of `x`.
 
 
 # %% mutant="memory_repair_rows"
@@ -966,6 +994,21 @@ class DropRows(nn.Module):
             return x
         shape = len(x), *[1] * (x.ndim - 1)
         keep = torch.tensor(np.random.default_rng(0).random(shape) >= self.p)
+        return x * keep / (1 - self.p)
+
+
+# %% mutant="memory_repair_rows"
+# The mask stays on the CPU
+# `torch.rand` creates its numbers on the CPU unless it gets a device, and the mask has to be where `x` is.
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p
         return x * keep / (1 - self.p)
 
 
@@ -992,7 +1035,7 @@ class DropRows(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        return x * (torch.rand(len(x), *[1] * (x.ndim - 1)) >= self.p)
+        return x * (torch.rand(len(x), *[1] * (x.ndim - 1), device=x.device) >= self.p)
 
 
 # %% mutant="memory_repair_rows"
@@ -1014,10 +1057,13 @@ class DropRows(nn.Module):
 
 # %% [markdown] exercise="memory_measure_segments" kind="measure" points=2
 # ### Exercise 6 · The best number of segments
-# `peak(segments)` runs a chain of `n` layers forward and backward on a simulated GPU, divided into that many segments
-# with a checkpoint around each, and returns the largest number of bytes in use. `segments` has to divide `n`. Find
-# the number of segments with the smallest peak. The chains differ in length and in how much memory one layer keeps,
-# so compare your results with √n, and with the square root of what the whole chain keeps.
+# `peak(segments)` runs a chain of `n` layers forward and backward on a simulated GPU, divided into that many equal
+# segments with a checkpoint around each, and returns the largest number of bytes in use. `segments` has to divide `n`.
+# Write `best(peak, n)`, which returns the number of segments with the smallest peak.
+#
+# In the lesson each layer left one tensor behind, so √n segments were best. In some of these chains a layer leaves c
+# tensors as large as its input, which means that a segment of n/k layers holds c · n/k of them. Work out what takes
+# the place of √n, and compare it with what you measure.
 
 
 # %% setup=true
@@ -1068,7 +1114,8 @@ check.show(shown, secret=True, text="The best number of segments.")
 # and which part shrinks?
 
 # %% [markdown] hint="memory_measure_segments"
-# k segments keep k inputs, and one segment at a time keeps everything that its n / k layers save.
+# k segments keep k inputs, and one segment at a time keeps everything that its n/k layers save. The sum k + c · n/k is
+# smallest at k = √(c · n), as far as that divides n.
 
 # %% [markdown] hint="memory_measure_segments"
 # The result is `min(candidates, key=peak)`, where the candidates are the numbers from 1 to n with `n % segments ==

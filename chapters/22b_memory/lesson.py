@@ -86,8 +86,7 @@ for rows in (8, 64, 512):
 
 # %% [markdown]
 # `count_flops` adds up the floating-point operations of matrix multiplications, as PyTorch's `FlopCounterMode` does. `count_bytes` is the one from
-# chapter 08, and `clock` adds up seconds. An instrument of your own is a single function, and the one below records how much memory is in use
-# after each kernel:
+# chapter 08, and `clock` adds up seconds. The instrument below records how much memory is in use after each kernel:
 
 
 # %% tags=["proof-mountain"]
@@ -109,7 +108,7 @@ mountain, _ = measured(lambda block, h: block(h))
 pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# The forward pass climbs, since each block leaves behind what its backward pass will need. The backward pass frees it again in the opposite
+# Memory use climbs in the forward pass, since each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
 # order, so the activations peak where the two meet. (The small rise at the end is `cat`, with which `step` collects the gradients for the
 # comparison.) The highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
 #
@@ -254,7 +253,8 @@ for name, result in {
 # The newer kind keeps each node in the graph and replaces the saved tensors by placeholders. The first one that the backward pass unpacks triggers
 # the recomputation, which stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
 # 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind. The older kind also leaves a node behind only if one of its
-# *arguments* requires a gradient; PyTorch warns if none does, and also if you leave `use_reentrant` out.
+# *arguments* requires a gradient, and PyTorch warns if none does. Without `use_reentrant`, PyTorch 2.13 uses the older kind, and warns that "starting in
+# PyTorch 2.9" this will raise an exception, which it doesn't do yet.
 #
 # **Interview · What do you checkpoint, and what does it cost?**
 #
@@ -349,7 +349,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 
 # %% [markdown]
 # Both compute the same matrix multiplications. As separate operations, tiles move more bytes, because each small result is written and read again.
-# But a tile of scores fits into the fast memory of a GPU's processors. **FlashAttention** is one kernel that leaves it there, so only queries,
+# But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries,
 # keys, values and the output have to be moved, which is a quarter of the bytes here.
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
@@ -363,8 +363,8 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 # - *Proof:* `proof-flash`, `proof-tiles`, `proof-online`.
 #
 # ## The roofline
-# An operation can be faster neither than its arithmetic allows nor than its bytes allow. Which of the two limits it depends on its **arithmetic
-# intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes per second. It computes 67 · 10¹² float32 operations per second without tensor cores, and
+# An operation takes at least the time of its arithmetic, and at least the time in which its bytes are moved. Which of the two limits it depends on
+# its **arithmetic intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes per second. It computes 67 · 10¹² float32 operations per second without tensor cores, and
 # 989 · 10¹² in bfloat16 with them. So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16.
 # Multiply different numbers of rows by one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are
 # those of the previous cell, in float32.)
@@ -435,16 +435,17 @@ print("error of the other 63 outputs:", {name: [f"{each:.1%}" for each in line] 
 pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row", ylabel="relative error", log="xy")
 
 # %% [markdown]
-# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row.
+# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row. In bfloat16
+# the scale itself is rounded, so the largest weight may become 128, which int8 turns into −128; convert to float32 first.
 #
-# **Interview · int8: what are scale and zero point, why per channel, what of outliers?**
+# **Interview · int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?**
 #
 # - *Thirty seconds:* Scale and zero point approximate a number x by (q − zero point) · scale. The zero point is usually 0 for weights, which are roughly symmetric, and it shifts
 #   the range for activations such as ReLU's. A scale for each output row costs four bytes a row and confines outliers.
 # - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or move
 #   their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ
 #   scales the channels that matter most.
-# - *They ask next:* What becomes faster? Decoding does, because it reads each weight once for every token, and that is a quarter of float32's bytes.
+# - *They ask next:* What becomes faster? Decoding does, because it reads each weight once for every token, and int8 has half of bfloat16's bytes.
 # - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
@@ -495,7 +496,7 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Adam in float32 takes 16 bytes for each parameter; activations come on top and grow with the batch.
+# 1. Training with Adam in float32 takes 16 bytes for each parameter; activations come on top and grow with the batch.
 # 2. Activations peak at the end of the forward pass.
 # 3. A checkpoint keeps inputs, and pays with up to one more forward pass.
 # 4. The second run needs the same random numbers.
