@@ -301,6 +301,7 @@ class ParallelMLP(nn.Module):
 
 # %% answer="shards_repair_clip" right="as first written, from the task alone"
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     own = library.zeros(1)
     for p in sharded:
         own += (p.grad ** 2).sum()
@@ -316,6 +317,7 @@ def clip(sharded, replicated, max_norm):
 
 # %% answer="shards_repair_clip" right="replicated / n inside the all-reduce"
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     n = distributed.get_world_size()
     squares = library.zeros(1)
     for p in sharded: squares += (p.grad ** 2).sum()
@@ -412,7 +414,7 @@ def gather_shards(shard, whole):
 # %% answer="shards_zero" wrong="the optimizer gets bfloat16 gradients" spoils="step"
 def step(self):
     for shard, whole in zip(self.shards, self.params):
-        shard.grad = mean_of_shard(whole.grad)
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad)
     self.optim.step()
     for shard, whole in zip(self.shards, self.params):
         gather_shards(shard, whole)
@@ -422,7 +424,7 @@ def step(self):
 # %% answer="shards_zero" wrong="also takes the whole gradients away" spoils="step"
 def step(self):
     for shard, whole in zip(self.shards, self.params):
-        shard.grad = mean_of_shard(whole.grad).float()
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad).float()
         whole.grad = None
     self.optim.step()
     for shard, whole in zip(self.shards, self.params):
@@ -575,6 +577,7 @@ class ParallelMLP(nn.Module):
 
 # %% answer="shards_repair_clip" wrong="new gradients in place of the old ones"
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
     distributed.all_reduce(squares)
     norm = (squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt()
@@ -586,6 +589,7 @@ def clip(sharded, replicated, max_norm):
 
 # %% answer="shards_repair_clip" wrong="without the 1e-6"
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
     distributed.all_reduce(squares)
     norm = float((squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt())
@@ -597,6 +601,7 @@ def clip(sharded, replicated, max_norm):
 
 # %% answer="shards_repair_clip" wrong="returns the norm after clipping"
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = sum([(p.grad**2).sum() for p in sharded], library.zeros(1))
     distributed.all_reduce(squares)
     norm = (squares + sum([(p.grad**2).sum() for p in replicated], library.zeros(1))).sum().sqrt()

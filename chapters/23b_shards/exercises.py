@@ -117,7 +117,7 @@ def step():
     and `self.shards` has this rank's float32 shards of them, in the same order. `self.optim` is an optimizer of the
     shards, which reads their `.grad` in float32. The ranks exchange tensors in the parameter's
     dtype, because converting a bfloat16 gradient before it is averaged would double the
-    traffic. After the step the shards' gradients are None, so that they don't stay in memory.
+    traffic. Every parameter has a gradient. After the step the shards' gradients are None, so that they don't stay in memory.
     """
 
 
@@ -807,13 +807,15 @@ class ParallelMLP(nn.Module):
 # aren't equal any more. Without clipping everything is fine."*
 #
 # Fix `clip(sharded, replicated, max_norm)`. It multiplies all gradients in place by the factor that clipping on one device would use, and returns the norm before clipping, as
-# `clip_grad_norm_` does. The factor is `max_norm / (norm + 1e-6)`, but at most 1. A rank may have no share of any parameter, so its `sharded` may be empty.
+# `clip_grad_norm_` does. The factor is `max_norm / (norm + 1e-6)`, but at most 1. A rank may have no share of any parameter, so its `sharded` may be empty. Parameters whose
+# gradient is None are skipped, as `clip_grad_norm_` skips them.
 # `distributed.all_reduce(tensor)` computes the sum in place. The library's tensors have no method `norm`.
 
 
 # %% solution="shards_repair_clip"
 def clip(sharded, replicated, max_norm):
     ### BEGIN SOLUTION
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in sharded:
         squares = squares + (each.grad**2).sum()
@@ -850,7 +852,8 @@ def job(rank, max_norm, unit=1.0):
     sharded = [with_gradient(own[rank] * unit)] if shares[rank] == 1 else sharded
     replicated = [with_gradient(each * unit) for each in common]
     gradients = [[each.grad for each in weights] for weights in (sharded, replicated)]
-    norm = clip(sharded, replicated, max_norm)
+    sharded, replicated = ([*some, library.ones(3, requires_grad=True)] for some in (sharded, replicated))  # unused
+    norm = clip(sharded if shares[rank] else [], replicated, max_norm)
     shown = [[each / unit for each in some] for some in gradients]
     return [float(norm) / unit, *shown, distributed.bytes_sent() < 64]
 
@@ -882,6 +885,7 @@ check.show(
 # Counts replicated gradients once for each rank
 # A gradient that every rank has counts once in the norm. Add its squares after the all-reduce.
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in (*sharded, *replicated):
         squares = squares + (each.grad**2).sum()
@@ -897,6 +901,7 @@ def clip(sharded, replicated, max_norm):
 # Adds norms up
 # The norm of a vector is the root of a sum of squares. Add up the squares, and take the root once.
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in sharded:
         squares = squares + (each.grad**2).sum()
@@ -913,6 +918,7 @@ def clip(sharded, replicated, max_norm):
 # A rank without a share skips the all-reduce
 # An all-reduce needs every rank, and the others would wait for this one.
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in sharded:
         squares = squares + (each.grad**2).sum()
@@ -928,9 +934,27 @@ def clip(sharded, replicated, max_norm):
 
 
 # %% mutant="shards_repair_clip"
+# Expects a gradient of every parameter
+# An unused or frozen parameter has the gradient None, and `clip_grad_norm_` skipped it before.
+def clip(sharded, replicated, max_norm):
+    squares = library.zeros(1)
+    for each in sharded:
+        squares = squares + (each.grad**2).sum()
+    distributed.all_reduce(squares)
+    for each in replicated:
+        squares = squares + (each.grad**2).sum()
+    norm = squares.sum().sqrt()
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for each in (*sharded, *replicated):
+        each.grad.mul_(factor)
+    return norm
+
+
+# %% mutant="shards_repair_clip"
 # Lengthens short gradients
 # Clipping never lengthens a gradient, so the factor is at most 1.
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in sharded:
         squares = squares + (each.grad**2).sum()
@@ -947,6 +971,7 @@ def clip(sharded, replicated, max_norm):
 # New gradients in place of the old ones
 # The gradients should be multiplied in place. Otherwise whoever holds one, such as a bucket of which it is a view, keeps the unclipped values.
 def clip(sharded, replicated, max_norm):
+    sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
     squares = library.zeros(1)
     for each in sharded:
         squares = squares + (each.grad**2).sum()

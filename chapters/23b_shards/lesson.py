@@ -246,6 +246,10 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # `whole_model` gathers everything at once, which is why its curve is high in both passes, and frees it only between them. With 80 layers instead of
 # five, the two peaks would lie much farther apart.
 #
+# What about a parameter without a gradient? If no rank used it, as with a frozen or an unused layer, its gradient is None on all of them, and
+# PyTorch's `fully_shard`, `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it (your `step` doesn't). If only *some* ranks used it, the others never
+# join the reduce-scatter: with PyTorch 2.13, two ranks of which one used a layer waited until the timeout.
+#
 # **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with divided storage.
 #
 # ### reshard_after_forward, and what PyTorch gathers
