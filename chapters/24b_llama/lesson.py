@@ -11,8 +11,8 @@ mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Move every position by 100
-# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, then by 100. GPT-2 adds a learned vector for
-# each position, while Llama *rotates* the queries and keys. What happens to the attention score?
+# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a learned vector for
+# each position, while Llama *rotates* the queries and keys, so what happens to the attention score in each of them?
 
 # %% tags=["proof-shift"]
 import minitorch as torch
@@ -29,8 +29,8 @@ for moved in (0, 7, 100):
     print(" " * 13, "table", check.error(table, at) or f"{(query + table(at[0])) @ (key + table(at[1])):.3f}")
 
 # %% [markdown] tags=["short"]
-# The score of the rotated pair doesn't change, because it depends on the distance alone. With the table, the score is different
-# after a shift by 7, and a shift by 100 raises an error because the table has only 64 rows.
+# The score of the rotated pair doesn't change, because it depends on the distance alone. With the table, the score differs after a
+# shift by 7, and a shift by 100 raises an error because the table has only 64 rows.
 #
 # ## Rotary position embedding (RoPE)
 # Take a query and a key of two elements each, and rotate each of them by one radian times its position. A dot product depends on
@@ -63,7 +63,7 @@ pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 
 # %% [markdown]
 # ### Break it: a single pair repeats itself
-# A rotation repeats after 2π. With a single pair, a key 44 positions away looks like one at the query's own position, because 44
+# A rotation repeats after 2π, so with a single pair, a key 44 positions away looks like one at the query's own position, because 44
 # radians are nearly seven full turns. A head of 64 elements therefore has 32 pairs, and each pair has its own **frequency**, from
 # one radian per position down to less than 1/7,000.
 
@@ -93,7 +93,7 @@ pictures.curves(
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
 # - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near from
-#   far. A single pair would repeat itself.
+#   far, and a single pair would repeat itself.
 # - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
 #   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
 # - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`.
@@ -109,12 +109,12 @@ print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "�
 print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 
 # %% [markdown] given="mytorch.nn.llama:SwiGLU"
-# There is less to compute, and models trained with it were found to be about as good
+# RMSNorm computes less, and models that were trained with it turned out to be about as good
 # ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
 #
 # ### Swap 2: SwiGLU instead of GELU
-# GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three, because the output of one passes through `silu` and
-# *gates* the output of the other elementwise. With a hidden width of 8/3 of the model's instead of 4 times, three matrices have
+# GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three: the output of the first passes through `silu` and *gates*
+# the output of the second elementwise, and the third projects the product back. With a hidden width of 8/3 of the model's instead of 4 times, three matrices have
 # as many weights as two:
 
 # %% [markdown]
@@ -141,7 +141,7 @@ for kv_heads in (4, 2):
 #
 # ## What does each swap do to the loss?
 # The model below has a switch for each of the changes. It reads *Alice's Adventures in Wonderland* one character at a time, and it
-# is evaluated on the last 12,000 characters, which it never trains on. For a fair comparison, all models get the same FLOPs. They
+# is evaluated on the last 12,000 characters, which it never trains on. For a fair comparison, all models get the same FLOPs: they
 # see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs per token in
 # training. What GQA saves is therefore spent on a wider MLP. Since one seed proves nothing, each model is trained on three.
 
@@ -209,6 +209,7 @@ for name, added in steps.items():
     weights = sum(w.numel() for each, w in models[name][0].named_parameters() if "proj" in each or "mlps" in each)
     print(f"{name:18} {weights} weights, loss {ends.mean():.1f}, change {change.mean():+.2f}", end=", ")
     print(f"lower on {(change < 0).sum()} of 3 seeds")
+    print(" " * 18, f"between seeds, the loss differs by less than {math.ceil(50 * np.ptp(ends)) / 50:.2f}")
     before = ends
 
 # %%
@@ -217,10 +218,11 @@ about = "RMSNorm and SwiGLU stay near 0. RoPE falls to about 0.25 below GPT-2, a
 pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − GPT-2's (nats)", alt=about)
 
 # %% [markdown]
-# RMSNorm and SwiGLU together bring 0.01 here, which is hardly anything. In larger models, gated MLPs were found to give a slightly
-# lower loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A rotation
-# describes "the character before me" in the same way at all positions, whereas a table has to learn it for each row. GQA *costs* a
-# little on every seed, although its MLP is wider. That is the price of a cache half as large.
+# RMSNorm and SwiGLU together bring 0.01 here, which is less than the difference between two seeds and therefore proves little, although
+# the sign is the same on all three. In larger models, gated MLPs were found to give a slightly lower loss at the same cost
+# ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A rotation
+# describes *the character before me* in the same way at all positions, whereas a table has to learn it for each row. GQA *costs* a
+# little on every seed, although its MLP is wider, and that is the price of a cache half as large.
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
@@ -232,7 +234,8 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama 3? Many models normalize
 #   queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores can't grow without bound, and mix windowed or linear
 #   layers with full attention.
-# - *The trap:* "Each of them lowers the loss." RMSNorm saves work and GQA saves memory. GQA raised the loss on all three seeds here.
+# - *The trap:* Saying that each of them lowers the loss. RMSNorm saves work and GQA saves memory, and GQA raised the loss on all three
+#   seeds here.
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
 # ### A common myth: "RoPE extrapolates by itself"
@@ -292,7 +295,7 @@ held = sum(each.numel() for cache in caches for each in (cache.key, cache.value)
 print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2 heads * 6 * {len(caches[0])}")
 
 # %% [markdown]
-# The cache saves work and costs memory, which grows with each token. (The last token isn't in the cache yet, because it hasn't been
+# The cache saves work but costs memory, which grows with each token. (The last token isn't in the cache yet, because it hasn't passed
 # through the model.) How much memory does a real model need? **MQA**, multi-query attention, has one head of keys and values for all
 # query heads. **MLA**, DeepSeek's multi-head latent attention, caches one short vector per token instead, from which the keys and values
 # of all heads are computed.
@@ -323,13 +326,13 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
 # - *They ask next:* Why does MLA have 64 extra elements? With a rotation between them, the up-projection of the keys can't be merged
 #   into the query. So a few elements carry the positions separately.
-# - *The trap:* "With fewer KV heads, fewer attention scores are computed." Each query head still meets each key. What shrinks is the
-#   cache, the reads from it, and `k_proj` and `v_proj`.
+# - *The trap:* Saying that fewer KV heads mean fewer attention scores. Each query head still meets each key. What shrinks is the cache,
+#   the reads from it, and `k_proj` and `v_proj`.
 # - *Proof:* `proof-GQA`, `proof-bytes`, `proof-latent`.
 #
 # ### Prefill and decode on the roofline
-# A weight in 16 bits takes 2 bytes to read and does 2 FLOPs for each token. A GPU that computes 1,000 TFLOP/s and
-# reads 3.3 TB/s needs about 300 FLOPs per byte to be busy. The next cell counts weights and caches for a model with 8 billion
+# A weight in 16 bits takes 2 bytes to read and is used for 2 FLOPs per token. A GPU such as the H100, which computes about 1,000 TFLOP/s
+# and reads 3.3 TB/s, therefore needs about 300 FLOPs per byte to be busy. The next cell counts weights and caches for a model with 8 billion
 # parameters; the FLOPs of attention itself are not included.
 
 # %% tags=["proof-prefill"]
@@ -344,7 +347,7 @@ for name, (tokens, cached) in cases.items():
 # %% [markdown]
 # The slower of the two is the bound. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even though it is
 # prefill. Decoding becomes bound by FLOPs only if some hundred sequences share the weights and their caches are short. With long
-# caches, no batch size gets there.
+# caches, no batch size gets there, because reading a cache then takes longer than computing its token.
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
@@ -374,11 +377,11 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 #
 # - *Thirty seconds:* "On the left. Then the last position of every row is its last real token, and the new tokens follow without a gap.
 #   A mask has to hide the padding."
-# - *Longer:* The mask is needed in prefill and in each decoding step. With right padding, the logits in the last column belong to a
+# - *Longer:* You need the mask in prefill and in each decoding step. With right padding, the logits in the last column belong to a
 #   padding token for every shorter row.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
 #   With RoPE, shifting a whole row changes none of its attention scores.
-# - *The trap:* Left padding without a mask.
+# - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
 # - *Proof:* `proof-padding`, `proof-shift`; exercise 6 is about the mask.
 #
 # ## Sampling: temperature, top-k, top-p
@@ -427,7 +430,7 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # - *Thirty seconds:* "A token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). The rest of the time, with
 #   probability 1 − Σ min(p, q), it is drawn from the normalized max(p − q, 0), whose sum before normalizing is exactly that. The two
 #   add up to p."
-# - *Longer:* It is exact in distribution, not token for token, because it consumes other random numbers. The acceptance rate is Σ min(p, q). With
+# - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance rate is Σ min(p, q). With
 #   k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average, if a is the same for each.
 # - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more token
 #   for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to both models.
@@ -446,11 +449,11 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 # in one launch where the dtypes allow it.
 #
 # ## Rapid fire
-# 1. Which tensors does RoPE rotate? The queries and keys, but not the values.
-# 2. Does a rotation change a vector's length? No.
-# 3. Top-p is 0.7 and the probabilities are .5 .3 .15 .05: how many tokens stay? Two.
-# 4. Four drafts are each accepted with 0.8: how many tokens does a pass yield? 3.4.
-# 5. How many weights does SwiGLU have at d = 4,096 and hidden 11,008? 135 million.
+# 1. Which tensors does RoPE rotate? It rotates the queries and keys, but not the values.
+# 2. Does a rotation change a vector's length? No, it doesn't.
+# 3. Top-p is 0.7 and the probabilities are 0.5, 0.3, 0.15 and 0.05. How many tokens stay? Two do, because 0.5 is less than 0.7.
+# 4. Four drafts are each accepted with probability 0.8. How many tokens does a pass yield? It yields 3.4 on average.
+# 5. How many weights does SwiGLU have at d = 4,096 and a hidden width of 11,008? It has 135 million.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [name for name in ("query", "key", "value") if f"{name[0]} = apply_rotary" in inspect.getsource(llama)])
@@ -558,7 +561,7 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 #   gradient isn't 0."
 # - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities changes
 #   nothing.
-# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead does. In the third line both fall, and the
-#   loss equals that of the second.
+# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the third
+#   line both fall, and the loss equals that of the second.
 # - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
 # - *Proof:* `proof-DPO`.
