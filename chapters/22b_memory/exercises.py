@@ -689,7 +689,8 @@ def quantize():
 
     Each row, along `dim`, has its own scale: the largest absolute value divided by 127, in a tensor of size 1 in that
     dimension. With `dim=None`, all elements share one scale, in a tensor of size 1 in each dimension. Round to the
-    nearest integer. A row of zeros becomes zeros: its largest absolute value counts as 1e-12.
+    nearest integer. In bfloat16, where the scale itself is rounded, the quotient may come out as 128, which int8 can't
+    hold; it becomes 127. A row of zeros becomes zeros: its largest absolute value counts as 1e-12.
     """
 
 
@@ -709,6 +710,8 @@ numbers[0, 0] = -abs(numbers[0]).max() - 1  # the largest absolute value is that
 numbers[-1] = 0
 x = mytorch.tensor(numbers.tolist())
 cube = mytorch.tensor(generator.normal(size=(2, rows, columns)).tolist(), dtype=mytorch.float64).permute(2, 1, 0)
+# in bfloat16, each of these divided by its scale is 128 after rounding
+short = mytorch.tensor([[each, -each, each / 2] for each in (0.35, 0.7, 1.4, 2.7)], dtype=mytorch.bfloat16)
 mytorch.manual_seed(check.seed())
 linear, plain = mytorch.nn.Linear(columns, rows), mytorch.nn.Linear(columns, rows, bias=False)
 layer, batch = mytorch.nn.Int8Linear(linear), mytorch.randn(4, columns)
@@ -729,6 +732,8 @@ check.show(
         "a row of zeros counts as 1e-12, times 1e12": source.quantize(x)[1][-1] * 127e12,
         "the numbers afterwards": x,
         "values at the limits": source.quantize(mytorch.tensor([[127.0, -127.0, 63.6, -63.4], [254.0, 1.1, 2.9, 3.1]])),
+        "bfloat16: the integers of the largest values": source.quantize(short)[0][:, 0],
+        "bfloat16: the integers of the smallest values": source.quantize(short)[0][:, 1],
         "the layer's buffers": described(layer),
         "without a bias": described(mytorch.nn.Int8Linear(plain)),
         "its parameters": len(list(layer.parameters())),
@@ -747,7 +752,7 @@ check.show(
 
 # %% [markdown] hint="memory_int8"
 # `clamp(min=1e-12)` prevents a row of zeros from dividing by 0. Call `round` before `to(int8)`, because the
-# conversion truncates.
+# conversion truncates, and between them `clamp(-127, 127)`, because it wraps 128 around to -128.
 
 # %% [markdown] hint="memory_int8"
 # In the layer, call `super().__init__()`, and then `self.register_buffer(name, tensor)` three times, with
@@ -792,6 +797,15 @@ def quantize(x, dim=-1):
 # int8 ends at 127. Here the largest weight becomes 128, which wraps around to −128.
 def quantize(x, dim=-1):
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 128
+    return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# Doesn't clamp
+# In 16 bits the largest weight may become 128, which the conversion to int8 wraps around to -128: the largest weight
+# changes its sign.
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
     return (x / scale).round().to(int8), scale
 
 

@@ -436,7 +436,7 @@ pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row",
 
 # %% [markdown]
 # One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row. In bfloat16
-# the scale itself is rounded, so the largest weight may become 128, which int8 turns into −128; convert to float32 first.
+# the scale itself is rounded, so the largest weight may become 128, which int8 turns into −128, unless `quantize` clamps.
 #
 # **Interview · int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?**
 #

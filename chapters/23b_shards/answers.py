@@ -70,7 +70,7 @@ def step(self):
         s.grad = None
 
 
-# %% answer="shards_zero" right="no check for None"
+# %% answer="shards_zero" wrong="no check for None" spoils="step"
 def in_shards(tensor):
     n = get_world_size()
     small, more = divmod(tensor.numel(), n)

@@ -117,7 +117,7 @@ def step():
     and `self.shards` has this rank's float32 shards of them, in the same order. `self.optim` is an optimizer of the
     shards, which reads their `.grad` in float32. The ranks exchange tensors in the parameter's
     dtype, because converting a bfloat16 gradient before it is averaged would double the
-    traffic. Every parameter has a gradient. After the step the shards' gradients are None, so that they don't stay in memory.
+    traffic. A parameter whose gradient is None, on all ranks alike, isn't updated. After the step the shards' gradients are None, so that they don't stay in memory.
     """
 
 
@@ -181,7 +181,7 @@ def recorded():
 
 def trained(rank):
     params = [mytorch.ones(length, 2, dtype=mytorch.bfloat16, requires_grad=True), mytorch.ones(5, requires_grad=True)]
-    optimizer = sharding.ZeroRedundancyOptimizer(params, mytorch.optim.SGD, lr=0.001, momentum=0.5)
+    optimizer = sharding.ZeroRedundancyOptimizer(params, mytorch.optim.SGD, lr=0.001, momentum=0.9)
     for number in range(20):
         params[0].grad = mytorch.full((length, 2), 1.0 + rank, dtype=mytorch.bfloat16)
         params[1].grad = mytorch.full((5,), float(number))
@@ -195,6 +195,15 @@ def trained(rank):
     ]
 
 
+def unused(rank):
+    """A parameter that was used, and one that no rank has used, after a step."""
+    params = [mytorch.ones(each, requires_grad=True) for each in (length, 7)]
+    optimizer = sharding.ZeroRedundancyOptimizer(params, mytorch.optim.SGD, lr=0.5)
+    params[0].grad = mytorch.ones(length)
+    optimizer.step()
+    return [each.detach() for each in params]
+
+
 check.show(
     {
         "ranks and elements": [size, length],
@@ -202,6 +211,7 @@ check.show(
         "reduced, and transposed: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
         "gathered: whole, still a leaf, bytes sent": run(gathered),
         "twenty steps: parameters, shards, their gradients, a whole gradient, bytes sent": run(trained)[-1],
+        "a step in which the second of two parameters has no gradient": run(unused)[0],
         "recorded": recorded(),
     },
     text="Shards of a vector; gradients reduced to shards; shards gathered; an optimizer of shards on all ranks.",
@@ -215,7 +225,7 @@ check.show(
 # ring, and a `clone` of this rank's chunk. `gather_shards`: copy the shard into this rank's chunk of the whole, then run the other half.
 
 # %% [markdown] hint="shards_zero"
-# `step` has three parts: for each pair, `shard.grad = mean_of_shard(whole.grad).float()`; then `self.optim.step()`; then for each pair
+# `step` has three parts: for each pair, `shard.grad = mean_of_shard(whole.grad).float()`, unless the whole has no gradient; then `self.optim.step()`; then for each pair
 # `gather_shards(shard, whole)` and `shard.grad = None`.
 
 
@@ -300,7 +310,7 @@ def gather_shards(shard, whole):
 # After the optimizer's step only this rank's shard has changed. The whole parameter has to be gathered from all ranks.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
-        shard.grad = mean_of_shard(whole.grad).float()
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad).float()
     self.optim.step()
     for shard in self.shards:
         shard.grad = None
@@ -311,7 +321,7 @@ def step(self):
 # The float32 shard has to stay as it is. If it is rounded to the parameter's bfloat16 in each step, small steps are lost.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
-        shard.grad = mean_of_shard(whole.grad).float()
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad).float()
     self.optim.step()
     for shard, whole in zip(self.shards, self.params, strict=True):
         gather_shards(shard, whole)
@@ -320,11 +330,23 @@ def step(self):
 
 
 # %% mutant="shards_zero"
+# Expects a gradient of every parameter
+# A parameter that the loss doesn't depend on, or that is frozen, has the gradient None. Skip it.
+def step(self):
+    for shard, whole in zip(self.shards, self.params, strict=True):
+        shard.grad = mean_of_shard(whole.grad).float()
+    self.optim.step()
+    for shard, whole in zip(self.shards, self.params, strict=True):
+        gather_shards(shard, whole)
+        shard.grad = None
+
+
+# %% mutant="shards_zero"
 # Sends float32
 # The values are correct. But if a bfloat16 gradient is converted to float32 before the ring, twice as many bytes are sent as after it.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
-        shard.grad = mean_of_shard(whole.grad.float())
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad.float())
     self.optim.step()
     for shard, whole in zip(self.shards, self.params, strict=True):
         gather_shards(shard, whole)
@@ -336,7 +358,7 @@ def step(self):
 # A shard's gradient isn't needed after the step, and it would take four bytes an element until the next one.
 def step(self):
     for shard, whole in zip(self.shards, self.params, strict=True):
-        shard.grad = mean_of_shard(whole.grad).float()
+        shard.grad = None if whole.grad is None else mean_of_shard(whole.grad).float()
     self.optim.step()
     for shard, whole in zip(self.shards, self.params, strict=True):
         gather_shards(shard, whole)

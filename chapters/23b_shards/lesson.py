@@ -247,7 +247,7 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # five, the two peaks would lie much farther apart.
 #
 # What about a parameter without a gradient? If no rank used it, as with a frozen or an unused layer, its gradient is None on all of them, and
-# PyTorch's `fully_shard`, `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it (your `step` doesn't). If only *some* ranks used it, the others never
+# PyTorch's `fully_shard`, `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it, as your `step` does. If only *some* ranks used it, the others never
 # join the reduce-scatter: with PyTorch 2.13, two ranks of which one used a layer waited until the timeout.
 #
 # **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with divided storage.

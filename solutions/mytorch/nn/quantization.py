@@ -14,7 +14,7 @@ from .module import Module
 def quantize(x: Tensor, dim: int | None = -1) -> tuple[Tensor, Tensor]:
     """Integers q from -127 to 127, and a scale for each row (with `dim=None`, one): `x` is about q * scale."""
     scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
-    return (x / scale).round().to(int8), scale
+    return (x / scale).round().clamp(-127, 127).to(int8), scale  # in 16 bits, 127 may have become 128
 
 
 class Int8Linear(Module):

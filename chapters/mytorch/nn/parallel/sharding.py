@@ -47,7 +47,7 @@ class ZeroRedundancyOptimizer:
     def step(self) -> None:
         """Average the gradients of this rank's shards, move these, and gather everybody's."""
         for shard, whole in zip(self.shards, self.params, strict=True):
-            shard.grad = mean_of_shard(whole.grad).float()
+            shard.grad = None if whole.grad is None else mean_of_shard(whole.grad).float()
         self.optim.step()
         for shard, whole in zip(self.shards, self.params, strict=True):
             gather_shards(shard, whole)
