@@ -31,7 +31,7 @@ def brake(speed):
 
 def nodes(data):
     """Operator, inputs and outputs of each node of an ONNX file."""
-    graph = fields(fields(data)[7][0])
+    graph = fields(fields(data)[7][0])  # field 7 is the graph, whose field 1 lists the nodes: see the section on bytes
     found = [fields(node) for node in graph[1]]
     return [(node[4][0].decode(), *(b" ".join(node.get(n, [])).decode() for n in (1, 2))) for node in found]
 
@@ -44,8 +44,8 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
     print(f"{outputs} = {operator}({inputs})")
 
 # %% [markdown] tags=["short"]
-# The file brakes at 50, too. A trace has no `if`, and nothing in the file can warn you, because it holds no Python, only an
-# operator and a constant.
+# The file brakes at 50, too. A trace has no `if`, and the file can't warn you, because it holds only an operator and a
+# constant.
 #
 # ## Dynamic shapes: the batch size
 # A convolutional network flattens its images. What does the trace remember of the batch size?
@@ -104,12 +104,12 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
     print(f"{name:17} accepted; for a batch of 6 the file returns shape {found.shape}, values {found.max():.0f}")
 
 # %% [markdown] tags=["short"]
-# Both are accepted, although both files are wrong for other batch sizes: the first mixes the values of different samples, and the
-# second returns 2 as the mean of ones. PyTorch's default exporter accepts both as well: its output of `x.reshape(3, -1)`, for
-# images of shape (2, 2), has the shape `[3, (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So
-# run the file on other batch sizes, and compare the values.
+# Both are accepted, although both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones.
+# PyTorch's default exporter accepts both, too: its output of `x.reshape(3, -1)`, for images of shape (2, 2), has the shape
+# `[3, (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So run the file on other batch sizes and
+# compare.
 #
-# PyTorch doesn't trace twice, but captures the program with symbols for dimensions and follows what becomes of them, so its file
+# PyTorch doesn't trace twice, but captures the program with symbols for dimensions and follows them, so its file
 # for `x / len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`,
 # too, but freezes `len(x)`, with a `TracerWarning`.
 #
@@ -126,8 +126,8 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # ## The outputs differ
-# Sometimes the exported model's outputs differ from the original's. A classic cause is TensorFlow's `padding="SAME"`, which with
-# stride 2 isn't PyTorch's `padding=1`.
+# A converted model's outputs can differ from the original's. In a port from TensorFlow, a classic cause is `padding="SAME"`, which
+# with stride 2 isn't PyTorch's `padding=1`. (In a file that PyTorch exported, suspect training mode and frozen sizes first.)
 
 # %% tags=["proof-same"]
 import minitorch as torch
@@ -240,9 +240,10 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #
 # The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns
 # a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`, which replaced the older
-# `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export`
-# also refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It says the same if the example has a batch of *one*,
-# because sizes of 0 and 1 are specialized by default, so capture with at least two samples. (`torch.onnx.export` switches that off.)
+# `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. Called directly
+# with a `Dim`, `torch.export` refuses `x.reshape(3, -1)`, which `torch.onnx.export` accepted above, because the code "specialized"
+# the batch. It says the same if the example has a batch of *one*, so capture with at least two samples. (`torch.onnx.export`
+# accepts both, because it captures with `backed_size_oblivious`.)
 #
 # Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
 # depends on a tensor's value. minitorch refuses it, too:
@@ -299,7 +300,7 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #
 # ## The bytes: protocol buffers
 # ONNX files are written as **protocol buffers**. A message is a sequence of *fields*, and each field consists of its number, the
-# *wire type* of its value, and the value. Nine lines are enough to read short ones:
+# *wire type* of its value, and the value. Eight lines are enough to read short ones:
 
 
 # %%
@@ -373,8 +374,8 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 
 # %% [markdown]
 # The file can't run by itself, because it only names operators and holds the weights. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table says what each operation of `mytorch` is in ONNX, mostly in
-# one line for each, and an operation without an entry is an error at export.
+# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
+# in one line, and exporting an operation that isn't in the table raises an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### In `mytorch`
@@ -388,7 +389,7 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 #   called the *opset*.
 # - *Longer:* The file has the numbers of fields, not their names, and Protobuf readers skip fields that they don't know, so the
 #   format can grow. Your reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
-# - *They ask next:* What isn't in it? It lacks Python, the `if` that was decided, the training mode, and your preprocessing,
+# - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
 #   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
 # - *The trap:* Believing that the file is the model, when it holds what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
