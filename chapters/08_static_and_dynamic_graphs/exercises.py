@@ -453,8 +453,9 @@ check.show(
 # return that first step.
 
 # %% [markdown] hint="static_fold_and_share"
-# Fold under `no_grad()` with `rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))`.
-# Share with `first = {}` and `rebuilt(graph, lambda step: first.setdefault(signature(step), step))`.
+# In `fold_constants`, `better` returns the step if it reads another step, and otherwise the result of calling its
+# operation; nothing may be recorded meanwhile. In `share_equal`, `better` looks the signature up in a dict, and
+# `setdefault` does this in one call.
 
 
 # %% mutant="static_fold_and_share"

@@ -29,8 +29,8 @@ for speed in (130.0, 50.0):
     print(speed, "function:", brake(x).item(), "  trace:", graph.run(traced, x).item())
 
 # %% [markdown]
-# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and among the steps that `run` replays
-# there is no `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13
+# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and none of the steps that `run`
+# replays is an `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13
 # deprecates it in favour of `torch.compile` and `torch.export`. Move the slider: another example gives another function.
 
 
@@ -295,8 +295,8 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 # - *Thirty seconds:* A guard is a check on something that the graph takes for granted: dtype, shape, strides, device, grad mode,
 #   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
 # - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or something
-#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you pass as an argument becomes dynamic too, while a module's attribute is guarded by
-#   value.
+#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you pass as an argument becomes dynamic too, and so does
+#   a module's float attribute, while its integer attribute is guarded by value.
 # - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
 #   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths 2, 3
 #   and 4. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into an error.
@@ -337,8 +337,8 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # 3, 3, and its `explain` gives the reason in the last line: a *generic jump* on a tensor.
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
-# graph at all** for a function whose `for` loop contains the break: it runs that function eagerly, and only compiles the functions
-# that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way. PyTorch 2.13 counts:
+# graph at all** for a function with the break in the body of a `for` or `while` loop: it runs that function eagerly, and only
+# compiles the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way. PyTorch 2.13 counts:
 #
 # | in the function | graphs by default | `fullgraph=True` |
 # |---|---|---|
