@@ -881,7 +881,7 @@ def top_p(probabilities: torch.Tensor, p: float) -> torch.Tensor:
     """The probabilities, of shape (texts, words), with all but the most probable words of each row at 0."""
     ### BEGIN SOLUTION
     ordered, order = probabilities.sort(dim=1, descending=True)
-    before = ordered.cumsum(1) - ordered
+    before = torch.nn.functional.pad(ordered.cumsum(1)[:, :-1], (1, 0))
     kept = ordered.masked_fill(before >= p, 0.0)
     result = torch.zeros_like(probabilities).scatter_(1, order, kept)
     return result / result.sum(1, keepdim=True)
@@ -916,7 +916,8 @@ check.show(
 # In descending order the rule is easy. When is a word still needed? Look at the sum of the words *before* it.
 
 # %% [markdown] hint="gather_top_p"
-# `cumsum` minus the values themselves is the sum before each word. If that is `p` or more, the value becomes 0.
+# `cumsum`, moved one place to the right with a 0 in front, is the sum before each word. If that is `p` or more, the
+# value becomes 0.
 
 # %% [markdown] hint="gather_top_p"
 # `order` says where each sorted value came from. `scatter_(1, order, kept)` into zeros puts them back there. Then
@@ -1152,7 +1153,7 @@ check.show({"how many": int(how_many), "smallest": int(smallest)}, secret=True)
 # A GPU has no work if there are fewer parts than GPUs. Parts that are smaller than others are still work.
 
 # %% [markdown] hint="joining_measure_chunks"
-# Compare `len(torch.zeros(60).chunk(gpus))` with `gpus`, for `gpus` in `range(1, 61)`.
+# Compare the number of parts with the number of GPUs, for each number from 1 to 60.
 
 
 # %% mutant="joining_measure_chunks"
