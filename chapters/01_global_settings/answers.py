@@ -199,7 +199,7 @@ class ThreadSetting:
         return carried
 
 
-# %% answer="settings_per_thread" right="a context variable, which belongs to the thread too"
+# %% answer="settings_per_thread" wrong="a context variable, but the carried function takes no keyword arguments"
 from contextvars import ContextVar
 
 class ThreadSetting:

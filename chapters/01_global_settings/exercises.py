@@ -331,10 +331,10 @@ def parse_device(text):
 # - `block(value)` returns a context manager. Inside its block the setting has this value in the calling thread, and at
 #   the end it has the value that it had before the block, even if `set` was called inside or an exception ends the
 #   block. The exception propagates.
-# - `carry(function)` returns a function with the same arguments and the same result. In whichever thread that function
-#   is called, `function` runs with the value that the setting had in *your* thread when you called `carry`, and
-#   afterwards the thread has its own value again. PyTorch's engine carries the caller's modes to its threads in the
-#   same way.
+# - `carry(function)` returns a function with the same arguments, keyword arguments included, and the same result. In
+#   whichever thread that function is called, `function` runs with the value that the setting had in *your* thread when
+#   you called `carry`, and afterwards the thread has its own value again. PyTorch's engine carries the caller's modes
+#   to its threads in the same way.
 #
 # Any object can be a value, `None` and `False` included. `threading` and `contextmanager` are imported.
 
@@ -364,9 +364,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -440,6 +440,7 @@ with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is
         shown["a new thread in a block"] = ThreadPoolExecutor(1).submit(outcome, four.get).result()
     shown["carried"] = [[threads[each](carried, each, number), threads[each](four.get)] for each in names]
     shown["carried, with an error"] = [[threads[each](failing), threads[each](four.get)] for each in names]
+    shown["a keyword argument"] = outcome(lambda: four.carry(lambda *, more: more)(more=number))
 check.show(shown, text="The value in three threads (here, first, second) after each step; then some special cases.")
 
 # %% [markdown] hint="settings_per_thread"
@@ -481,9 +482,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -515,9 +516,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -549,9 +550,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -582,9 +583,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -613,9 +614,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -645,9 +646,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -680,9 +681,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(value):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -712,9 +713,9 @@ class ThreadSetting:
             self.set(outer)
 
     def carry(self, function):
-        def carried(*arguments):
+        def carried(*arguments, **named):
             with self.block(self.get()):
-                return function(*arguments)
+                return function(*arguments, **named)
 
         return carried
 
@@ -745,9 +746,9 @@ class ThreadSetting:
     def carry(self, function):
         value = self.get()
 
-        def carried(*arguments):
+        def carried(*arguments, **named):
             self.set(value)
-            return function(*arguments)
+            return function(*arguments, **named)
 
         return carried
 
@@ -964,20 +965,20 @@ def in_double(function):
     """The function, with float64 as the default dtype while it runs."""
 
     ### BEGIN SOLUTION
-    def inside(*arguments):
+    def inside(*arguments, **named):
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            return function(*arguments)
+            return function(*arguments, **named)
         finally:
             torch.set_default_dtype(before)
 
     return inside
     ### END SOLUTION
     ### BEGIN STUB
-    # def inside(*arguments):
+    # def inside(*arguments, **named):
     #     torch.set_default_dtype(torch.float64)
-    #     result = function(*arguments)
+    #     result = function(*arguments, **named)
     #     torch.set_default_dtype(torch.float32)
     #     return result
     #

@@ -230,7 +230,8 @@ torch.set_num_threads(threads)
 # %% [markdown]
 # ### A setting for a block
 # If you change a default and forget about it, the bug shows up in somebody else's function, which is why PyTorch offers `with` blocks that
-# restore the old value. To build one, you remember the current value on entry and put it back on exit.
+# restore the old value. There is one for the device, for grad mode and for autocast, but none for the default dtype, for which you need
+# `try` and `finally`. To build such a block, you remember the current value on entry and put it back on exit.
 
 
 # %%
