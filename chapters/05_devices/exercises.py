@@ -628,7 +628,7 @@ def visible_devices(text, count):
 # %% [markdown] exercise="devices_move_batch" kind="build" points=2
 # ### Exercise 5 · Move a batch
 # Loaders return batches of many forms: a dictionary of tensors and strings, a list of pairs, a named tuple. Write
-# `move(batch, where)`, which returns the same form with all tensors on the device `where`. Dictionaries, lists,
+# `move(batch, where)`, which returns the same form with all tensors on the device `where`. Plain dictionaries, lists,
 # tuples and named tuples may be nested. Other values stay as they are, and a tensor that is already on the device
 # isn't copied.
 #

@@ -188,7 +188,8 @@ where = {"kernels": ["numpy", "simulated GPU"], "chosen": "simulated GPU", "resu
 pictures.layers(stack, call="gpu * number", path=["device"], **where)
 
 # %% [markdown] tags=["short"]
-# There are two calls, namely the multiplication and, inside it, the copy of the scalar, so the kernel of `mul` gets arrays on one device.
+# The layer printed two calls: the multiplication and, inside it, the copy of the scalar to the GPU. The kernel of `mul` therefore gets both
+# arrays on one device.
 #
 # **Interview · Which operations may mix devices?**
 #
@@ -489,8 +490,8 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
 # A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()` does.
-# The numbers are multiples of 512 because the size of each storage is rounded up to one. On a real GPU, freed blocks don't go back to the
-# driver: PyTorch's *caching allocator* keeps them for later tensors and counts them in `memory_reserved`.
+# All numbers are multiples of 512, because each storage is rounded up to whole blocks of 512 bytes. On a real GPU, freed blocks don't go
+# back to the driver: PyTorch's *caching allocator* keeps them for later tensors and counts them in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
@@ -571,14 +572,14 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # It returns the same tensor if device and dtype match, in which case a write into the result is a write into the original. The name
 # `cpu:0` doesn't match `cpu`, so that call does copy.
 #
-# ### Myth · "It is on a GPU already, so `to` copies nothing"
-# A different index is a different device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then
-# prints the originals. Which writes reach them?
-#
 # ### Myth · "An integer always means a CUDA device"
 # It is an index of the machine's accelerator, whatever the accelerator's type is. Without an accelerator, PyTorch 2.13 raises an error at
 # `torch.device(1)`, while minitorch does so when you create a tensor there. For a CPU tensor `get_device()` doesn't raise, as is often
 # said, but returns −1.
+#
+# ### Myth · "It is on a GPU already, so `to` copies nothing"
+# A different index is a different device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then
+# prints the originals. Which writes reach them?
 
 # %% tags=["proof-to-is-no-copy", "proof-numbers-move"]
 torch.cuda.simulate(0)
@@ -590,3 +591,6 @@ number, gpu = mytorch.tensor(10.0), mytorch.ones(2, device="cuda:1")
 print("CPU scalar with GPU vector:", number + gpu, gpu + number, " the original:", number.device)
 print("device=1, no GPU:", outcome(lambda: torch.ones(2, device=1)))
 print("CPU get_device:", torch.ones(2).get_device(), " CPU indices:", gpu[mytorch.tensor([[1, 0, 1]])])
+
+# %% [markdown]
+# Two of the five writes arrive, those through `original.to("cpu")` and `gpu.to(0)`, because these calls returned the tensor itself.
