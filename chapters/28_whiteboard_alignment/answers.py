@@ -771,6 +771,24 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
     return -gain.sum() / (max(len(row), 1) if average == "batch" else mask.numel())
 
 
+# %% answer="align_grpo" wrong="adds 1e-8 to the standard deviation, which a rounding error exceeds"
+def group_advantages(rewards, scale=True):
+    centred = rewards - rewards.mean(1, keepdim=True)
+    return centred / (rewards.std(1, keepdim=True) + 1e-8) if scale and rewards.shape[1] > 1 else centred
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    change = torch.where(mask, new - old.detach(), 0.0)
+    gap = torch.where(mask, ref.detach() - new, 0.0)
+    lengths = mask.sum(1, keepdim=True).clamp(min=1)
+    if ratio == "sequence":
+        change = (change.sum(1, keepdim=True) / lengths).expand(*mask.shape)
+    r, A = change.exp(), advantages.detach()[:, None]
+    gain = torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * (gap.exp() - 1 - gap)
+    counts = {"answer": lengths * len(mask), "batch": mask.sum().clamp(min=1), "constant": mask.numel()}
+    return -(gain * mask / counts[average]).sum()
+
+
 # %% answer="align_grpo" wrong="0 / 0 for a batch without a token"
 def group_advantages(rewards, scale=True):
     centred = (rewards.T - rewards.mean(1)).T

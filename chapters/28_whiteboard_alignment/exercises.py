@@ -1620,6 +1620,7 @@ check.show(
         "not scaled": group_advantages(rewards, scale=False),
         "two answers": group_advantages(rewards[:, :2]),
         "one answer": group_advantages(rewards[:, :1]),
+        "three equal rewards: near 0": bool(group_advantages(torch.full((1, 3), 0.9)).abs().max() < 0.01),
         "GRPO": tried(*inputs),
         "GRPO with a KL": tried(*inputs, beta=0.3),
         "DAPO": tried(*inputs, average="batch", high=0.45),
@@ -1647,7 +1648,7 @@ check.show(
 # 1. *All rewards of a group are equal. What does it teach?* "Nothing, its advantages are 0. DAPO filters such prompts out and
 #    samples others, so that the batch keeps its size."
 # 2. *Which bias does the mean over each answer bring?* "A wrong answer's penalty is divided by its length, so long wrong
-#    answers are punished less per token, and wrong answers grow. A constant or the batch's token count removes that."
+#    answers are punished less per token, and wrong answers tend to grow. A constant or the batch's token count removes that."
 # 3. *Why does GSPO take one ratio?* "The reward belongs to the whole answer. Token ratios are noisy, especially when an MoE
 #    routes tokens differently in sampler and trainer."
 #

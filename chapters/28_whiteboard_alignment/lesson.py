@@ -24,6 +24,19 @@ def logprobs(table):  # of all 781 answers
     return (table.log_softmax(-1)[before, ids] * real).sum(1)
 
 
+def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps of REINFORCE with exact gradients
+    torch.manual_seed(seed)
+    start = 0.7 * torch.randn(6, 6) if seed else torch.zeros(6, 6)
+    table, curve, wrong = start.requires_grad_(), [], 1 - reward  # the reward is defined below
+    for _ in range(200):
+        p = logprobs(table).exp().detach()
+        curve.append(((p * wrong * lengths).sum() / (p * wrong).sum()).item())
+        advantage = reward - (p * reward).sum()
+        (gradient,) = torch.autograd.grad((p * advantage * weights * logprobs(table)).sum(), table)
+        table = (table + 2 * gradient).detach().requires_grad_()
+    return curve
+
+
 # %% [markdown] tags=["short"]
 # ## The loss falls, and so does the chosen answer
 # The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
@@ -59,8 +72,8 @@ for step in range(11):
 
 # %% [markdown]
 # ## A policy whose answers can be listed
-# There are 781 answers, so an expectation is a sum over 781 terms. The reward is 1 for an answer whose digits add up to 6 and
-# which then stops:
+# There are 781 answers, so an expectation is a sum over 781 terms. The reward is 1 if the digits add up to 6 and the answer then
+# stops, and 0 otherwise:
 
 # %% tags=["proof-list"]
 reward = ((ids.sum(1) == 6) & (ids == END).any(1)).float()
@@ -222,9 +235,8 @@ print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)
 # %% [markdown]
 # ### GAE: between one step and the whole episode
 # PPO has a value function V for every token, and it needs an advantage for each of them. The **TD error** δ = r + γV(next) − V
-# is one that looks a single step ahead, while the return minus V looks ahead to the end. GAE sums the TD errors with weights
-# (γλ)^k, which lies between the two. If an episode was only truncated by a limit, V of what follows still counts, but if it
-# ended, V there is 0.
+# looks one step ahead, while the return minus V looks ahead to the end. GAE interpolates between them by summing TD errors with
+# weights (γλ)^k. If an episode was only truncated by a limit, V of what follows still counts, but if it ended, V there is 0.
 
 # %% tags=["proof-GAE"]
 rewards, values = torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0.2, 0.9, 0.4])
@@ -294,39 +306,35 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 # longer it is, the less each of its tokens is punished.
 #
 # The division by the std is a weight for each *prompt*: with success rate p it is about 1/√(p(1 − p)), which is largest for very
-# easy and very hard prompts. The next cell follows the length's effect with exact gradients from a uniform policy:
+# easy and very hard prompts. The next cell follows the lengths in training with exact gradients, from a uniform policy
+# and from five random ones:
 
 # %% tags=["proof-length-bias"]
-wrong, drift = 1 - reward, {}
-for name, per_token in (("mean over each answer", 1 / lengths), ("the same for all tokens", torch.full((781,), 1 / 4))):
-    table, curve = torch.zeros(6, 6).requires_grad_(), []
-    for _ in range(200):  # exact gradients: no sampling
-        p = logprobs(table).exp().detach()
-        curve.append(((p * wrong * lengths).sum() / (p * wrong).sum()).item())
-        advantage = reward - (p * reward).sum()
-        (gradient,) = torch.autograd.grad((p * advantage * per_token * logprobs(table)).sum(), table)
-        table = (table + 2 * gradient).detach().requires_grad_()
-    drift[name] = curve
-    print(f"{name:24} wrong answers' length {curve[0]:.2f} -> {curve[-1]:.2f}")
+averages = {"mean over each answer": 1 / lengths, "the same for all tokens": torch.full((781,), 1 / 4)}
+drifts = [{name: wrong_lengths(seed, each) for name, each in averages.items()} for seed in range(6)]
+for name, curve in drifts[0].items():
+    print(f"{name:24} wrong answers' length {curve[0]:.2f} -> {curve[-1]:.2f} from the uniform start")
+longer = [a[-1] > b[-1] for a, b in (drift.values() for drift in drifts)]
+print(f"with the mean over each answer, wrong answers end up longer on {sum(longer)} of {len(longer)} starts")
 print("1 / std at p = 0.01, 0.5, 0.99:", [f"{1 / math.sqrt(p * (1 - p)):.0f}" for p in (0.01, 0.5, 0.99)])
-pictures.curves(drift, range(200), xlabel="step", ylabel="length of wrong answers")
+pictures.curves(drifts[0], range(200), xlabel="step", ylabel="length of wrong answers")
 
 # %% [markdown]
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
-# - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers get longer.
-#   Dividing by the std gives more weight to very easy and very hard prompts. Dr. GRPO drops both divisions."
-# - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch, raises the upper clip, and resamples
-#   groups without a signal.
-# - *The trap:* Taking longer answers for better reasoning, when part of the growth comes from the normalization.
+# - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers tend to be
+#   longer than with equal token weights, here on five of six starts. Dividing by the std gives more weight to very easy and very
+#   hard prompts. Dr. GRPO drops both."
+# - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
+# - *The trap:* Taking longer answers for better reasoning.
 # - *Proof:* `proof-length-bias`.
 #
 # **Interview · A GRPO group has equal rewards. What is learned?**
 #
 # - *Thirty seconds:* "Nothing is learned from the rewards, because every advantage is 0; only a KL term still pulls. The std is 0
-#   as well, so a small constant is added, because 0/0 would be nan."
-# - *They ask next:* What about such prompts? DAPO replaces them by others, so that the batch keeps its size.
-# - *The trap:* Choosing so small a constant that rounding errors in equal rewards become large advantages.
+#   or a rounding error, so 1e-4 is added: 0/0 would be nan, and a rounding error divided by itself is about 1."
+# - *They ask next:* What about such prompts? DAPO replaces them, so that the batch keeps its size.
+# - *The trap:* Adding 1e-8, which is less than such an error.
 # - *Proof:* `proof-equal`.
 #
 # **Interview · Token or sequence ratio (GSPO)?**
@@ -338,8 +346,11 @@ pictures.curves(drift, range(200), xlabel="step", ylabel="length of wrong answer
 # - *Proof:* `proof-equal`.
 
 # %% tags=["proof-equal"]
-equal = torch.tensor([0.7, 0.7, 0.7, 0.7])
-print("equal rewards:", ((equal - equal.mean()) / (equal.std() + 1e-4)).tolist(), "std", f"{equal.std():.1f}")
+for rewards in ([0.7] * 4, [0.9] * 3):
+    equal = torch.tensor(rewards)
+    for eps in (1e-8, 1e-4):
+        advantage = (equal - equal.mean()) / (equal.std() + eps)
+        print(f"{len(equal)} rewards of {rewards[0]}, + {eps:g}: |A| < 0.01 is {bool(advantage.abs().max() < 0.01)}")
 torch.manual_seed(0)
 noise = 0.1 * torch.randn(2000, 400)  # log-ratios of 400 tokens
 for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)), ("GSPO's mean", noise.mean(1))):
