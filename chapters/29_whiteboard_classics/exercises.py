@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Find, generate, classify
-# Twelve whiteboard problems that have nothing to do with language models: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
+# Twelve whiteboard problems from outside the decoder: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
 # loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and a
 # diffusion model's sampler. In an interview each of them gets the minutes below its task. The first five and the last four are written in NumPy, the
 # others with the tensors of `torch`, which is minitorch. Nothing here adds to `mytorch`. What a problem costs, and what an interviewer asks next, is
@@ -2251,7 +2251,7 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# **Cost:** O(16·N) time and memory as written, O(N) if the sixteen values are visited one after the other; a weight takes 4 + 32/block bits, which is 4.5 for blocks of 64.
+# **Cost:** 16·N comparisons; the temporary array takes 16·N numbers as written, and N if the sixteen values are compared one after the other. A weight takes 4 + 32/block bits, which is 4.5 for blocks of 64.
 #
 # 1. *Why quantiles of a normal distribution?* "Trained weights are roughly normal. With quantiles, the sixteen values are used more evenly than evenly spaced ones, which waste codes on the tails. Not equally,
 #    though, because dividing by a block's largest value makes the block non-normal: in blocks of 64 normal weights, a value of NF4 has from under 2 % to over 9 % of the weights."
