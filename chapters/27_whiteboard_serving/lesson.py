@@ -115,15 +115,16 @@ for new in "XYZ":
     print(f"{new} = {a + b!r}, {count} times: {text!r}")
 
 # %% [markdown]
-# The third merge glues a space to the word behind it. Real tokenizers allow that, but they split the text into such pieces first, so
+# In the third step ' Y' and 'Ye' tie at two; this cell takes the one that it met first, the exercise takes the smallest pair. The
+# merge glues a space to the word behind it. Real tokenizers allow that, but they split the text into such pieces first, so
 # that no merge joins two words, as in `of the`. Encoding a new text must apply the merges in the order in which they were learned: a
 # later merge may be built from earlier ones, and where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest
 # match is another algorithm (WordPiece), and it can give other tokens.
 #
 # ### Penalties and min-p
 # Before a token is drawn, *processors* change the logits. *Frequency* and *presence* penalties subtract something from the logit of each
-# token that was written, for each occurrence or once. A *repetition* penalty scales the logit instead, and the next cell shows why
-# that isn't simply a division:
+# token that was written, for each occurrence or once. A *repetition* penalty also counts the prompt's tokens, and it scales the
+# logit instead; the next cell shows why that isn't simply a division:
 
 # %% tags=["proof-penalty"]
 logits = np.array([2.0, -2.0, 1.0, 0.5])
@@ -232,8 +233,8 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then
 # *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and
 # tokens run through the model once more. The next cell serves the trace with the full memory and with half of it. Recomputing
-# is free in this toy, because it counts steps and a step has no budget of tokens; exercise 8 has one. Fewer than 24 steps aren't
-# possible, since that is the longest answer.
+# is free in this toy, because it counts steps and a step has no budget of tokens; exercise 8 has one. The minimum is 24
+# steps, because the longest answer has 24 tokens.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -459,7 +460,8 @@ for name, logit in (("one by one", one_by_one), ("in pairs", in_pairs)):
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
-# The picture shows all schedules of this chapter side by side. Each of them wrote the same 94 tokens:
+# The picture shows all schedules of this chapter side by side. The first two may run four requests, the last two have 64 tokens of
+# cache, so compare within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
 
 # %% tags=["proof-milestone"]
 print(
