@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Everything on your own code
-# The exercises use `mytorch` as it is after chapter 24, and none of it is locked.
+# The exercises use `mytorch` as it is after chapter 24, and you may read all of it.
 
 # %% setup=true
 from __future__ import annotations
@@ -437,9 +437,10 @@ def restore(run, state):
 # that such a job takes on average, computed from a formula, so that it returns the same number each time. Find the
 # interval among `INTERVALS` with the fewest hours.
 #
-# The check tries four jobs: in the second a save takes four times as long as in the first, in the third failures are
-# four times as rare, and the fourth combines both. What effect does each factor have on your results? Since the
-# lesson's formula is an approximation, measure instead of computing it.
+# The check tries five jobs: in the second a save takes four times as long as in the first, in the third failures are
+# four times as rare, the fourth combines both, and in the fifth failures are 80 times as frequent as in the first. What
+# effect does each factor have on your results? Since the lesson's formula is an approximation, measure instead of
+# computing it.
 
 # %% setup=true
 INTERVALS = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
@@ -489,7 +490,7 @@ check.show(
 # turning point.
 
 # %% [markdown] hint="capstone_measure_interval"
-# `min(INTERVALS, key=job)` is the interval for which `job` returns the fewest hours.
+# `min` takes a `key`.
 
 
 # %% mutant="capstone_measure_interval"

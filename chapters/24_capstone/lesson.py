@@ -248,8 +248,8 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 # - *Proof:* `proof-writes`.
 #
 # ## What a long run costs
-# The next cell compares the size of a checkpoint with that of the weights, first in float32 as here, and then for the way in which large
-# models are trained: with bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter
+# The next cell compares the size of a checkpoint with that of the weights, first in float32 as here, and then in the usual mixed
+# precision: with bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter
 # 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-checkpoint-size"]
