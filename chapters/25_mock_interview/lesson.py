@@ -2,7 +2,7 @@
 # # Mock interview
 # After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how
 # far you can trust your own confidence. You will also have a plan for the rounds in which it is easiest to lose your head:
-# debugging, estimating, and sizing a system. An interview takes 45 minutes, whenever you like.
+# debugging, estimating, and sizing a system. Each interview takes 45 minutes, and you can start one whenever you like.
 #
 # ## Ten questions, and how sure are you?
 # Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
@@ -86,7 +86,8 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
 # This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a
-# view" and "I think it's a view, and I'd check `data_ptr`".
+# view" and "I think it's a view, and I'd check `data_ptr`". Ten answers are few: the share of correct ones has a standard error of
+# about 16 points, so judge your curve only after some hundred answers.
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
@@ -233,9 +234,9 @@ for name, difference in differences.items():
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# You get a program of 80 lines that trains a small language model, or one that answers prompts with it, and four reports about
-# faults. The first program has fourteen faults to draw from. Which of them show in the loss? The cell trains it with one fault
-# at a time, from three seeds:
+# You get a program of 80 lines that trains a small language model, one that answers prompts with it, or one that tunes a model on
+# prompts and answers, and four reports about faults. The first program has fourteen faults to draw from. Which of them show in the
+# loss? The cell trains it with one fault at a time, from three seeds:
 
 # %% tags=["proof-losses"]
 import warnings
