@@ -685,7 +685,8 @@ check.show(
 # - *What do masked positions get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the
 #   score. So the backward pass needs no mask of its own when P is stored."
 # - *Why is the recomputation fast, although it computes more?* "Reading a T × T matrix from memory takes longer than
-#   computing it again in tiles on the chip. Attention is bound by bandwidth, not by FLOPs."
+#   computing it again in tiles on the chip. With a stored T × T matrix, attention is bound by bandwidth; the tiled kernel
+#   moves it towards the FLOP limit."
 #
 # </details>
 
@@ -935,7 +936,7 @@ check.show(
 #   of the keys, and it differs for each pair of tokens, so the product couldn't be merged. A few extra dimensions
 #   carry the position, and one key for all heads is enough."
 # - *When is the naive form better?* "In prefill. With many queries, expanding the keys costs little per query, and
-#   its dot products are shorter, D instead of R. In decoding, reading the cache is what counts."
+#   its dot products are shorter, D + P instead of R + P. In decoding, reading the cache is what counts."
 # - *What does tensor parallelism do to this cache?* "It can't be split by heads, because all heads share it. Each
 #   rank keeps a copy, so people use data parallelism for the attention instead."
 #

@@ -331,9 +331,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
     loss = first_loss(logits(ids[:-1], **options), ids[1:])
     moved = np.abs(logits(other, **options) - logits(ids[:-1], **options)).max(-1)[:-1].max()
     leak = "leaks" if moved > 1e-9 else "no leak"
-    print(
-        f"{name:10} first loss {'near' if abs(loss - np.log(V)) < 0.1 else 'far above'} ln V = {np.log(V):.2f}; {leak}"
-    )
+    print(f"{name:10} first loss {loss:.1f}, ln V = {np.log(V):.1f}; {leak}")
 
 # %% [markdown]
 # **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
@@ -345,6 +343,8 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 # - *Proof:* `proof-checks`.
 #
 # ## Milestone: rewrites and changes, side by side
+# Each line runs one edit of this chapter and compares it with the model that it starts from. Before you run it, say for each line
+# whether you expect a rewrite or a change:
 
 # %% tags=["proof-milestone"]
 up, latents = rng.normal(size=(4, 8)), rng.normal(size=(12, 4))
