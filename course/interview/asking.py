@@ -60,14 +60,14 @@ class Asking:
 
 
 class Round(ABC):
-    """One kind of round: the `kinds` of cards it draws, the `seconds` for an item, and its `share` of 45 minutes."""
+    """One kind of round: the `kinds` of cards it draws, the `seconds` for an item, and its `share` of the minutes."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]
     seconds: ClassVar[float]
     share: ClassVar[float]
-    """In minutes."""
+    """In minutes, if the round is held alone; a whole interview divides its minutes in these proportions."""
     together: ClassVar[int] = 1
     """How many cards make one item."""
 
@@ -75,8 +75,8 @@ class Round(ABC):
     def talk(self, asking: Asking) -> Talk:
         """Ask, and say what came of it."""
 
-    def items(self, order: Sequence[Card], minutes: float, rng: np.random.Generator) -> list[Item]:
-        """What is asked in so many minutes: at least one item, and no card twice."""
+    def items(self, order: Sequence[Card], minutes: float, whole: float, rng: np.random.Generator) -> list[Item]:
+        """What is asked in so many minutes of the `whole` interview's: at least one item, and no card twice."""
         count = max(1, int(minutes * 60 // self.seconds))
         groups = self.groups(order)[:count]
         return [Item(self.name, [card.name for card in group], int(rng.integers(2**31))) for group in groups]

@@ -59,12 +59,17 @@ class Interview:
         held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
         if not held:
             raise LookupError("these rounds have nothing to ask about that")
-        whole = sum(share for _, _, share in held)
-        chosen = bool(plan.rounds) and plan.minutes is None
-        length = whole if chosen else plan.length
-        items = [item for each, order, share in held for item in each.items(order, length * share / whole, rng)]
+        length, chosen = plan.length, bool(plan.rounds) and plan.minutes is None
+        left, shares = length, sum(share for _, _, share in held)
+        drawn: dict[str, list[Item]] = {}
+        for each, order, share in sorted(held, key=lambda one: -one[0].seconds):
+            minutes = share if chosen else max(0.0, left) * share / shares
+            drawn[each.name] = each.items(order, minutes, length, rng)
+            left -= self._minutes(drawn[each.name])  # so the others shrink around a long problem
+            shares -= share
+        items = [item for each, _, _ in held for item in drawn[each.name]]
         if chosen:  # these rounds as a whole interview has them: as long as what they ask
-            length = math.ceil(sum(ROUNDS[item.round].allowed(self._cards(item)) for item in items) / 60)
+            length = math.ceil(self._minutes(items))
         self.history.open = Open(seed, length, plan.timed, items, began=self.clock.now())
         self.history.save()
 
@@ -77,6 +82,10 @@ class Interview:
         order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
         last = [answer.card for answer in self.history.answers if answer.round == each.name][-each.together :]
         return sorted(order, key=lambda card: each.together > 1 and card.name in last)
+
+    def _minutes(self, items: Iterable[Item]) -> float:
+        """How many minutes items may take."""
+        return sum(ROUNDS[item.round].allowed(self._cards(item)) for item in items) / 60
 
     def _cards(self, item: Item) -> list[Card]:
         """The cards of an item that the course still has."""

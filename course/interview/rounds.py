@@ -123,17 +123,17 @@ class Whiteboard(Round):
     name, title, kinds, seconds, share = "whiteboard", "Whiteboard", ("whiteboard",), 900, 15
     extra: ClassVar[float] = 180
     """How many more seconds the questions about an answer take."""
-    most: ClassVar[float] = 1500
-    """How long a problem may take that is asked although the minutes are too few for any."""
+    most: ClassVar[float] = (1500 + extra) / (45 * 60)
+    """The part of the whole interview that its first problem may take: 25 minutes of 45, and the questions."""
 
-    def items(self, order: Sequence[Card], minutes: float, rng: np.random.Generator) -> list[Item]:
-        """The first problems that fit into the minutes with the time that their notebooks state; at least one."""
+    def items(self, order: Sequence[Card], minutes: float, whole: float, rng: np.random.Generator) -> list[Item]:
+        """The first problem that fits into the interview, and those after it that fit into this round's minutes."""
         left, chosen = 60 * minutes, list[Card]()
         for card in order:
-            if (needed := self.allowed([card])) <= (left if chosen else 1.1 * left):
+            if (needed := self.allowed([card])) <= (left if chosen else max(1.1 * left, self.most * 60 * whole)):
                 chosen.append(card)
                 left -= needed
-        short = [card for card in order if self.allowed([card]) <= self.most]
+        short = [card for card in order if self.allowed([card]) <= self.seconds]
         chosen = chosen or short[:1] or [min(order, key=lambda card: self.allowed([card]))]
         return [Item(self.name, [card.name], int(rng.integers(2**31))) for card in chosen]
 
@@ -201,9 +201,19 @@ def _rungs(points: Sequence[Point], rng: np.random.Generator) -> list[Point]:
 
 
 class Debug(Round):
-    """A program with four faults, each known by its symptom alone."""
+    """A program with up to four faults, each known by its symptom alone."""
 
-    name, title, kinds, seconds, share, together = "debug", "Debug", ("fault",), 1200, 20, 4
+    name, title, kinds, seconds, share, together = "debug", "Debug", ("fault",), 300, 20, 4
+
+    def items(self, order: Sequence[Card], minutes: float, whole: float, rng: np.random.Generator) -> list[Item]:
+        """Programs with four faults each; one with fewer, where the minutes don't suffice for four."""
+        count = max(1, round(minutes * 60 / self.seconds))
+        groups = [group[:count] for group in self.groups(order)[: max(1, count // self.together)]]
+        return [Item(self.name, [card.name for card in group], int(rng.integers(2**31))) for group in groups]
+
+    def allowed(self, cards: Sequence[Card]) -> float:
+        """Five minutes for each fault."""
+        return self.seconds * len(cards)
 
     def groups(self, order: Sequence[Card]) -> list[Sequence[Card]]:
         """Four faults of one program that don't hide each other, and then the next four.
@@ -228,9 +238,10 @@ class Debug(Round):
         does, begins = faults.PROGRAMS[program]
         begin(path, faults.spelled(faults.planted(card.about for card in asking.cards), asking.rng))
         reports = "\n".join(f"{place}. {card.words}" for place, card in enumerate(asking.cards, 1))
+        many = {1: "one fault", 2: "two faults", 3: "three faults"}.get(len(asking.cards), "four faults")
         told = (
-            f"This program {does}, and has four faults. What was reported, each time of the "
-            "program with that fault alone:\n\n"
+            f"This program {does}, and has {many}. What was reported, each time of the program with that fault "
+            "alone:\n\n"
             f"{reports}\n\nThink aloud. Fix the program, keep the names of its functions, and leave a test for each "
             "fault: a `test_…` function in the file that passes on your program and fails on one with this fault "
             "alone. A fix is worth three quarters, its test a quarter. "
