@@ -607,6 +607,13 @@ def test_a_prediction_of_several_parts_says_how_many_are_right(bank: Bank, cours
     assert "rounded up as in Megatron" in shown[0].text
 
 
+def test_none_passes_on_a_prediction(bank: Bank, course: Course) -> None:
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: " None" if isinstance(each, Write) else 4)
+    assert shown[-1].text.startswith("**Passed.**") and "prediction = [" in shown[-1].text
+    assert (answer.score, answer.sure) == (0.0, None)
+
+
 def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Course) -> None:
     name = "init_softmax"
     exercise = bank.cards[f"e-{name}"].about
