@@ -678,8 +678,8 @@ check.show(shown, rtol=1e-3, atol=1e-5, text="The gradients of x and y, for each
 # separate case, in which g is a 0-d tensor.
 
 # %% [markdown] hint="graph_matmul"
-# For x: `g * y` for two vectors; `g.unsqueeze(-1) * y` if y is a vector; `(y @ g.unsqueeze(-1)).squeeze(-1)` if x is.
-# For y: `g * x`; `x.unsqueeze(-1) * g.unsqueeze(-2)` if x is a vector; `(x.mT @ g.unsqueeze(-1)).squeeze(-1)` if y is.
+# Write down the shape of g in each case, and restore the missing dimension with `unsqueeze`. Then it is the product for
+# matrices, and `squeeze` removes the dimension of a vector again. Two vectors need only an elementwise product.
 
 
 # %% mutant="graph_matmul"
@@ -856,8 +856,7 @@ check.show(
 # argument has derivative 1, and all others have 0.
 
 # %% [markdown] hint="graph_forward_mode"
-# In `gradient`, for each variable: `duals = [Dual(value, float(place == variable)) for place, value in
-# enumerate(point)]`, then `f(*duals).derivative`.
+# Run `f` once for each variable. In run k, the dual at index k has derivative 1 and all others 0.
 
 
 # %% mutant="graph_forward_mode"
