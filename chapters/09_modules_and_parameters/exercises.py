@@ -1769,8 +1769,8 @@ check.show(
 # sort.
 
 # %% [markdown] hint="modules_repair_centre"
-# Use `self.register_buffer("mean", torch.zeros(features))`. The line in `forward` can stay, because `+=` writes into
-# the buffer.
+# Register the mean with the method that the lesson used for running averages. The line in `forward` can stay, because
+# `+=` writes into the tensor.
 
 
 # %% mutant="modules_repair_centre"
@@ -2024,7 +2024,7 @@ check.show(
 
 # %% [markdown] hint="modules_measure_survivors"
 # Keep `memory = model.weight.data` while you compare, because memory that nobody holds is reused, perhaps at
-# the same address. The answer is `[model.weight is weight, model.weight.data_ptr() == memory.data_ptr()]`.
+# the same address. Compare the parameter with `is`, and the two addresses with `==`.
 
 
 # %% mutant="modules_measure_survivors"
