@@ -64,12 +64,12 @@ for rows in (8, 64, 512):
     print(f"activations of {rows:3} rows: {(used() - before) >> 10:5} KB")
 
 # %% [markdown]
-# Weights, gradients and Adam's two averages take 16 bytes for each parameter, whatever the batch size is. **Activations**, which are the
+# Weights, gradients and Adam's two averages take 16 bytes per parameter, whatever the batch size is. **Activations**, which are the
 # intermediate results that the backward pass needs, grow with the batch instead.
 #
 # **Interview · How much memory does training 7B parameters with AdamW take?**
 #
-# - *Thirty seconds:* It takes 16 bytes for each parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB
+# - *Thirty seconds:* It takes 16 bytes per parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB
 #   before the first activation, so one GPU with 80 GB isn't enough.
 # - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
 #   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4.
@@ -157,8 +157,8 @@ print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e
 # **Interview · How large are the logits and the KV cache of a language model?**
 #
 # - *Thirty seconds:* The logits have batch × length × vocabulary elements, which makes 2 GB in float32 for 4,096 tokens and a vocabulary of 128,000, and
-#   their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements for each token.
-# - *Longer:* For 32 layers with 8 KV heads of 128 in bfloat16 that is 131 KB for a token, so 0.5 GB for each sequence of 4,096 tokens.
+#   their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements per token.
+# - *Longer:* For 32 layers with 8 KV heads of 128 in bfloat16 that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
 # - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits. Fewer KV heads (GQA), fewer bits or a sliding
 #   window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
 # - *The trap:* Counting parameters alone, although both tensors grow with the length and with the number of sequences.
@@ -261,7 +261,8 @@ for name, result in {
 # - *Thirty seconds:* I checkpoint each block of a transformer. Its input is kept, and the rest is computed again in the backward pass. That costs up to
 #   one more forward pass, a third more work, and less with `use_reentrant=False`, which stops early.
 # - *Longer:* With n equal layers, √n segments hold about 2√n. *Selective* checkpointing keeps the matrix multiplications and repeats the elementwise
-#   rest, which is cheap to compute but large to keep; in PyTorch you pass `create_selective_checkpoint_contexts` as `context_fn`.
+#   rest, which is cheap to compute but large to keep; in PyTorch you pass
+#   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`, with the operators whose results are kept.
 # - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Batch norm's running
 #   statistics are updated twice, and so is anything else that isn't a function of the input.
 # - *The trap:* One checkpoint around the whole model.
@@ -279,7 +280,7 @@ for run in (lambda block, h: block(h), checkpointed):
 #   helps when a single sample is already too large, or when smaller batches would leave the GPU idle.
 # - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
-# - *The trap:* Expecting too much of them. Both reduce only the activations, while the 16 bytes for each parameter stay.
+# - *The trap:* Expecting too much of them. Both reduce only the activations, while the 16 bytes per parameter stay.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
@@ -350,7 +351,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 # %% [markdown]
 # Both compute the same matrix multiplications. As separate operations, tiles move more bytes, because each small result is written and read again.
 # But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries,
-# keys, values and the output have to be moved, which is a quarter of the bytes here.
+# keys, values and the output have to be moved. Here that is 26 of 103 MB, because these tiles are read again for each pair of tiles.
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
@@ -392,7 +393,7 @@ pictures.curves(roofs, xlabel="arithmetic intensity (FLOP/byte)", ylabel="at mos
 # is loaded is reused 512 times. That is enough in float32. The tensor cores reach their peak only with the 2,048 rows, although bfloat16 halves the bytes.
 #
 # ### 6ND
-# The arithmetic of a whole training step has a rule of thumb: 6 operations for each parameter and each token, of which the forward pass takes 2 and the
+# The arithmetic of a whole training step has a rule of thumb: 6 operations per parameter and token, of which the forward pass takes 2 and the
 # backward pass 4. Count it on two blocks of a transformer:
 
 # %% tags=["proof-6ND"]
@@ -410,7 +411,7 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 #
 # - *Thirty seconds:* It takes 6ND for N parameters and D tokens. In the forward pass each weight meets each token in one multiplication and one
 #   addition. The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
-# - *Longer:* Attention's scores add 12 · layers · width · length for each token, which equals the work of the weights at a length of 6 times the width.
+# - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
 # - *They ask next:* And with checkpoints? It is at most 8ND, and less with early stop. Inference takes 2ND. What is MFU? *Model FLOPs utilization*
 #   is 6ND per second divided by the GPU's peak, and recomputation doesn't count.
@@ -496,7 +497,7 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Training with Adam in float32 takes 16 bytes for each parameter; activations come on top and grow with the batch.
+# 1. Training with Adam in float32 takes 16 bytes per parameter; activations come on top and grow with the batch.
 # 2. Activations peak at the end of the forward pass.
 # 3. A checkpoint keeps inputs, and pays with up to one more forward pass.
 # 4. The second run needs the same random numbers.
@@ -514,8 +515,8 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 # %% [markdown]
 # ## If you have time
 # ### Quantization-aware training
-# Rounding after training is fine in 8 bits. With 2 bits a weight can only be −1, 0 or 1 times a scale, and the network has to be trained for that. So
-# the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, which is a `Function` in
+# Rounding after training is fine in 8 bits. With 2 bits and a symmetric range, a weight can only be −1, 0 or 1 times a scale, and the network has to be
+# trained for that. So the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, which is a `Function` in
 # your library, takes the derivative to be 1 within the range:
 
 # %% tags=["proof-round"]
@@ -561,8 +562,9 @@ pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
 # %% [markdown]
 # **Interview · PTQ or QAT, and what is the gradient of `round`?**
 #
-# - *Thirty seconds:* Post-training quantization rounds a trained model and needs a few batches to find the scales, which is enough for 8 bits and often
-#   for 4. Quantization-aware training rounds in each forward pass, which works with fewer bits at the price of training.
+# - *Thirty seconds:* Post-training quantization rounds a trained model. The scales of weights come from the weights, and those of activations from a
+#   few calibration batches. It is enough for 8 bits and often for 4. Quantization-aware training rounds in each forward pass, which works with fewer
+#   bits at the price of training.
 # - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
 # - *They ask next:* Which weights does the optimizer update? It updates those in full precision.
 # - *The trap:* `x.round()` in the forward pass. It trains without an error, but the weights before it get gradients of 0.
