@@ -237,8 +237,14 @@ ESTIMATES = (
     ),
 )
 
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9, "trillion": 1e12}
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6}
+_SCALES |= {"b": 1e9, "bn": 1e9, "g": 1e9, "billion": 1e9, "t": 1e12, "trillion": 1e12}
 _SECONDS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "msec": 1e-3,
+    "millisecond": 1e-3,
     "s": 1.0,
     "sec": 1.0,
     "second": 1.0,
@@ -266,7 +272,18 @@ _BYTES = {
     "gigabyte": 1e9,
     "gig": 1e9,
     "terabyte": 1e12,
+    "kbyte": 1e3,
+    "mbyte": 1e6,
+    "gbyte": 1e9,
+    "tbyte": 1e12,
+    "bit": 1 / 8,
+    "kbit": 1e3 / 8,
+    "mbit": 1e6 / 8,
+    "gbit": 1e9 / 8,
+    "tbit": 1e12 / 8,
 }
+_PASSED = {"a", "an", "per", "of", "s", "second", "token", "parameter", "multiplication", "operation", "flop"}
+"""Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
 _ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
 _NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
 _POWER = re.compile(r"(?:([\d.]+)\s*[x×·*]\s*)?(?<![\d.])10(?:(?:\^|\*\*)(\d+)|([⁰¹²³⁴-⁹]+))")
@@ -277,19 +294,21 @@ def number(text: str, unit: str = "") -> float:
     """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `3 × 10^9`, `2 million`, `0.5 TB`.
 
     `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, `2 hours` is a twelfth of a day, and
-    `600 million bytes` are 0.6 GB. Another word behind the number is passed over. A calculation isn't carried out: it's
-    the learner's part.
+    `600 million bytes` are 0.6 GB. `151,000,000` is too large to be in millions, so it is read as a count. A
+    calculation isn't carried out: it's the learner's part.
 
     Raises:
-        ValueError: it isn't one number.
+        ValueError: it isn't one number, or has an unknown unit.
     """
     plain = _POWER.sub(lambda power: f"{power[1] or 1}e{power[2] or power[3].translate(_SUPERSCRIPTS)}", text.strip())
     found = _NUMBER.fullmatch(plain)
     if not found:
         raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
     value, first = _value(found[1]), unit.partition(" ")[0].lower()
-    words = [word if len(word) == 1 else word.removesuffix("s") for word in re.findall("[a-z]+", found[2].lower())]
-    word = words[0] if words else ""
+    typed = re.findall("[a-z]+", found[2].lower())
+    word = _singular(typed[0]) if typed else ""
+    if unit and (unknown := [each for each in typed if _singular(each) not in _known(unit)]):
+        raise ValueError(f"I don't know the unit {prompts.code(unknown[0])}; the answer is asked for in {unit}")
     if first in _BYTES:
         scale = _BYTES.get(word) or _SCALES.get(word)
         return value * (scale or (1.0 if _counts(found[1], word) else _BYTES[first])) / _BYTES[first]
@@ -301,6 +320,18 @@ def number(text: str, unit: str = "") -> float:
     return value * (scale or 1.0)
 
 
+def _known(unit: str) -> set[str]:
+    """The words that may stand behind a number that is asked for in this unit, in the singular."""
+    own = [_singular(each) for each in re.findall("[a-z]+", unit.lower())]
+    if own[0] in _SECONDS:  # where `m` may be minutes or millions
+        return {*own, *_SECONDS, *_PASSED}
+    return {*own, *(_BYTES if own[0] in _BYTES else ()), *_SCALES, *_PASSED}
+
+
+def _singular(word: str) -> str:
+    return word if word in _SECONDS or len(word) == 1 else word.removesuffix("s")
+
+
 def _value(digits: str) -> float:
     """The value of digits; a comma that no three digits follow is a decimal one, as in `43,2`."""
     decimal = re.fullmatch(r"[-+]?\d+,\d{1,2}", digits)
@@ -308,8 +339,8 @@ def _value(digits: str) -> float:
 
 
 def _counts(digits: str, word: str) -> bool:
-    """Whether a number without a word is so large that it counts single things, as `151e6` does."""
-    return not word and "e" in digits.lower() and _value(digits) >= 1e5
+    """Whether a number without a scale is so large that it counts single things, as `151e6` or `151,000,000` does."""
+    return word not in _SCALES and _value(digits) >= (1e5 if "e" in digits.lower() else 5e6)
 
 
 def shown(value: float) -> str:

@@ -1126,10 +1126,34 @@ def test_how_a_number_may_be_written(text: str, value: float) -> None:
         ("2 × 10^9 bytes", "GB (10⁹ bytes)", 2),
         ("1.5x10⁸", "millions", 150),
         ("1,664", "millions", 1664),
+        ("368,640,000", "millions", 368.64),
+        ("3.16e9 parameters", "millions", 3160),
+        ("3.16 bn", "millions", 3160),
+        ("128 gbit", "GB (10⁹ bytes)", 16),
+        ("128000 mbytes", "GB (10⁹ bytes)", 128),
+        ("128 G", "GB (10⁹ bytes)", 128),
+        ("30 minutes", "hours", 0.5),
+        ("12 ms", "seconds", 0.012),
+        ("35 tokens/s", "tokens a second", 35),
     ],
 )
 def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: float) -> None:
     assert math.isclose(estimates.number(text, unit), value)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "word"),
+    [
+        ("3.16 bilion", "millions", "bilion"),
+        ("30 minuts", "hours", "minuts"),
+        ("30 m", "hours", "m"),
+        ("3 GB", "days", "gb"),
+        ("5 parsecs", "GB (10⁹ bytes)", "parsecs"),
+    ],
+)
+def test_a_unit_that_nobody_knows_is_asked_again(text: str, unit: str, word: str) -> None:
+    with pytest.raises(ValueError, match=f"I don't know the unit `{word}`"):
+        estimates.number(text, unit)
 
 
 @pytest.mark.parametrize(
