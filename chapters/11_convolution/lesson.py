@@ -262,8 +262,8 @@ print(f"gradients differ by at most {abs(np.subtract(*[each.numpy() for each in 
 # `minitorch/models/lenet.py` runs on your library with other imports, and the same seed gives the same digits.
 #
 # ## Channels
-# A kernel of a layer with C input channels isn't 3 × 3 but C × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups`
-# splits the channels into separate convolutions.
+# A kernel isn't 3 × 3 but in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the channels into
+# separate convolutions.
 
 # %% tags=["proof-channels"]
 x = torch.zeros(1, 64, 8, 8, requires_grad=True)
@@ -481,9 +481,8 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 #   Invariance comes at the end, when global average pooling discards the positions.
 # - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
 #   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too, because it marks the border.
-# - *They ask next:* A CNN or a vision transformer? With little data I choose a CNN, because locality and shared weights are *inductive
-#   biases* that help when data is scarce. A transformer has to learn such structure and pays off with large-scale pretraining, although
-#   ConvNeXt, with depthwise 7 × 7 kernels, keeps up.
+# - *They ask next:* A CNN or a vision transformer? With little data, a CNN. Locality and shared weights are *inductive biases*, which help when data is scarce. A
+#   transformer has to learn such structure and pays off with large-scale pretraining, although ConvNeXt, with depthwise 7 × 7 kernels, keeps up.
 # - *The trap:* People answer "yes, because the weights are shared", but sharing only gives equivariance.
 # - *Proof:* `proof-equivariance`.
 #
