@@ -36,7 +36,6 @@ UNASKED = frozenset(
         "How does `random_split(dataset, [0.5, 0.5])` split 7 samples?",
         "How does `DataParallel` split nine rows over four GPUs?",
         "Does `from_pretrained(…, padding_idx=0)` set row 0 to zero?",
-        "How many answers have at most four tokens of a vocabulary of six?",
     }
 )
 """Questions of the lessons that no interviewer asks: how to take an interview, and corners of an interface."""

@@ -992,7 +992,7 @@ def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, e
     numbers = estimate.drawn(np.random.default_rng(9))
     right, close = estimate.answer(numbers), estimate.tolerance
     for given, score in ((right * (1 + 0.9 * close), 1.0), (right * (1 + 1.1 * close) + (not close), 0.0)):
-        replies = iter(["about ten", f"{given:.10g} things"])
+        replies = iter(["about ten", f"{given:.10g}"])
         shown, (answer,) = talked(
             bank, course, Item("estimate", [name], 9), lambda each, r=replies: next(r) if isinstance(each, Write) else 3
         )
