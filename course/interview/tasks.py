@@ -65,11 +65,11 @@ def task_of(course: Course, exercise: Exercise) -> str:
 def is_value(text: str) -> bool:
     """Whether text is an expression of Python without names that nobody has defined."""
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        body = parsed(text.strip()).body
     except (SyntaxError, ValueError):
         return False
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return names <= {*dir(builtins), "torch", "np", "math"}
+    names = {node.id for each in body for node in ast.walk(each) if isinstance(node, ast.Name)}
+    return len(body) == 1 and isinstance(body[0], ast.Expr) and names <= {*dir(builtins), "torch", "np", "math"}
 
 
 def definitions(exercise: Exercise, task: str) -> str:
