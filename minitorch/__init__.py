@@ -22,6 +22,7 @@ from minitorch.autograd import (
 )  # fmt: skip
 from minitorch.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from minitorch.devices import device, get_default_device, set_default_device
+from minitorch.dispatch import reference
 from minitorch.dispatch.declaration import METHODS, NAMESPACES
 from minitorch.dispatch.promotion import result_type
 from minitorch.dtypes import (
@@ -161,7 +162,8 @@ from minitorch.size import Size
 from minitorch.sparse import sparse_coo_tensor
 from minitorch.storage import TypedStorage, UntypedStorage
 from minitorch.tags import Tag
-from minitorch.tensor import Tensor, from_numpy
+from minitorch.interop import from_numpy
+from minitorch.tensor import Tensor
 from minitorch.streams import Event, Stream
 from minitorch.tensor_types import (
     BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor,
@@ -190,6 +192,7 @@ newaxis = None
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+reference.of_attributes(Tensor)
 
 
 _SUBMODULES = (

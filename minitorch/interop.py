@@ -1,4 +1,4 @@
-"""Sharing memory with other libraries: DLPack both ways, and Python's buffers.
+"""Tensors on the memory of other libraries: of NumPy's arrays, DLPack's capsules, and Python's buffers.
 
 Source: https://pytorch.org/docs/stable/dlpack.html, https://dmlc.github.io/dlpack/latest/
 """
@@ -15,6 +15,35 @@ from minitorch.devices import device as Device
 from minitorch.dtypes import dtype as DType
 from minitorch.dtypes import from_numpy_dtype
 from minitorch.tensor import Tensor, make_tensor
+from minitorch.warn_once import warn_once
+
+_NOT_WRITABLE = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+    "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+)
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array, of its shape and dtype; of a masked array, the elements as they are.
+
+    Returns the tensor: what is written into one is seen in the other. Warns once if the array can't be written to.
+    Raises TypeError for what is no array and for element types that PyTorch doesn't have, and ValueError for another
+    byte order or negative strides.
+    Source: https://pytorch.org/docs/stable/generated/torch.from_numpy.html
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warn_once(_NOT_WRITABLE)
+    kind = from_numpy_dtype(ndarray.dtype)
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    return make_tensor(ndarray if ndarray.__class__ is np.ndarray else ndarray.view(np.ndarray), kind, cpu)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:

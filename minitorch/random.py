@@ -17,7 +17,8 @@ import numpy as np
 
 from minitorch.devices import device as Device
 from minitorch.devices import gpu
-from minitorch.tensor import Tensor, from_numpy
+from minitorch.interop import from_numpy
+from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from numpy.random import MT19937, RandomState

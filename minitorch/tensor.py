@@ -1,50 +1,34 @@
 """Tensor: a strided view of a storage, with a place in the graph of autograd.
 
-Here is what a tensor *is*: its parts, what it says of itself, how it turns into Python's numbers and NumPy's arrays,
-and how tensors are made: from arrays, as views, as copies. Its place in autograd is `autograd.differentiable`. What it
-can *do* is declared in `minitorch.ops`, from where all further methods come.
+Here is what a tensor *is*: its parts, what it says of itself, and how tensors are made: from arrays, as views, as
+copies. How it turns into Python's numbers and other libraries' arrays is `convertible`, its place in autograd is
+`autograd.differentiable`. What it can *do* is declared in `minitorch.ops`, from where all further methods come.
 Source: https://pytorch.org/docs/stable/tensors.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import Any, cast
 
 from minitorch import devices, dtypes
 from minitorch.arrays import Array, gpus
-from minitorch.autograd.differentiable import UNTRACKED, Differentiable, VersionCounter
+from minitorch.autograd.differentiable import UNTRACKED, VersionCounter
 from minitorch.autograd.grad_mode import INFERRING
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.views import INFERENCE, NO_GRAD
-from minitorch.bits import CONJUGATE, NEGATIVE, resolved
-from minitorch.devices import cpu, dlpack_device
-from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, from_numpy_dtype, get_default_dtype
+from minitorch.bits import resolved
+from minitorch.convertible import Convertible
+from minitorch.devices import cpu
+from minitorch.dtypes import FLOATING, FROM_NUMPY, get_default_dtype
 from minitorch.layout import contiguous_format, is_contiguous, restrided, strides_of
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.printing import tensor_format, tensor_repr
 from minitorch.size import Size, check_dim
 from minitorch.storage import Reference, TypedStorage, UntypedStorage, warn_of_typed_storage
-from minitorch.warn_once import warn_once
-
-if TYPE_CHECKING:
-    from minitorch.methods import Methods  # the signatures of what ops declare
-else:
-    Methods = object
 
 _tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
-_BITS = ((CONJUGATE, "conjugate", "resolve_conj"), (NEGATIVE, "negative", "resolve_neg"))
-
-
-def _warn_of_gradient() -> None:
-    warn_once(
-        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-        "Consider using tensor.detach() first.",
-        stacklevel=3,
-    )
 
 
 class _TensorType(type):
@@ -55,7 +39,7 @@ class _TensorType(type):
         return f"<class '{module}.{cls.__name__}'>"
 
 
-class Tensor(Differentiable, Methods, metaclass=_TensorType):
+class Tensor(Convertible, metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device.
 
     The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's, shape and
@@ -85,25 +69,25 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     @property
     def dtype(self) -> dtypes.dtype:
-        """The element type."""
+        """Returns the type of the elements, a `torch.dtype`."""
         return self._dtype
 
     @property
     def device(self) -> devices.device:
-        """Where the memory is."""
+        """Returns where the memory is, a `torch.device`: "cpu", "cuda:0", or "meta" for a tensor without elements."""
         return self._device
 
     @property
     def shape(self) -> Size:
-        """The size of each dimension."""
+        """The size of each dimension. Returns a `torch.Size`, a tuple."""
         return _tuple(Size, self._array.shape)  # which needs no check
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension. Raises IndexError when there is no such dimension."""
+        """Returns the shape, or the size of one dimension, an int. Raises IndexError if there is no such dimension."""
         return self.shape if dim is None else self._array.shape[self._checked_dim(dim)]
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements of the storage lie between neighbours along each dimension, or along one."""
+        """Returns how many elements lie between neighbours along each dimension, or along one. Raises IndexError."""
         itemsize = self._dtype.itemsize
         if dim is not None:
             return self.stride()[self._checked_dim(dim)]
@@ -128,14 +112,14 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         self._array[...] = resolved(self._device.xp, array, self._bits) if self._bits else array
 
     def storage_offset(self) -> int:
-        """The index, in elements, of the first element in the storage."""
+        """Where in the storage the first element lies, counted in elements. Returns an int."""
         if self._storage is None:
             return 0
         pointer = self._device.backend.pointer
         return int((pointer(self._array) - pointer(self._storage._bytes)) // self._dtype.itemsize)
 
     def untyped_storage(self) -> UntypedStorage:
-        """The memory itself, the same object for all tensors that share it."""
+        """Returns the memory itself, without shape and dtype: the same object for all tensors that share it."""
         if self._storage is None:
             if not self._array.size:
                 self._array = restrided(self._device.xp, self._array, strides_of(self._array))
@@ -144,22 +128,25 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         return self._storage
 
     def storage(self) -> TypedStorage:
-        """The memory as elements of this tensor's dtype. Deprecated: see `untyped_storage`."""
+        """The memory as elements of this tensor's dtype. Deprecated, with a warning: see `untyped_storage`.
+
+        Returns a `torch.TypedStorage`.
+        """
         warn_of_typed_storage()
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._dtype)
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element; 0 if there is none. Returns an int."""
         return self._device.backend.pointer(self._array) if self._array.size and not self.is_meta else 0
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions: 0 for a scalar, 2 for a matrix. Returns an int."""
         ndim: int = self._array.ndim
         return ndim
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions, an int. https://pytorch.org/docs/stable/generated/torch.Tensor.ndim.html"""
+        """The number of dimensions, as `dim()` says it. Returns an int."""
         return self.dim()
 
     ndimension = dim
@@ -172,54 +159,67 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     nelement = numel
 
     def element_size(self) -> int:
-        """The bytes of one element."""
+        """The bytes of one element: 4 for float32. Returns an int."""
         return self._dtype.itemsize
 
     @property
     def itemsize(self) -> int:
-        """The bytes of one element, an int. https://pytorch.org/docs/stable/generated/torch.Tensor.itemsize.html"""
+        """The bytes of one element, as `element_size()` says it. Returns an int."""
         return self._dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements."""
+        """The bytes of all elements, whether or not they share memory: numel() · itemsize. Returns an int."""
         return self.numel() * self._dtype.itemsize
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one; complex dtypes are not.
+
+        Returns a bool. Source: https://pytorch.org/docs/stable/generated/torch.is_floating_point.html
+        """
         return self._dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex64, complex128 or complex32.
+
+        Returns a bool. Source: https://pytorch.org/docs/stable/generated/torch.is_complex.html
+        """
         return self._dtype.is_complex
 
     def is_signed(self) -> bool:
         """Returns whether the dtype has negative numbers, a bool.
-        https://pytorch.org/docs/stable/generated/torch.Tensor.is_signed.html
+
+        Source: https://pytorch.org/docs/stable/generated/torch.Tensor.is_signed.html
         """
         return self._dtype.is_signed
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the tensor lies on a GPU, a bool."""
+        """Whether the tensor lies on a GPU. Returns a bool."""
         return self._device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the tensor lies on the CPU, a bool."""
+        """Whether the tensor lies on the CPU. Returns a bool."""
         return self._device.type == "cpu"
 
     @property
     def is_meta(self) -> bool:
-        """Whether the tensor is on the meta device and has no elements, a bool."""
+        """Whether the tensor is on the meta device: it has a shape and a dtype, and no elements. Returns a bool."""
         return self._device.type == "meta"
 
     def get_device(self) -> int:
         """Returns the index of the device, an int; -1 on the CPU.
-        https://pytorch.org/docs/stable/generated/torch.Tensor.get_device.html
+
+        Source: https://pytorch.org/docs/stable/generated/torch.Tensor.get_device.html
         """
         return -1 if self._device.index is None else self._device.index
 
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in the storage in row-major order, or that of the format, without gaps."""
+        """Whether the elements lie in the storage in row-major order, or that of the format, without gaps.
+
+        Returns a bool. Raises TypeError for what is no `torch.memory_format`.
+        """
         if not isinstance(memory_format, MemoryFormat):
             raise TypeError(
                 "is_contiguous(): argument 'memory_format' must be torch.memory_format, not "
@@ -230,12 +230,16 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
     # The same memory, and copies
 
     def detach(self) -> Tensor:
-        """A tensor of the same memory, shape and dtype, and version counter, without history."""
+        """Returns a tensor of the same memory, shape, dtype and version counter, without history. https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html"""
         return self._alias() if self.__class__ is Tensor else Tensor._detached(self)
 
     @property
     def data(self) -> Tensor:
-        """The same memory with a version counter of its own: autograd doesn't notice writes through it."""
+        """The same memory with a version counter of its own: autograd doesn't notice writes through it.
+
+        Returns a leaf of the same shape and dtype. Setting it gives this tensor the other's memory, shape and dtype.
+        Raises TypeError for what is no tensor, RuntimeError for integers where the tensor requires a gradient.
+        """
         alias = Tensor.detach(self)  # which a lazy parameter refuses to be asked for
         if alias._counter is not UNTRACKED:
             alias._counter = None
@@ -283,151 +287,6 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
             copy._grad = self._grad.__deepcopy__(memo)
         copy.__dict__.update(deepcopy(self.__dict__, memo))
         return copy
-
-    # Python's numbers, NumPy's arrays, and text
-
-    def item(self) -> Any:
-        """The only element as a Python number. Raises RuntimeError when there are more."""
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        if self._device.type == "meta":
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        value = self._device.backend.to_host(self._elements).reshape(())
-        return float(value) if self._dtype.is_low_precision else value.item()
-
-    def tolist(self) -> Any:
-        """The elements as (nested lists of) Python numbers."""
-        host = self._device.backend.to_host(self._elements)
-        return (host.astype(np.float64) if self._dtype.is_low_precision else host).tolist()
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """A NumPy array on the same memory. With `force`, a copy where that is impossible.
-
-        Raises RuntimeError for tensors that require grad, where operations are recorded, and for those that have a bit
-        set; TypeError for those that NumPy can't hold.
-        """
-        if force:
-            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if self._device.type != "cpu":
-            raise TypeError(
-                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                "host memory first."
-            )
-        if self.requires_grad and grad_mode.asked:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        for bit, name, method in _BITS:
-            if self._bits & bit:
-                raise RuntimeError(
-                    f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{method}().numpy() instead."
-                )
-        if self._dtype.name.startswith(("bfloat16", "float8")):
-            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPES[self._dtype.name]}")
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        array = self.numpy()
-        if dtype is None:
-            return array.copy() if copy else array
-        return array.astype(dtype, copy=bool(copy))
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        return from_numpy(np.asarray(array))
-
-    def __dlpack__(
-        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
-    ) -> Any:
-        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad or have a bit set."""
-        self._check_exportable()
-        if stream is not None and type(stream) is not int:
-            raise TypeError("stream must be ``int`` or ``none``")
-        if stream == -1:
-            stream = None
-        if stream is not None and self._device.type == "cpu":
-            raise AssertionError("stream should be None on cpu.")
-        if self._device.type == "meta":
-            raise BufferError("Cannot pack tensors on meta")
-        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-
-    def _check_exportable(self) -> None:
-        """Raises BufferError if another library, which sees only the elements, would take them for something else."""
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        for bit, name, _ in _BITS:
-            if self._bits & bit:
-                raise BufferError(f"Can't export tensors with the {name} bit set")
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Where the elements lie on a GPU, for other libraries. Raises AttributeError for tensors that don't.
-
-        Source: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
-        """
-        if not self.is_cuda:
-            raise AttributeError(
-                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required "
-                "use tensor.cuda() to copy tensor to device memory."
-            )
-        if self.requires_grad:
-            raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
-                "var.detach() to get Variable that doesn't require grad."
-            )
-        return {
-            "typestr": self._dtype.numpy.str,
-            "shape": tuple(self.shape),
-            "strides": None if self.is_contiguous() else self._array.strides,
-            "data": (self.data_ptr(), False),
-            "version": 2,
-        }
-
-    def __dlpack_device__(self) -> tuple[devices.DLDeviceType, int]:
-        """DLPack's (device type, index). Raises ValueError for devices that it has no number for."""
-        return dlpack_device(self._device)
-
-    def __bool__(self) -> bool:
-        if self._array.size == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        if self._array.size > 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        return bool(self.item())
-
-    def __int__(self) -> int:
-        return int(self._only())
-
-    def __float__(self) -> float:
-        if self.requires_grad and grad_mode.enabled:
-            _warn_of_gradient()
-        return float(self._only())
-
-    def __complex__(self) -> complex:
-        if self.requires_grad and grad_mode.enabled:
-            _warn_of_gradient()
-        return complex(self._only())
-
-    def _only(self) -> Any:
-        if self._array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
-
-    def __index__(self) -> int:
-        if self._dtype.category >= FLOATING or self._array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
-    def __len__(self) -> int:
-        if not self._array.ndim:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self._array.ndim:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool((self == element).any().item())
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
         return id(self)
@@ -500,33 +359,6 @@ def holds_somewhere(mask: Tensor) -> bool:
     while (value := getattr(mask, "_value", None)) is not None:
         mask = value  # all examples of a `vmap`
     return not mask.is_meta and bool(mask.any())
-
-
-_NOT_WRITABLE = (
-    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-    "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
-)
-
-
-def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor on the memory of a NumPy array; of a matrix or a masked array, its elements as they are.
-
-    Warns once if the array can't be written to. Raises TypeError for element types that PyTorch doesn't have, and
-    ValueError for another byte order or negative strides.
-    """
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if not ndarray.flags.writeable:
-        warn_once(_NOT_WRITABLE)
-    kind = from_numpy_dtype(ndarray.dtype)
-    if any(step < 0 for step in ndarray.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
-        )
-    return make_tensor(ndarray if ndarray.__class__ is np.ndarray else ndarray.view(np.ndarray), kind, cpu)
 
 
 _STATE = (*Tensor.__slots__, "_base", "_counter", "_grad_fn", "_output_nr", "_requires_grad")

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from minitorch import dtypes
-from minitorch.tensor import Tensor, from_numpy
+from minitorch.interop import from_numpy
+from minitorch.tensor import Tensor
 
 __all__ = ["assert_close"]
 

@@ -90,7 +90,7 @@ class Differentiable:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether ops on this tensor are recorded. Settable on leaves."""
+        """Returns whether operations on this tensor are recorded, a bool. Raises RuntimeError if set on a non-leaf."""
         return self._requires_grad or (self._base is not None and self._base._requires_grad)
 
     @requires_grad.setter
@@ -104,7 +104,10 @@ class Differentiable:
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Has ops on this leaf recorded from now on, or not. Raises RuntimeError for non-leaves and integer tensors."""
+        """Has operations on this leaf recorded from now on, or not. Returns the tensor itself.
+
+        Raises TypeError for what is no bool; RuntimeError for integers, non-leaves and inference tensors.
+        """
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
@@ -122,24 +125,28 @@ class Differentiable:
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node that made this tensor; None for leaves."""
+        """Returns the node that made this tensor, a function from its gradient to the inputs'; None for leaves."""
         if self._base is not None and self._counter is not None and self._view_version != self._counter.value:
             refresh_view(cast("Tensor", self))
         return self._grad_fn
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op made this tensor."""
+        """Whether no recorded operation made this tensor; backward passes fill the `grad` of leaves. Returns a bool."""
         return self.grad_fn is None
 
     @property
     def output_nr(self) -> int:
-        """Which output of its `grad_fn` the tensor is, an int; 0 for a leaf."""
+        """Which output of its `grad_fn` the tensor is; 0 for a leaf. Returns an int."""
         return self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward passes have added up so far; None before the first."""
+        """The gradient that backward passes have added up so far, of this tensor's shape, dtype and device.
+
+        Returns a tensor, or None before the first pass; warns for a tensor that is no leaf and doesn't retain its own.
+        Setting it raises TypeError for what is no tensor, and RuntimeError for another shape, dtype or device.
+        """
         if self._grad is None and self._requires_grad and self._grad_fn is not None and not self._retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
@@ -186,7 +193,10 @@ class Differentiable:
         self._grad = None
 
     def retain_grad(self) -> None:
-        """Has backward passes fill this non-leaf's `.grad` too."""
+        """Has backward passes fill the `grad` of this tensor, of its shape and dtype, though it is no leaf.
+
+        Of a leaf nothing changes. Returns None. Raises RuntimeError for a tensor that requires no gradient.
+        """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._grad_fn is None or self._retains_grad:
@@ -196,15 +206,23 @@ class Differentiable:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether the tensor isn't a leaf and `retain_grad` was called, a bool."""
+        """Whether the tensor isn't a leaf and `retain_grad` was called. Returns a bool."""
         return self._retains_grad
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Has `hook(grad)` called when the gradient of this tensor is known; a result replaces the gradient."""
+        """Has the function `hook(grad)` called whenever the gradient of this tensor is known; a result replaces it.
+
+        Returns a handle, whose `remove()` takes the hook away. Raises RuntimeError for a tensor that requires no
+        gradient.
+        """
         return register_tensor_hook(cast("Tensor", self), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Has `hook(self)` called after a backward pass has added to this leaf's `.grad`."""
+        """Has the function `hook(self)` called after a backward pass has added to the `grad` of this leaf.
+
+        Returns a handle, whose `remove()` takes the hook away. Raises RuntimeError for a tensor that requires no
+        gradient or that an operation made.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -237,7 +255,10 @@ class Differentiable:
         return 0 if self._counter is None else self._counter.value
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode: it can't take part in what autograd records."""
+        """Whether this tensor was made in inference mode: it can't take part in what autograd records.
+
+        Returns a bool. Source: https://pytorch.org/docs/stable/generated/torch.is_inference.html
+        """
         return self._counter is UNTRACKED
 
     def _bump_version(self) -> None:

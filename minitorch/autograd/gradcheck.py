@@ -28,7 +28,8 @@ from minitorch.autograd.jacobians import (
     _numerical,
 )
 from minitorch.autograd.passes import grad
-from minitorch.tensor import Tensor, from_numpy, make_tensor
+from minitorch.interop import from_numpy
+from minitorch.tensor import Tensor, make_tensor
 
 
 def gradcheck(

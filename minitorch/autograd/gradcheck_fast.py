@@ -24,9 +24,10 @@ from minitorch.autograd.jacobians import (
     _numerical,
     _slopes,
 )
+from minitorch.interop import from_numpy
 from minitorch.ops.random.new import rand
 from minitorch.random import Generator
-from minitorch.tensor import Tensor, from_numpy
+from minitorch.tensor import Tensor
 
 _HEADING = """
 The above quantities relating the numerical and analytical jacobians are computed\x20

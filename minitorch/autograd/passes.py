@@ -67,7 +67,13 @@ def _backward(
     create_graph: bool = False,
     inputs: Sequence[Tensor] | None = None,
 ) -> None:
-    """Adds d(self)/d(leaf) to the `.grad` of every leaf that self was computed from. See `autograd.backward`."""
+    """Adds d(self)/d(leaf) to the `grad` of every leaf that this tensor was computed from.
+
+    A scalar needs no `gradient`; else it is the weight of each element, a tensor of this one's shape. What the nodes
+    saved is freed unless `retain_graph`; `create_graph` records the pass; `inputs` restricts it to these tensors.
+    Returns None. Raises RuntimeError where no gradient can flow, for a tensor of more elements without `gradient`, and
+    for a graph that was freed. Source: https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    """
     backward(self, gradient, retain_graph, create_graph, None, inputs)
 
 

@@ -26,8 +26,9 @@ from minitorch.dispatch.op import Op
 from minitorch.dispatch.out_types import check_out_type
 from minitorch.dispatch.overlap import check_sources, check_target, check_write, tensors_in
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast
+from minitorch.interop import from_numpy
 from minitorch.size import checked_ints
-from minitorch.tensor import Tensor, from_numpy, make_tensor, make_view
+from minitorch.tensor import Tensor, make_tensor, make_view
 
 # Infinities and NaN are results. A filter takes less time than `quiet`, and concerns this package's kernels alone.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")

@@ -8,6 +8,8 @@ peculiar to the op, and what its own kernel raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import cleandoc
+from types import FunctionType
 from typing import Any
 
 from minitorch.dispatch.op import CASTS, REQUIRED, Op
@@ -81,6 +83,19 @@ def of_in_place(text: str | None, name: str, variants: str, namespace: str = "to
         f"Raises RuntimeError if the result has another shape or a dtype that can't be cast to that of `self`,{_LINE}"
         f"and for a leaf that requires a gradient, unless gradients are disabled.{_PARAGRAPH}{page}{_LINE}"
     )
+
+
+_WITHOUT_PAGE = {"data", "dtype", "grad_fn", "is_cpu", "output_nr"}
+
+
+def of_attributes(tensors: type) -> None:
+    """Names PyTorch's page below the docstrings of a tensor's methods and properties that name no source."""
+    for base in tensors.__mro__[:-1]:
+        for name, value in vars(base).items():
+            text = getattr(value, "__doc__", None)
+            if isinstance(value, (FunctionType, property)) and name[0] != "_" and text and "://" not in text:
+                page = "tensors.html" if name in _WITHOUT_PAGE else f"generated/torch.Tensor.{name}.html"
+                value.__doc__ = f"{cleandoc(text)}\n\nSource: https://pytorch.org/docs/stable/{page}"
 
 
 def parted(text: str) -> tuple[str, str]:

@@ -60,7 +60,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @composite(variants="method")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is page-locked, so that GPUs copy out of it directly."""
+    """Whether the memory is page-locked, so that GPUs copy out of it directly, a bool."""
     if device is not None:
         _warn_of_pinning("is_pinned")
     return self.untyped_storage().is_pinned()
@@ -68,9 +68,9 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @composite(variants="method")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """This tensor in page-locked memory: itself if it lies there, else a copy. Raises RuntimeError without a GPU.
+    """This tensor in page-locked memory: itself if it lies there, else a copy of its shape and dtype.
 
-    Raises RuntimeError for a tensor that isn't on the CPU.
+    Raises RuntimeError without a GPU, and for a tensor that isn't on the CPU.
     """
     if device is not None:
         _warn_of_pinning("pin_memory")
@@ -94,7 +94,7 @@ def _warn_of_pinning(name: str) -> None:
 
 @composite(variants="method")
 def record_stream(self: Tensor, s: Any) -> None:
-    """Has the memory stay until a stream is done with it: who frees it waits for the stream.
+    """Has the memory of all elements stay until the stream `s` is done with it: who frees it waits for the stream.
 
     Raises NotImplementedError for a tensor that isn't on a GPU.
     """
@@ -110,7 +110,8 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[memory_format] = Fal
     """The dimensions, from the one with the largest stride to the one with the smallest.
 
     Raises RuntimeError if asked to check and the order isn't the only one: dimensions of size 1 or neighbours with
-    equal strides leave it open, unless exactly one of the formats given as `ambiguity_check` fits.
+    equal strides leave it open, unless exactly one of the formats given as `ambiguity_check` fits. Raises TypeError
+    for an `ambiguity_check` that is neither a bool nor a list of formats.
     """
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
     if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(each, memory_format) for each in formats):
@@ -125,20 +126,27 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[memory_format] = Fal
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
 
+_ATTRIBUTES = "https://pytorch.org/docs/stable/tensor_attributes.html"
+
+
 def _answer(value: Any, explanation: str) -> Any:
-    return property(lambda self: value, doc=explanation)
+    return property(lambda self: value, doc=f"{explanation}\n\nSource: {_ATTRIBUTES}")
 
 
-METHODS["layout"] = _answer(strided, "How elements lie in memory: by strides.")
-METHODS["name"] = _answer(None, "None.")
+METHODS["layout"] = _answer(strided, "How elements lie in memory: by a stride for each dimension. Returns `strided`.")
+METHODS["name"] = _answer(None, "A string in PyTorch's old graphs. Returns None.")
 _OTHER_KINDS = "sparse sparse_csr quantized mkldnn nested mps xpu xla vulkan ipu mtia maia"
 for _kind in _OTHER_KINDS.split():
-    METHODS["is_" + _kind] = _answer(False, "False: there are no such tensors.")
+    METHODS["is_" + _kind] = _answer(False, f"Whether the tensor is of the kind {_kind}. Returns False, a bool.")
 
 
 @composite(variants="method")
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """The old constructor, of this tensor's dtype: sizes, or the data themselves. `new_tensor` is better."""
+    """The old constructor: takes sizes, or the data themselves. `new_tensor` is better.
+
+    Returns a tensor of this one's dtype and device. Raises NotImplementedError for another device.
+    Source: https://pytorch.org/docs/stable/tensors.html
+    """
     if device is not None and tensor_device(device) is not self.device:
         raise NotImplementedError(f"new(): device={device!r} is not supported")
     if len(data) == 1 and isinstance(data[0], Tensor):
@@ -148,7 +156,10 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
 
 @composite(variants="method")
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over the dimensions along which `size` would be broadcast to this shape."""
+    """The sum over the dimensions along which `size` would be broadcast to this shape.
+
+    Returns a tensor of the shape `size`. Raises RuntimeError if that can't be broadcast to this shape.
+    """
     shape = checked_ints("sum_to_size", size)
     tail = self.shape[self.dim() - len(shape) :] if len(shape) <= self.dim() else ()
     if len(tail) != len(shape) or any(want not in (1, have) for want, have in zip(shape, tail, strict=True)):
@@ -160,6 +171,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """One number on the main diagonal; with `wrap`, in a tall matrix again below each square and an empty row.
 
+    Returns the tensor itself. Raises RuntimeError for a vector, and for more than two dimensions of different sizes.
     https://pytorch.org/docs/stable/generated/torch.Tensor.fill_diagonal_.html
     """
     if self.dim() < 2:
@@ -198,19 +210,31 @@ def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable
 
 @composite(variants="method")
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """x ← callable(x) for each element, in Python: slow. https://pytorch.org/docs/stable/generated/torch.Tensor.apply_.html"""
+    """x ← callable(x) for each element, in Python: slow.
+
+    Returns the tensor itself. Raises RuntimeError where it requires a gradient, TypeError where it is on a GPU.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.apply_.html
+    """
     return _map("apply_", self, (), callable)
 
 
 @composite(variants="method")
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """x ← callable(x, y) for each pair of elements, in Python. https://pytorch.org/docs/stable/generated/torch.Tensor.map_.html"""
+    """x ← callable(x, y) for each pair of elements, in Python: slow.
+
+    Returns the tensor itself. Raises RuntimeError where one requires a gradient, TypeError for another dtype or a GPU.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.map_.html
+    """
     return _map("map_", self, (other,), callable)
 
 
 @composite(variants="method")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """self ← callable(self, x, y) for each triple of elements, in Python."""
+    """self ← callable(self, x, y) for each triple of elements, in Python: slow.
+
+    Returns the tensor itself. Raises RuntimeError where one requires a gradient, TypeError for another dtype or a GPU.
+    Source: https://pytorch.org/docs/stable/tensors.html
+    """
     return _map("map2_", self, (x, y), callable)
 
 

@@ -15,7 +15,7 @@ from minitorch.tensor import Tensor, _as_subclass
 
 @composite(variants="method")
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """A view of the same memory as an object of a subclass of Tensor, which operations on it return too."""
+    """Returns a view of the same memory, shape and dtype as an object of `cls`, which operations on it return too."""
     overriding.surround()
     with overriding.asking(False, overriding.state.modes):  # or the class that it had would be asked
         view: Tensor = alias(self)

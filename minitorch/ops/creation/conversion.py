@@ -153,7 +153,7 @@ def to(
     """This tensor with another dtype, device or memory format; itself where it has them already and `copy` is False.
 
     to(dtype), to(device, dtype=None), to(other), each followed by non_blocking and copy. PyTorch takes "cpu:0" for
-    another device than "cpu", and copies.
+    another device than "cpu", and copies. Returns a tensor of the same shape; raises TypeError for other arguments.
     """
     device, dtype, copy, memory_format = parse_to(args, device, dtype, other, non_blocking, copy, memory_format)
     kind = dtype or self._dtype
@@ -174,7 +174,7 @@ def _cast_method(name: str, kind: dtype) -> None:
     """The method bool, byte, char, short, int, long, half, bfloat16, float, double, cfloat or cdouble."""
 
     @composite(variants="method")
-    @called(name, f"This tensor as {kind}.")
+    @called(name, f"This tensor in {kind}. Returns a copy, or itself where it has the dtype and no format is named.")
     def method(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
         if input._dtype is kind and memory_format is None:
             return input
@@ -230,7 +230,10 @@ def _named_by(old_type: Any) -> tuple[dtype, str]:
 
 @composite(variants="method")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype and on the device of `other`."""
+    """This tensor in the dtype and on the device of `other`.
+
+    Returns a copy, or the tensor itself where it has both. Raises TypeError where `other` is no tensor.
+    """
     if not isinstance(other, Tensor):
         raise TypeError(f"type_as(): argument 'other' (position 1) must be Tensor, not {other.__class__.__name__}")
     return METHODS["to"](self, other)
@@ -238,7 +241,10 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @composite(variants="method")
 def cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
-    """This tensor in host memory; itself where it is there already."""
+    """This tensor in host memory: a copy of its shape and dtype, or itself where it is there already.
+
+    Returns that tensor. Its gradient goes back to where this one lies.
+    """
     return METHODS["to"](self, "cpu", memory_format=memory_format)
 
 
@@ -246,7 +252,10 @@ def cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: memory_format = preserve_format
 ) -> Tensor:
-    """This tensor on a GPU, by default the current one; itself where it is there already."""
+    """This tensor on a GPU, by default the current one: a copy of its shape and dtype, or itself where it is there.
+
+    Returns that tensor. Its gradient goes back to where this one lies. Raises RuntimeError without a GPU.
+    """
     where = "cuda" if device is None else device
     return METHODS["to"](self, where, memory_format=memory_format)
 
@@ -259,7 +268,10 @@ def clone(xp: Any, self: Array, *, memory_format: memory_format | None = None) -
 
 @composite(variants="method")
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
-    """This tensor with its elements in row-major order, or that of the format; itself where they are."""
+    """This tensor with its elements in row-major order, or that of the format; itself where they are.
+
+    Returns a tensor of the same shape and dtype. Raises RuntimeError for `preserve_format`.
+    """
     if is_contiguous(self._array, memory_format):
         return self
     if memory_format is preserve_format:
@@ -303,8 +315,9 @@ _copy_on_device = METHODS["copy_"]
 
 @composite(variants="method")
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrites this tensor with `other`, which is cast, moved and broadcast to fit, and gets its gradient.
+    """Overwrites this tensor with `other`, which is cast to its dtype, moved and broadcast to its shape.
 
+    Returns the tensor itself; `other` gets its gradient. Raises RuntimeError where the shape doesn't broadcast.
     https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
     """
     if isinstance(other, Tensor) and other._device is not self._device:

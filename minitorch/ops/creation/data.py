@@ -27,9 +27,10 @@ from minitorch.dtypes import (
     int64,
     promote_types,
 )
+from minitorch.interop import from_numpy
 from minitorch.ops.creation.factory import checked_dtype, finish
 from minitorch.storage import UntypedStorage
-from minitorch.tensor import Tensor, from_numpy
+from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
 
@@ -224,5 +225,11 @@ def asarray(
 def new_tensor(
     input: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A new leaf that holds a copy of `data`, of this tensor's dtype and on its device unless others are given."""
+    """Returns a new leaf with a copy of `data`, of this tensor's dtype and on its device unless others are given."""
     return tensor(data, dtype=dtype or input._dtype, device=device or input._device, requires_grad=requires_grad)
+
+
+@composite(variants="method")
+def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:  # noqa: N807
+    """What NumPy's functions return for a tensor: a tensor on the memory of their result."""
+    return from_numpy(np.asarray(array))

@@ -258,7 +258,7 @@ def _new(name: str, create: Any) -> None:
     """The method new_zeros, new_ones, new_empty, new_full or new_empty_strided: a factory whose defaults for dtype and
     device are the tensor's."""
 
-    @called(name, f"{create.__name__} of this tensor's dtype, on its device, unless others are given.")
+    @called(name, f"Returns `{create.__name__}` of this tensor's dtype, on its device, unless others are given.")
     def new(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         if overriding.asked(input):
             given = {key: each for key, each in {"dtype": dtype, "device": device}.items() if each is not None}

@@ -100,7 +100,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Writes one number where the mask is True."""
+    """Writes one number, or a 0-d tensor, where the mask is True; the mask, of bools, is broadcast to this shape.
+
+    Returns the tensor itself. Raises RuntimeError for a mask of another dtype, and for one that doesn't fit.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
+    """
     _check_covers(self, mask)
     return in_place_of(OPS["fill_where"])(self, mask, value)
 
@@ -167,7 +171,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Writes the elements of `source`, one after the other, where the mask is True."""
+    """Writes the elements of `source`, one after the other, where the mask, of bools, is True.
+
+    Returns the tensor itself. Raises RuntimeError for a mask of another dtype or one that doesn't fit, and for a
+    `source` of another dtype or with too few elements.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html
+    """
     _check_covers(self, mask)
     return in_place_of(OPS["scatter_where"])(self, mask, source)
 

@@ -31,7 +31,10 @@ def _repeat_backward(grad: Tensor, self_shape: tuple[int, ...], repeats: Sequenc
 
 @declare(variants="method", derivatives={"self": _repeat_backward})
 def repeat(xp: Any, self: Array, repeats: Variadic) -> Array:
-    """The tensor laid side by side `repeats[d]` times along each dimension; leading dimensions may be added."""
+    """The tensor laid side by side `repeats[d]` times along each dimension d; leading dimensions may be added.
+
+    Raises RuntimeError for fewer numbers than dimensions, and for negative ones.
+    """
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (*(1,) * (len(repeats) - self.ndim), *self.shape)

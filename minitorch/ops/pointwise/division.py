@@ -116,7 +116,11 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
 
 @composite(variants="method", aliases="divide_")
 def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """Divides this tensor in place. https://pytorch.org/docs/stable/generated/torch.Tensor.div_.html"""
+    """self ← self / other, rounded as `torch.div` rounds by `rounding_mode`; the shape and dtype stay.
+
+    Returns the tensor itself. Raises RuntimeError for an unknown mode and for a result of another dtype.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.div_.html
+    """
     names = {None: "true_divide_", "trunc": "_div_trunc_", "floor": "_div_floor_"}
     result: Tensor = METHODS[names[_checked_mode(rounding_mode)]](input, other)
     return result

@@ -118,7 +118,11 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
 @composite(variants="method")
 def float_power_(input: Tensor, exponent: Any) -> Tensor:
-    """float_power in place. Raises RuntimeError unless this tensor is double."""
+    """`float_power` in place: self ← self ^ exponent, and returns the tensor itself.
+
+    Raises RuntimeError unless the dtype of this tensor is float64, or complex128 where one of both is complex.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.float_power_.html
+    """
     wide = complex128 if any(_is_complex(each) for each in (input, exponent)) else float64
     if input._dtype is not wide:
         raise RuntimeError(

@@ -197,7 +197,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 @composite(variants="method")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where the condition holds, else `other`. See `torch.where`."""
+    """This tensor where the condition holds, else `other`: `torch.where(condition, self, other)`.
+
+    Returns a tensor of the shape that the three broadcast to, in the common dtype. Raises TypeError for a condition
+    that is no tensor, RuntimeError for one that isn't of booleans.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.where.html
+    """
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     return where(condition, self, other)

@@ -96,12 +96,19 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _method(self: Tensor, n: int) -> Tensor:
-    """The method, whose tensor comes first."""
+    """The n-th derivative of digamma, elementwise: `torch.polygamma`, whose tensor comes second.
+
+    Returns a tensor of this shape. Raises RuntimeError for a negative n.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.polygamma.html
+    """
     return polygamma(n, self)
 
 
 def _method_in_place(self: Tensor, n: int) -> Tensor:
-    """`polygamma` in place: overwrites the tensor with the n-th derivative of digamma, and returns it."""
+    """`polygamma` in place: overwrites the elements with the n-th derivative of digamma, and returns the tensor itself.
+
+    Raises RuntimeError for a negative n. Source: https://pytorch.org/docs/stable/generated/torch.Tensor.polygamma_.html
+    """
     return self.copy_(polygamma(n, self))
 
 

@@ -68,12 +68,20 @@ def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Arr
     return _scan(xp, "cumsum", self, dim, dtype)
 
 
+_SCANS_ITSELF = """Overwrites the elements with their {name} along `dim`, in the tensor's own dtype.
+
+    Returns the tensor itself. Raises IndexError for a dimension out of range, RuntimeError for another dtype, and
+    NotImplementedError for bools.
+    Source: https://pytorch.org/docs/stable/generated/torch.Tensor.{name}_.html
+    """
+
+
 def _in_place(name: str) -> None:
     """`cumsum_` or `cumprod_`, which computes in the tensor's own dtype."""
     scan = in_place_of(OPS[name])
 
     @composite(variants="method")
-    @called(f"{name}_", f"Overwrites this tensor with its {name}.")
+    @called(f"{name}_", _SCANS_ITSELF.format(name=name))
     def method(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         if dtype is not None and dtype is not self._dtype:
             raise RuntimeError(

@@ -22,7 +22,8 @@ from minitorch.tensor import Tensor
 def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> Array:
     """Repeats dimensions of size 1, and adds leading ones, without copying: their stride is 0.
 
-    The engine sums the gradient back to the tensor's shape (`autograd.engine.sum_to_size`).
+    The engine sums the gradient back to the tensor's shape (`autograd.engine.sum_to_size`). Raises RuntimeError for
+    fewer sizes than dimensions, and for another size than that of a dimension that isn't 1; -1 stands for it.
     https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
     """
     shape, new = self.shape, len(size) - self.ndim

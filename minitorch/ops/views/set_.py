@@ -26,8 +26,9 @@ def set_(
 ) -> Tensor:
     """Has the tensor share the memory of another tensor, or look at a storage, which grows where that is too short.
 
-    Without a source the tensor gets an empty storage. No gradient goes through it: one that arrives raises
-    RuntimeError. https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
+    Without a source the tensor gets an empty storage and the shape (0,). Returns the tensor itself. No gradient goes
+    through it: one that arrives raises RuntimeError, and so does a source of another dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
     """
     _check_arguments(source, storage_offset, size)
     if isinstance(source, Tensor) and size is None:

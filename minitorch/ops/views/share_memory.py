@@ -11,7 +11,7 @@ from minitorch.tensor import Tensor
 
 @composite(variants="method")
 def share_memory_(input: Tensor) -> Tensor:
-    """Moves the tensor's storage to shared memory, if it isn't there, and returns the tensor.
+    """Moves the elements to shared memory, where other processes see them, and returns the tensor itself.
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.share_memory_.html
     """

@@ -183,6 +183,7 @@ def diagonal(xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Array:
     """All windows of `size` along `dimension`, one every `step` elements; the last dimension runs inside a window.
 
+    Raises RuntimeError for windows longer than the dimension, and for a step that isn't positive.
     https://pytorch.org/docs/stable/generated/torch.Tensor.unfold.html
     """
     dim = check_dim(dimension, self.ndim)

@@ -175,7 +175,9 @@ def as_strided_scatter(
 def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Gives the tensor another shape, in row-major order from its first element on; its memory grows where needed.
 
-    With `memory_format`, the elements get the order of the format, even if the shape is the same.
+    With `memory_format`, the elements get the order of the format, even if the shape is the same. Returns the tensor
+    itself; elements that are new hold anything. Raises RuntimeError for a tensor that requires a gradient and for
+    negative sizes, TypeError for what is no size or format.
     https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
     """
     if self.requires_grad and not grad_mode.inference:

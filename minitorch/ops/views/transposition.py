@@ -113,7 +113,10 @@ def _swapped_matrices(input: Tensor, name: str) -> Tensor:
 
 
 def _numpy_t(input: Tensor) -> Tensor:
-    """All dimensions in reverse order, a view: (n, m) → (m, n). Warns for other numbers of dimensions than 0 and 2."""
+    """All dimensions in reverse order, a view: (n, m) → (m, n). Warns for other numbers of dimensions than 0 and 2.
+
+    Source: https://pytorch.org/docs/stable/tensors.html#torch.Tensor.T
+    """
     if input._array.ndim not in (0, 2):
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -126,19 +129,32 @@ def _numpy_t(input: Tensor) -> Tensor:
 
 
 def _conjugate_t(input: Tensor) -> Tensor:
-    """A matrix transposed, complex numbers conjugated: (n, m) → (m, n). Raises RuntimeError unless 0-d or 2-D."""
+    """A matrix transposed, complex numbers conjugated: (n, m) → (m, n). Raises RuntimeError unless 0-d or 2-D.
+
+    Source: https://pytorch.org/docs/stable/tensors.html#torch.Tensor.H
+    """
     if input._array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor.")
     return adjoint(input)
 
 
+def _transposed_matrices(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, a view: (…, n, m) → (…, m, n). Raises RuntimeError for a vector.
+
+    Source: https://pytorch.org/docs/stable/tensors.html#torch.Tensor.mT
+    """
+    return _swapped_matrices(input, "mT")
+
+
+def _adjoint_matrices(input: Tensor) -> Tensor:
+    """`adjoint`: (…, n, m) → (…, m, n), complex numbers conjugated. Raises RuntimeError for a vector.
+
+    Source: https://pytorch.org/docs/stable/tensors.html#torch.Tensor.mH
+    """
+    return _swapped_matrices(input, "mH").conj()
+
+
 METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]
 METHODS["H"] = property(_conjugate_t)  # type: ignore[assignment]
-METHODS["mT"] = property(  # type: ignore[assignment]
-    lambda input: _swapped_matrices(input, "mT"),
-    doc="The last two dimensions swapped, a view: (…, n, m) → (…, m, n). Raises RuntimeError for a vector.",
-)
-METHODS["mH"] = property(  # type: ignore[assignment]
-    lambda input: _swapped_matrices(input, "mH").conj(),
-    doc="`adjoint`: (…, n, m) → (…, m, n), complex numbers conjugated. Raises RuntimeError for a vector.",
-)
+METHODS["mT"] = property(_transposed_matrices)  # type: ignore[assignment]
+METHODS["mH"] = property(_adjoint_matrices)  # type: ignore[assignment]
