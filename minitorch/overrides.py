@@ -25,10 +25,11 @@ __all__ = [
 
 
 class TorchFunctionMode:
-    """A context in which every operation is handed to `__torch_function__(func, types, args, kwargs)` of this object.
+    """A context in which each function of tensors is handed to `__torch_function__(func, types, args, kwargs)` of this
+    object.
 
-    Inside that method the mode is off, while modes around it stay on. A function made of several operations shows
-    these, not itself.
+    Inside that method the mode is off, while modes around it stay on. So what a function such as `linear` is made of
+    isn't handed over. PyTorch also hands over attributes that are read, and a few methods such as `size` and `item`.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

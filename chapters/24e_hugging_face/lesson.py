@@ -7,7 +7,7 @@
 #
 # This is the only lesson that needs a further package, `transformers` 4.57.1, which is about 150 MB. You install it with `pip install
 # "minitorch-course[transformers]"`, or in a clone with `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because
-# all outputs are stored here, and the exercises don't need it either. What differs in version 5 is listed at the end.
+# all outputs are stored here, and the exercises don't need it either. The differences of version 5 are listed at the end.
 
 # %% hidden=true
 import os
@@ -74,8 +74,9 @@ print(inspect.getsource(TorchFinder).partition("    def exec_module")[0])
 # it, `minitorch.as_torch` raises an ImportError instead of mixing two libraries.
 #
 # ## How much of PyTorch does a model library use?
-# Hugging Face's models are plain PyTorch code. To see how much of PyTorch they use, the next cell counts the names of torch in the file of
-# the Llama, and then the operations of one forward pass:
+# Hugging Face's models are written in PyTorch like yours. To see how much of PyTorch they use, the next cell counts the names of torch in
+# the file of the Llama, and then the calls of one forward pass. It counts them with a `TorchFunctionMode`, to which every function of
+# tensors is handed instead of being run:
 
 # %% tags=["proof-names", "proof-operations"]
 import ast
@@ -99,14 +100,15 @@ class Counting(TorchFunctionMode):
 rows, counts = expected["rows"], Counter()
 with torch.no_grad(), Counting():
     logits = model(rows).logits
-print(len(counts), "kinds of operations,", sum(counts.values()), "calls;", counts["mm"], "of them are mm")
+print(len(counts), "functions,", sum(counts.values()), "calls;", counts["linear"], "of them are linear")
 print(f"logits of size {logits.abs().mean():.1f}, off PyTorch's by {(logits - expected['logits']).abs().max():.4f}")
 
 # %% [markdown]
-# There are 29 matrix multiplications with weights, seven in each of the four layers and one for the head, while most of the other calls
-# only move or reshape data. minitorch reports the calls after `linear` has been taken apart into `t` and `mm`. In PyTorch this mode sees
-# 29 calls of `linear` among 318; a `TorchDispatchMode` sees the 29 `mm`. So this model uses a small part of PyTorch, and all of it is in
-# the chapters that you have worked through.
+# There are 29 matrix multiplications with weights, seven in each of the four layers and one for the head, while many of the other calls
+# only move or reshape data. On PyTorch, the same mode counts the same calls, and besides them 54 reads of attributes such as `shape` and two
+# switches of the gradient mode. It doesn't see what a function calls in turn, because the mode is off while its own method runs. A
+# `TorchDispatchMode` sits below autograd instead, where `linear` has been taken apart, and sees 29 `mm`. So this model uses a small part of
+# PyTorch, and all of it is in the chapters that you have worked through.
 #
 # ## `from_pretrained` step by step
 # The call hides six steps, which this cell takes one by one:
@@ -226,7 +228,8 @@ for name in ("sdpa", "mytorch"):
 
 # %% [markdown] tags=["short"]
 # ### Break it: the mask is missing
-# The function runs without a warning, and yet its result is wrong. To see why, change a token and look at which positions notice:
+# The function runs without a warning, and yet its result is wrong. To see why, change one token and look at the positions whose logits
+# move:
 
 # %% tags=["proof-future"]
 changed = rows.clone()
@@ -399,7 +402,8 @@ pictures.grids(("Meta: neighbours", meta_order[None]), "↓", ("Hugging Face: ha
                alt="Rows 0, 2, 4, 6 move to the front, rows 1, 3, 5, 7 to the back.")  # fmt: skip
 
 # %% [markdown]
-# What happens if a converter forgets this, or does it for the keys alone? As the shapes stay the same, nothing raises an error:
+# What happens if a converter leaves the queries in Meta's order, or both the queries and the keys? As the shapes stay the same, nothing
+# raises an error:
 
 
 # %% tags=["proof-converter"]
@@ -485,11 +489,11 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 
 # %% tags=["proof-rapid-fire"]
 print("1.", model.training, "· 2.", *(set(model.state_dict()) - set(state)))
-print("3.", (counts["mm"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", len(rows[0, 1:]), "of", len(rows[0]))
+print("3.", (counts["linear"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", len(rows[0, 1:]), "of", len(rows[0]))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A model library is plain PyTorch code, and a finder on `sys.meta_path` decides which library `import torch` loads.
+# 1. A model library is written in PyTorch, and a finder on `sys.meta_path` decides which library `import torch` loads.
 # 2. `from_pretrained` reads the configuration, builds on the meta device, loads tensors by name in the chosen dtype, ties weights and
 #    switches to eval mode.
 # 3. Non-persistent buffers are in no file, so code that builds on the meta device has to compute them again.
@@ -534,8 +538,8 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # - *The trap:* Don't reuse a cache for another prompt, because it still contains the first one.
 # - *Proof:* `proof-caches`.
 #
-# ### Which operations a forward pass calls
-# These are the calls that minitorch reports; PyTorch reports `linear` in place of `mm`:
+# ### Which functions a forward pass calls
+# These are the most frequent of the calls that the mode above has counted:
 
 # %%
 ax, shown = pictures.axes(6, 3), dict(counts.most_common(14)[::-1])

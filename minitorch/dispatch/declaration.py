@@ -205,9 +205,11 @@ def composite(
     autocast_on_gpu: str | None = None,
     out_type: str = "",
     named: str = "",
+    asks: bool = True,
 ) -> Callable[[Any], Any]:
     """Makes a function written with other ops public. It has no kernel and no derivative of its own: autograd sees
-    the ops it calls. Its first parameter is named `self` or `input`, as PyTorch's.
+    the ops it calls, while `__torch_function__` sees the function if it `asks`. Its first parameter is named `self` or
+    `input`, as PyTorch's.
 
     `variants` is a subset of "function method out": with "out" the function, though not the method, takes the tensor,
     or the tuple of tensors, that its result is written into. `autocast`, `autocast_on_gpu` and `out_type` are as in
@@ -219,10 +221,10 @@ def composite(
         if "<locals>" in source.__code__.co_qualname:
             signatures.describe(source, source)
         public: Any = applied(with_aliases(function, 1), autocast, autocast_on_gpu)
-        method = public
+        public = method = overriding.announced(public) if asks else public
         if "function" in variants:
             casts = casts_of(autocast, autocast_on_gpu, tuple(inspect.signature(function).parameters))
-            public = _function_of(function, named or function.__name__, "out" in variants, out_type, casts)
+            public = _function_of(function, named or function.__name__, "out" in variants, out_type, casts, asks)
             if autocast:
                 public.autocast = autocast
         public.__module__ = _module(namespace)
@@ -232,26 +234,30 @@ def composite(
                 NAMESPACES.setdefault(namespace, {})[name] = public
             if "method" in variants:
                 METHODS[name] = method
-        for operator in operators.split():  # which nobody calls with keywords
-            METHODS[operator] = applied(function, autocast, autocast_on_gpu)
+        for operator in operators.split():
+            METHODS[operator] = method
         return public
 
     return generate
 
 
 def _function_of(
-    function: Callable[..., Any], called: str, takes_out: bool, out_type: str, casts: Casts | None
+    function: Callable[..., Any], called: str, takes_out: bool, out_type: str, casts: Casts | None, asks: bool
 ) -> Callable[..., Any]:
-    """The public function of a composite: it casts for autocast, writes into `out=`, and refuses what is no tensor.
+    """The public function of a composite: it asks `__torch_function__`, casts for autocast, writes into `out=`, and
+    refuses what is no tensor.
 
     All that is one call more, however much of it a function needs, so that tracebacks are short.
     """
     if casts is None and not takes_out and "Tensor" not in _kinds(function).values():
-        return with_aliases(function, 0)
-    uncast = None if casts is None else _function_of(function, called, takes_out, out_type, None)
+        renaming = with_aliases(function, 0)
+        return overriding.announced(renaming) if asks else renaming
+    uncast = None if casts is None else _function_of(function, called, takes_out, out_type, None, asks=False)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if asks and overriding.around and (instead := overriding.announce(public, args, kwargs)) is not NotImplemented:
+            return instead
         if casts is not None and autocast_state.enabled and kwargs.get("out") is None:
             return casts(uncast, args, kwargs)  # type: ignore[arg-type]  # is there if casts is
         out = kwargs.pop("out", None) if takes_out else None

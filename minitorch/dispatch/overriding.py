@@ -1,12 +1,15 @@
 """`__torch_function__`: what subclasses of Tensor, other classes and modes do in place of a function of tensors.
 
-One layer around the ops asks them. It is put around all threads by the first tensor of a subclass, or the first mode,
-so that programs without them pay nothing. Objects that are no tensors are asked where a function would refuse them.
+They are asked about the public functions that a program calls: one layer around the ops asks about ops, and functions
+that are made of ops ask before they run (`announce`). The layer is put around all threads by the first tensor of a
+subclass, or the first mode, so that programs without them pay next to nothing. Objects that are no tensors are also
+asked where a function would refuse them.
 Source: https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-python-api
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,22 +29,23 @@ class State(threading.local):
 
 
 state = State()
-_around = False
+around = False
+"""Whether the layer is around the ops."""
 
 
 def surround() -> None:
     """Puts the layer around the ops of all threads, if it is not there yet."""
-    global _around
-    if not _around:
-        _around = True
+    global around
+    if not around:
+        around = True
         layers.surround(ask)
 
 
 def withdraw() -> None:
     """Takes the layer away again, for tests that count what a call costs without it."""
-    global _around
-    if _around:
-        _around = False
+    global around
+    if around:
+        around = False
         layers.withdraw(ask)
 
 
@@ -132,6 +136,30 @@ def ask(op: Op, args: Sequence[Any], below: layers.Below) -> Any:
         return handled(_function(op, below), objects, *_as_called(op, args))
     finally:
         layers.stack.layers = inner
+
+
+def announce(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the modes and the classes of the arguments do in place of a function that is made of ops.
+
+    Returns NotImplemented where nobody is asked, so that the function runs. Where the layer is left out, in derivatives
+    and within ops, nobody is.
+    """
+    if current.of_thread is not None or ask not in layers.stack.layers:
+        return NotImplemented
+    objects = relevant(flat((*args, *kwargs.values()))) if state.asks_classes else []
+    return handled(function, objects, args, kwargs) if objects or state.modes else NotImplemented
+
+
+def announced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function made of ops, which asks the modes and classes before it runs."""
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if around and (instead := announce(public, args, kwargs)) is not NotImplemented:
+            return instead
+        return function(*args, **kwargs)
+
+    return public
 
 
 def instead(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from minitorch.ops.views.shape import alias
 from minitorch.tensor import Tensor, _as_subclass
 
 
-@composite(variants="method")
+@composite(variants="method", asks=False)
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """Returns a view of the same memory, shape and dtype as an object of `cls`, which operations on it return too."""
     overriding.surround()
@@ -24,7 +24,7 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     return instance
 
 
-@composite(variants="method")
+@composite(variants="method", asks=False)
 def _detached(self: Tensor) -> Tensor:
     """What `detach` returns of a tensor whose class may override functions."""
     if overriding.state.asks_classes and overriding.overrides(self):

@@ -167,3 +167,94 @@ def test_functions_have_names(torch: Any) -> Any:
     overrides = importlib.import_module(f"{torch.__name__}.overrides")
     functions = overrides.get_overridable_functions()
     return overrides.resolve_name(torch.stack), overrides.resolve_name(len), torch.add in functions[torch]
+
+
+@same
+def test_a_mode_sees_the_functions_that_a_program_calls_and_none_that_they_call(torch: Any) -> Any:
+    """Also those that are made of others: in PyTorch what these call is in C++, or inside the mode's own method."""
+    overrides, functional = importlib.import_module(f"{torch.__name__}.overrides"), torch.nn.functional
+    seen: list[tuple[str, list[Any]]] = []
+
+    class Noting(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append((func.__name__, [type(each).__name__ for each in args]))
+            return func(*args, **(kwargs or {}))
+
+    def layers(x: Any, weight: Any, image: Any, kernel: Any, targets: Any) -> Any:
+        functional.linear(x, weight, weight[:, 0])
+        functional.linear(image, kernel[0, 0])
+        functional.scaled_dot_product_attention(image, image, image)
+        functional.layer_norm(x, (3,))
+        functional.softmax(x, dim=0)
+        functional.relu(x, inplace=True)
+        functional.conv2d(image, kernel)
+        functional.max_pool2d(image, 2)
+        functional.dropout(x, p=0.0)
+        return functional.cross_entropy(x, targets)
+
+    def tensors(x: Any, weight: Any, image: Any, kernel: Any, targets: Any) -> Any:
+        x @ x.t()
+        torch.einsum("ij,kj->ik", x, weight)
+        torch.std(x, 0), x.std(0), x.max(0), x.softmax(0), torch.outer(targets, targets)
+        x[:, 0], x[0].view(1, 3), x.reshape(6), x.flatten(), x.split(1), x.chunk(2), x.to(torch.float64), x.float()
+        x[0, 0] = 2.0
+        x.masked_fill_(torch.ones(2, 3) > 2, 0.0), torch.where(x > 0, x, 0.0)
+        return torch.zeros_like(x), x.new_ones(2), torch.zeros(2), torch.arange(3), torch.tensor([1.0])
+
+    inputs = torch.ones(2, 3), torch.ones(4, 3), torch.ones(2, 3, 3, 3), torch.ones(5, 3, 3, 3), torch.tensor([0, 1])
+    with Noting():
+        results = [program(*inputs) for program in (layers, tensors)]
+    return seen, results
+
+
+@same
+def test_each_mode_and_each_class_sees_a_function_made_of_others_once(torch: Any) -> Any:
+    overrides, functional = importlib.import_module(f"{torch.__name__}.overrides"), torch.nn.functional
+    seen: list[tuple[str, str]] = []
+
+    class Noting(overrides.TorchFunctionMode):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append((self.name, func.__name__))
+            return func(*args, **(kwargs or {}))
+
+    class Noted(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append((cls.__name__, func.__name__))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x, weight = torch.ones(2, 3).as_subclass(Noted), torch.ones(4, 3)
+    with Noting("outer"), Noting("inner"):
+        y = functional.linear(x, weight)
+    z = functional.gelu(x @ weight.t()).flatten()
+
+    class Replaced(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is functional.linear:
+                return "replaced"
+            return func(*args, **(kwargs or {}))
+
+    with Replaced():
+        return seen, type(y).__name__, type(z).__name__, z, functional.linear(weight, weight)
+
+
+@same
+def test_derivatives_of_a_function_made_of_others_are_seen_by_no_mode(torch: Any) -> Any:
+    overrides = importlib.import_module(f"{torch.__name__}.overrides")
+    seen = []
+
+    class Noting(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    # `backward` is asked about itself in PyTorch; what it runs, nobody.
+    x, weight = torch.ones(2, 3), torch.ones(4, 3, requires_grad=True)
+    loss = torch.nn.functional.linear(x, weight).sum()
+    with Noting():
+        loss.backward()
+    return [name for name in seen if name != "backward"], weight.grad

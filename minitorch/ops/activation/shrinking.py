@@ -48,7 +48,7 @@ def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     return keep(xp, self, ~((self >= -lambd) & (self <= lambd)))
 
 
-composite(variants="function", namespace="nn.functional")(hardshrink)
+composite(variants="function", namespace="nn.functional", asks=False)(hardshrink)
 
 
 @pointwise(

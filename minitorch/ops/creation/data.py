@@ -110,7 +110,7 @@ def array_of(data: Any, requested: dtype | None) -> Array:
         warn_once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
             "a single numpy.ndarray with numpy.array() before converting to a tensor.",
-            stacklevel=3,
+            stacklevel=4,
         )
     shape, elements = leaves(data)
     if elements and isinstance(elements[0], (str, bytes)) and shape:
@@ -163,7 +163,7 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         copy = data.detach().to(device=device_for(data, device), dtype=kind or data._dtype, copy=True)
         return finish(copy._array, copy._device, requires_grad, pin_memory)
@@ -214,7 +214,7 @@ def asarray(
             "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
             "requires_grad=False explicitly to get the old behavior and silence this warning.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     if requires_grad is False and result.requires_grad:
         return result.detach()

@@ -58,7 +58,7 @@ def range(xp: Any, dtype: dtype | None, start: Number = 0, end: Number = None, s
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=3,
+        stacklevel=4,
     )
     _check_range(start, end, step)
     kind = dtype or get_default_dtype()

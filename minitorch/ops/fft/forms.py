@@ -23,7 +23,7 @@ Sizes = int | Sequence[int] | None
 def _form(function: Any) -> Any:
     """Makes a function of this file public."""
     name = function.__name__
-    casts = {} if name in _AS_THEY_ARE else {"autocast": "float32", "autocast_on_gpu": ""}
+    casts: dict[str, Any] = {} if name in _AS_THEY_ARE else {"autocast": "float32", "autocast_on_gpu": ""}
     return composite(variants="function out", namespace="fft", named=f"fft_{name}", out_type=CASTS, **casts)(function)
 
 

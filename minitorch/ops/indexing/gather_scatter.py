@@ -14,6 +14,7 @@ from minitorch.dispatch.apply import in_place_of, write_out
 from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.overlap import NO_SOURCE
+from minitorch.dispatch.overriding import announced
 from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.kernels.accumulation import add_at, combine_at, flat_places
@@ -329,7 +330,7 @@ def _scatter(in_place: bool) -> Any:
 
 
 scatter = composite()(_scatter(in_place=False))
-METHODS["scatter_"] = _scatter(in_place=True)
+METHODS["scatter_"] = announced(_scatter(in_place=True))
 
 
 @composite()

@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.devices import cpu
+from minitorch.dispatch import overriding
 from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import METHODS, OPS, declare
 from minitorch.dispatch.iteration import broadcast_strides
@@ -24,6 +25,7 @@ from minitorch.kernels.accumulation import add_at
 from minitorch.layout import memory_order, ordered_strides, restrided, strides_of
 from minitorch.ops.creation.data import as_tensor
 from minitorch.ops.indexing.masks import NO_PLACES, check_mask, mask_of_bytes
+from minitorch.ops.naming import called
 from minitorch.ops.views.shape import alias, strided, unsqueeze, view_as_shape, viewed
 from minitorch.ops.views.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
@@ -315,18 +317,15 @@ def _resolve(input: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     ndim, taken = input._array.ndim, sum(map(_dims_taken, items))
     if taken > ndim and (len(items) > 1 or isinstance(items[0], Tensor)):
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    result, dim = input, 0
+    result, dim, covered = input, 0, 0
     indices: list[Tensor | None] = []
-    covered = 0
     for position, item in enumerate(items):
         if item is None:
-            result = unsqueeze(result, dim)
-            dim += 1
+            result, dim = unsqueeze(result, dim), dim + 1
         elif item is Ellipsis:
             dim += ndim - taken
         elif isinstance(item, slice):
-            result = _sliced(result, dim, item, always=False)
-            dim += 1
+            result, dim = _sliced(result, dim, item, always=False), dim + 1
         elif isinstance(item, int) and not isinstance(item, bool):
             result = _selected(result, dim, item, position)
         elif (
@@ -346,14 +345,20 @@ def _resolve(input: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     return result, indices
 
 
+@called("__getitem__")
 def get_item(self: Tensor, index: Any) -> Tensor:
+    if overriding.around and (instead := overriding.announce(get_item, (self, index), {})) is not NotImplemented:
+        return instead
     result, indices = _resolve(self, index)
     if indices:
         return index_(result, indices)
     return alias(result) if result is self else result
 
 
+@called("__setitem__")
 def set_item(self: Tensor, index: Any, value: Any) -> None:
+    if overriding.around and overriding.announce(set_item, (self, index, value), {}) is not NotImplemented:
+        return
     if not isinstance(value, Tensor) and not is_number(value):
         raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
     if index is False:
@@ -362,18 +367,16 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         value = self.new_full((), value)  # which raises an error for a number that is too large
     part, indices = (unsqueeze(self, 0), []) if index is True else _resolve(self, index)
     if not indices:
-        if isinstance(value, Tensor):
-            shape = part._array.shape
-            if value._array.shape == shape:
-                part.copy_(value)
-            elif not value._array.ndim and value._device is cpu:
-                part.fill_(value)
-            else:
-                source = _without_leading_ones(value)
-                part.copy_(source if source._array.shape == shape else source.expand(shape))
-        else:
-            # A tensor is refused by expanded places; a number costs less.
+        shape = part._array.shape
+        if not isinstance(value, Tensor):  # a tensor is refused by expanded places; a number costs less
             part.fill_(part.new_full((), value) if 0 in part._array.strides else value)
+        elif value._array.shape == shape:
+            part.copy_(value)
+        elif not value._array.ndim and value._device is cpu:
+            part.fill_(value)
+        else:
+            source = _without_leading_ones(value)
+            part.copy_(source if source._array.shape == shape else source.expand(shape))
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)
@@ -395,6 +398,5 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 _LARGE = finfo(float16).max
-
 METHODS["__getitem__"] = get_item
 METHODS["__setitem__"] = set_item

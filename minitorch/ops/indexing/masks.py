@@ -13,6 +13,7 @@ from minitorch.dispatch.apply import in_place_of
 from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
 from minitorch.dispatch.errors import broadcast_clash
 from minitorch.dispatch.overlap import ANY_SOURCE, NO_SOURCE
+from minitorch.dispatch.overriding import announced
 from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, bool_, type_name
 from minitorch.layout import restrided
 from minitorch.ops.creation.factory import cast_number, check_range
@@ -181,8 +182,8 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return in_place_of(OPS["scatter_where"])(self, mask, source)
 
 
-METHODS["masked_fill_"] = masked_fill_
-METHODS["masked_scatter_"] = masked_scatter_
+METHODS["masked_fill_"] = announced(masked_fill_)
+METHODS["masked_scatter_"] = announced(masked_scatter_)
 
 
 @declare(variants="", aten="nonzero", no_elements=NO_PLACES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from minitorch.dispatch.apply import write_out
-from minitorch.dispatch.declaration import NAMESPACES, composite
+from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite
 from minitorch.dispatch.errors import broadcast_clash
 from minitorch.ops.linalg.matrix_products import addmm, bmm, mm
 from minitorch.ops.linalg.vector_products import dot, mv
@@ -88,10 +88,10 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
 NAMESPACES["linalg"]["matmul"] = matmul
 
 
-@composite(variants="", operators="__matmul__")
+@composite(variants="", operators="__matmul__", asks=False)
 def matmul_operator(self: Tensor, other: Tensor) -> Tensor:
     """self @ other."""
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    return METHODS["matmul"](self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @composite(autocast="lower", variants="function out", namespace="nn.functional")

@@ -14,9 +14,11 @@ from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite, pointwise
 from minitorch.dispatch.errors import floating, not_implemented
 from minitorch.dispatch.op import CASTS
+from minitorch.dispatch.overriding import announced
 from minitorch.dtypes import finfo
 from minitorch.kernels import gamma_function
 from minitorch.kernels import special as kernels
+from minitorch.ops.naming import called
 from minitorch.ops.pointwise.arithmetic import conj, times_number
 from minitorch.tensor import Tensor
 
@@ -95,6 +97,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return _polygamma(input, n)
 
 
+@called("polygamma")
 def _method(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma, elementwise: `torch.polygamma`, whose tensor comes second.
 
@@ -104,6 +107,7 @@ def _method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
+@called("polygamma_")
 def _method_in_place(self: Tensor, n: int) -> Tensor:
     """`polygamma` in place: overwrites the elements with the n-th derivative of digamma, and returns the tensor itself.
 
@@ -112,7 +116,7 @@ def _method_in_place(self: Tensor, n: int) -> Tensor:
     return self.copy_(polygamma(n, self))
 
 
-METHODS.update(polygamma=_method, polygamma_=_method_in_place)
+METHODS.update(polygamma=announced(_method), polygamma_=announced(_method_in_place))
 
 
 @pointwise(

@@ -7,6 +7,7 @@ Source: https://pytorch.org/docs/stable/torch.html#random-sampling
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -177,7 +178,7 @@ def normal(
     return _normal_of_size(mean, std, size, generator, out=out, dtype=dtype, **options)
 
 
-signatures.describe(normal, normal, keywords=FACTORY_KEYWORDS)
+signatures.describe(normal, inspect.unwrap(normal), keywords=FACTORY_KEYWORDS)
 
 
 # Like another.

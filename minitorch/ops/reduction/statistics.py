@@ -210,7 +210,7 @@ def cov(
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         freedom = freedom * 0
     centred = rows - ((rows * weights).sum(1) / total).unsqueeze(1)

@@ -71,7 +71,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     return expand(input, size)
 
 
-@composite(variants="function")
+@composite(variants="function", asks=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """Returns the shape that tensors of these shapes broadcast to.
 

@@ -13,6 +13,7 @@ from minitorch.autograd.attributes import node_class
 from minitorch.autograd.inplace import check_writable
 from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import METHODS
+from minitorch.dispatch.overriding import announced
 from minitorch.ops.views import shape, striding, transposition  # noqa: F401  the functions whose methods are made here
 from minitorch.tensor import Tensor
 
@@ -61,4 +62,4 @@ for _name, _overloads in (
     ("t", 1),
     ("as_strided", 1),
 ):
-    METHODS[_name + "_"] = in_place_view(METHODS[_name], _overloads)
+    METHODS[_name + "_"] = announced(in_place_view(METHODS[_name], _overloads))

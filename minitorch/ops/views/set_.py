@@ -12,6 +12,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import NotImplementedNode, check_writable, rebase_history
 from minitorch.autograd.node import gradient_edge
 from minitorch.dispatch.declaration import METHODS
+from minitorch.dispatch.overriding import announced
 from minitorch.dtypes import c_type_name
 from minitorch.layout import contiguous_stride
 from minitorch.size import checked_ints
@@ -86,4 +87,4 @@ def _look_at(self: Tensor, storage: UntypedStorage, shape: Ints, stride: Ints, o
     storage._take_in(self)
 
 
-METHODS["set_"] = set_
+METHODS["set_"] = announced(set_)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from minitorch.arrays import Array
-from minitorch.dispatch import declaration
+from minitorch.dispatch import declaration, overriding
 from minitorch.dispatch.declaration import METHODS, composite
 from minitorch.ops.indexing.joining import cat, stack
 from minitorch.ops.views.slicing import cut, slice_
@@ -120,9 +120,9 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
     return split(self, split_size, dim)
 
 
-_split_method.__qualname__ = "Tensor.split"
+_split_method.__name__, _split_method.__qualname__ = "split", "Tensor.split"
 _split_method.__doc__ = split.__doc__
-METHODS["split"] = _split_method
+METHODS["split"] = overriding.announced(_split_method)
 
 
 @composite()

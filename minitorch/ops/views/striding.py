@@ -14,6 +14,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch import declaration
 from minitorch.dispatch.batched import Batched, batched, spread
 from minitorch.dispatch.declaration import METHODS, composite, declare
+from minitorch.dispatch.overriding import announced
 from minitorch.layout import (
     contiguous_stride,
     is_dense,
@@ -236,8 +237,8 @@ def _stride_in(shape: tuple[int, ...], format: MemoryFormat) -> tuple[int, ...]:
     return ordered_strides(shape, reversed(format.order), 1)
 
 
-METHODS["resize_"] = resize_
-METHODS["resize_as_"] = resize_as_
+METHODS["resize_"] = announced(resize_)
+METHODS["resize_as_"] = announced(resize_as_)
 
 
 def _resize_output(self: Tensor, result: Array) -> None:
