@@ -13,7 +13,7 @@ import warnings
 import minitorch as torch
 from course import check
 
-warnings.simplefilter("ignore")  # PyTorch warns when you read the .grad of a result
+warnings.simplefilter("ignore")  # so that you can guess first: PyTorch warns about reading the .grad of a result
 weight = torch.ones(2, requires_grad=True) * 0.1
 (weight * torch.tensor([3.0, 4.0])).sum().backward()
 print("requires grad:", weight.requires_grad, "  grad:", weight.grad)

@@ -27,12 +27,14 @@ for kind in ("RNN", "GRU", "LSTM"):
     print(f"{kind:4} outputs differ by {shown} words")
 
 # %% [markdown] tags=["short"]
-# All three networks forgot the first word, even the LSTM, which is famous for its memory: after a hundred words, the remaining effect
-# doesn't show in four decimals. A network that can't see a word can't learn from it either. So what decides how far back a network sees?
+# None of the three networks is trained, and all of them forgot the first word, even the LSTM, which is famous for its memory: after
+# a hundred words, the remaining effect doesn't show in four decimals. A network that can't see a word can't learn from it either. So
+# what decides how far back a network sees?
 #
 # ## The smallest model
 # A recurrent network is a loop with a state, which in the smallest model is a scalar: $h \leftarrow \tanh(w h + x)$. How does the
-# last state depend on an earlier one? Each step in between multiplies the derivative by $w (1 - h^2)$.
+# last state depend on an earlier one? Each step in between multiplies the derivative by $w (1 - h^2)$, where $h$ is the state that
+# the step computes.
 
 # %%
 import math
