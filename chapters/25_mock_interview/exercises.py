@@ -462,8 +462,8 @@ check.show(dict(zip(names, values, strict=True)), secret=True)
 # the 32.
 
 # %% [markdown] hint="interview_predict_loop"
-# The second step multiplies the sum of both gradients by 0.125. For the other two questions:
-# does a dict copy the tensors that it holds, and what type does `0.0 + loss` have?
+# The second step multiplies the sum of both gradients by 0.125. For the other two questions, think about whether a dict
+# copies the tensors that it holds, and which type `0.0 + loss` has.
 
 # %% mutant="interview_predict_loop"
 # The gradient is cleared
