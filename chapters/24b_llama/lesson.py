@@ -143,7 +143,8 @@ for kv_heads in (4, 2):
 # The model below has a switch for each of the changes. It reads *Alice's Adventures in Wonderland* one character at a time, and it
 # is evaluated on the last 12,000 characters, which it never trains on. For a fair comparison, all models get the same FLOPs: they
 # see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs per token in
-# training. What GQA saves is therefore spent on a wider MLP. Since one seed proves nothing, each model is trained on three.
+# training. The weights that GQA saves are therefore spent on a wider MLP. Since one seed proves nothing, each model is trained on
+# three.
 
 # %% tags=["proof-losses"]
 text = Path("files/alice.txt").read_text()
@@ -230,8 +231,9 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # - *Thirty seconds:* "RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because it is
 #   slightly better at the same FLOPs. Rotary positions replace learned ones because they are relative and have no table that
 #   ends. Grouped queries make the KV cache smaller, at a small cost in quality."
-# - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so. The
-#   pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have them.
+# - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so,
+#   while the pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have
+#   them.
 # - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama 3? Many models normalize
 #   queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores can't grow without bound, and mix windowed or linear
 #   layers with full attention.
@@ -316,9 +318,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 # - *Thirty seconds:* "There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
 #   sequence. With 32 KV heads it would be 4 GiB."
 # - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences need as much again.
-# - *They ask next:* How do you reduce it? By fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink a
-#   cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
-# - *The trap:* Counting the query heads. Only keys and values are cached.
+# - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink
+#   a cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
+# - *The trap:* Counting the query heads, although only keys and values are cached.
 # - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each keep?**
@@ -328,9 +330,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 # - *Longer:* MQA is the smallest of the first three and costs some quality, while 8 groups were found to be nearly as good as MHA
 #   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
 # - *They ask next:* Why does MLA have 64 extra elements? With a rotation between them, the up-projection of the keys can't be merged
-#   into the query. So a few elements carry the positions separately.
-# - *The trap:* Saying that fewer KV heads mean fewer attention scores. Each query head still meets each key. What shrinks is the cache,
-#   the reads from it, and `k_proj` and `v_proj`.
+#   into the query, so a few elements carry the positions separately.
+# - *The trap:* Saying that fewer KV heads mean fewer attention scores. Each query head still meets each key, so only the cache, the
+#   reads from it, and `k_proj` and `v_proj` shrink.
 # - *Proof:* `proof-GQA`, `proof-bytes`, `proof-latent`.
 #
 # ### Prefill and decode on the roofline
@@ -380,10 +382,10 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 # %% [markdown]
 # **Interview · On which side do you pad prompts for batched generation?**
 #
-# - *Thirty seconds:* "On the left. Then the last position of every row is its last real token, and the new tokens follow without a gap.
-#   A mask has to hide the padding."
-# - *Longer:* You need the mask in prefill and in each decoding step. With right padding, the logits in the last column belong to a
-#   padding token for every shorter row.
+# - *Thirty seconds:* "I pad on the left, because then the last position of every row is its last real token, and the new tokens
+#   follow without a gap. A mask has to hide the padding."
+# - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right padding, the
+#   logits in the last column belong to a padding token for every shorter row.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
 #   With RoPE, shifting a whole row changes none of its attention scores.
 # - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
@@ -505,7 +507,7 @@ for name, each in (("as trained", far), ("slower rotations", scaled)):
     print(f"{name:17}", {f"{at} to {at + 48}": f"{each[:, at : at + 48].mean():.1f}" for at in (96, 144)})
 
 # %% [markdown]
-# At positions 96 to 144 the loss is back at its value inside the trained context. Further out it rises less than before. In
+# At positions 96 to 144 the loss is back at its value inside the trained context, and further out it rises less than before. In
 # practice, a short fine-tuning run follows.
 #
 # ### Sliding windows and attention sinks
