@@ -473,8 +473,8 @@ def absorb(x, start, w):
     return q / scale, rotate(np.einsum("btc,hcp->bhtp", x / scale, w.rotary_q), start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = np.einsum("bhtr,bsr->bhts", q, c) + np.einsum("bhtp,bsp->bhts", turned, rotary)
+def attend(q, q_rotary, c, rotary, w):
+    scores = np.einsum("bhtr,bsr->bhts", q, c) + np.einsum("bhtp,bsp->bhts", q_rotary, rotary)
     return np.einsum("bhts,bsr,hrv,hvc->btc", softmax(causal(scores)), c, w.up_v, w.out)
 
 
@@ -501,11 +501,11 @@ def absorb(x, start, w):
     return np.stack(q, 1), np.stack([scale * rotate(x @ each, start) for each in w.rotary_q], 1)
 
 
-def attend(q, turned, c, rotary, w):
+def attend(q, q_rotary, c, rotary, w):
     joined = np.concatenate([c, rotary], -1)
     out = 0
     for h in range(q.shape[1]):
-        scores = np.concatenate([q[:, h], turned[:, h]], -1) @ joined.transpose(0, 2, 1)
+        scores = np.concatenate([q[:, h], q_rotary[:, h]], -1) @ joined.transpose(0, 2, 1)
         out = out + (softmax(causal(scores)) @ c) @ (w.up_v[h] @ w.out[h])
     return out
 
@@ -526,8 +526,8 @@ def absorb(x, start, w):
     return x[:, None] @ (w.q @ np.moveaxis(w.up_k, 1, 2)) / scale, rotate(x[:, None] @ w.rotary_q, start) / scale
 
 
-def attend(q, turned, c, rotary, w):
-    scores = np.concatenate([q, turned], -1) @ np.concatenate([c, rotary], -1)[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = np.concatenate([q, q_rotary], -1) @ np.concatenate([c, rotary], -1)[:, None].mT
     return (softmax(causal(scores)) @ c[:, None] @ w.up_v @ w.out).sum(1)
 
 
@@ -541,9 +541,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -553,8 +553,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -568,9 +568,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -580,8 +580,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (np.pad(mixed @ w.up_k, ((0, 0),) * 3 + ((0, 1),)) @ w.out).sum(1)
 
@@ -595,9 +595,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -607,7 +607,7 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
+def attend(q, q_rotary, c, rotary, w):
     scores = q @ c[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
@@ -622,9 +622,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).mean(1)
 
 
@@ -634,8 +634,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).mean(1)
 
@@ -649,9 +649,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -661,8 +661,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -676,9 +676,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -688,8 +688,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores / np.sqrt(w.q.shape[-1]))) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -736,9 +736,9 @@ class Ring:
 # %% answer="decoder_window" right="a ring unrolled by np.roll"
 def window_attention(q, k, v, window):
     T, S = q.shape[-2], k.shape[-2]
-    seen = np.tri(T, S, S - T, dtype=bool) & ~np.tri(T, S, S - T - window, dtype=bool)
+    mask = np.tri(T, S, S - T, dtype=bool) & ~np.tri(T, S, S - T - window, dtype=bool)
     scores = np.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
-    scores[..., ~seen] = -np.inf
+    scores[..., ~mask] = -np.inf
     return softmax(scores) @ v
 
 
@@ -787,9 +787,9 @@ class Ring:
         keys = np.concatenate([self.keys, rotate(k, self.length)], 2)
         values = np.concatenate([self.values, v], 2)
         distance = where[:, None] - at
-        seen = (at >= 0) & (distance >= 0) & (distance < window)
+        mask = (at >= 0) & (distance >= 0) & (distance < window)
         scores = rotate(q, self.length) @ keys.mT / np.sqrt(q.shape[-1])
-        out = softmax(np.where(seen, scores, -np.inf)) @ values
+        out = softmax(np.where(mask, scores, -np.inf)) @ values
         for i, p in enumerate(where):
             self.keys[:, :, p % window], self.values[:, :, p % window] = keys[:, :, window + i], values[:, :, window + i]
             self.at[p % window] = p
@@ -2321,8 +2321,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -2350,8 +2350,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -2379,8 +2379,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -2408,8 +2408,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -2437,8 +2437,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) + b * np.sin(angles), b * np.cos(angles) - a * np.sin(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) + b * np.sin(angles), b * np.cos(angles) - a * np.sin(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -2466,8 +2466,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T
 
@@ -2479,7 +2479,7 @@ def scores(q, k, first, frequency, factor):
 # %% answer="decoder_repair_training" right="the optimizer written out, the mask as a bias"
 def logits(p, ids, start=0):
     B, T = ids.shape
-    x = p["tokens"][ids] + p["places"][torch.arange(start, start + T)]
+    x = p["tokens"][ids] + p["positions"][torch.arange(start, start + T)]
     norm = lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
     y = norm(x)
     bias = torch.full((T, T), -float("inf")).triu(1)
@@ -2511,7 +2511,7 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" right="the fused attention, and zeroed gradients"
 def logits(p, ids, start=0):
     n = lambda x: F.layer_norm(x, (x.shape[-1],))
-    x = p["tokens"][ids] + p["places"][start:][: ids.shape[1]]
+    x = p["tokens"][ids] + p["positions"][start:][: ids.shape[1]]
     q, k, v = n(x) @ p["q"], n(x) @ p["k"], n(x) @ p["v"]
     x = x + F.scaled_dot_product_attention(q, k, v, is_causal=True) @ p["out"]
     return n(x + F.silu(n(x) @ p["up"]) @ p["down"]) @ p["tokens"].T
@@ -2541,7 +2541,7 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" right="SGD of the data, transposed cross-entropy"
 def logits(p, ids, start=0):
     T = ids.size(1)
-    x = p["tokens"][ids] + p["places"][start : start + T].unsqueeze(0)
+    x = p["tokens"][ids] + p["positions"][start : start + T].unsqueeze(0)
     h = F.layer_norm(x, [x.size(-1)])
     att = torch.matmul(h @ p["q"], (h @ p["k"]).transpose(-2, -1)) * p["q"].shape[1] ** -0.5
     att = torch.where(torch.tril(torch.ones(T, T)) > 0, att, torch.tensor(-1e9))
@@ -2568,12 +2568,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="shifted by two"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -2600,12 +2600,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="no residual around the attention"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -2632,12 +2632,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="the loss after the step"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -2664,12 +2664,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="one norm left out"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(x @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -2696,12 +2696,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="gradients cleared only once"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -2728,12 +2728,12 @@ def train(p, batches, pad, rate):
 # %% answer="decoder_repair_training" wrong="climbs"
 def logits(p, ids, start = 0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 

@@ -1,10 +1,11 @@
 # %% [markdown]
 # # Exercises · One decoder, twelve changes
-# Each of the first eleven changes one part of a transformer decoder: its feed-forward layer, its attention, its positions, its cache or its backward
-# pass. In the twelfth a decoder doesn't learn, in the thirteenth you test what an assistant wrote, and in the last a recurrence becomes a parallel
-# scan. In an interview each gets the minutes below its task, without an IDE, so say the shapes aloud, write the function, then name its cost. Most
-# are written in NumPy; where the task says `torch`, which is minitorch, you may use its tensors and operations. Nothing here adds to `mytorch`. What
-# a problem costs, and what an interviewer asks next, is folded below its check.
+# Each of the first eleven changes one part of a transformer decoder: its feed-forward layer, its attention, its
+# positions, its cache or its backward pass. In the twelfth a decoder doesn't learn, in the thirteenth you test what an
+# assistant wrote, and in the last a recurrence becomes a parallel scan. In an interview each gets the minutes below its
+# task, without an IDE, so say the shapes aloud, write the function, then name its cost. Most are written in NumPy;
+# where the task says `torch`, which is minitorch, you may use its tensors and operations. None of it becomes part of
+# `mytorch`. The cost of a problem and the questions that an interviewer asks next are folded below its check.
 
 # %% setup=true
 from __future__ import annotations
@@ -154,14 +155,14 @@ check.show(
 # *Cost.* O(N·E·C) for the router and k times a single expert for each token, but the weights of all E experts stay in
 # memory.
 #
-# - *How does the router learn, although top-k has no gradient?* "The gates multiply the outputs of the chosen
-#   experts, so their logits get gradients. An expert that wasn't chosen gets none. With k = 1 and a softmax over the
-#   chosen logits, the gate is always 1, and the router learns nothing; then the gate has to come from the softmax
-#   over all experts."
+# - *How does the router learn, although top-k has no gradient?* "The gates multiply the outputs of the chosen experts,
+#   so their logits get gradients, while an expert that wasn't chosen gets none. With k = 1 and a softmax over the
+#   chosen logits, the gate is always 1, and the router learns nothing; then the gate has to come from the softmax over
+#   all experts."
 # - *Why is there a capacity at all?* "On an accelerator, buffers have fixed shapes: k·N/E tokens each, times a
 #   factor. Dropless kernels sort the tokens by expert and multiply blocks of different sizes instead."
-# - *Can the rest of the batch change a token's result?* "Yes, through the capacity: whether a token is dropped
-#   depends on the tokens before it. Without a capacity only rounding does."
+# - *Can the rest of the batch change a token's result?* "Yes, through the capacity: whether a token is dropped depends
+#   on the tokens before it. Without a capacity, the rest of the batch changes no more than the rounding."
 #
 # </details>
 
@@ -171,7 +172,7 @@ check.show(
 
 # %% [markdown] hint="decoder_moe"
 # `(chosen == number).nonzero(as_tuple=True)` gives the tokens of an expert in the order of the batch, and which of
-# their k choices it was. A capacity is a slice of both.
+# their k choices it was, and a capacity is a slice of both.
 
 # %% [markdown] hint="decoder_moe"
 # For each expert, add `gates[token, choice, None] * expert(x[token])` into the result at the rows `token`.
@@ -285,19 +286,19 @@ def moe(x, router, experts, k, capacity=None):
 def moe(x, router, experts, k, capacity=None):
     logits, chosen = (x @ router.T).topk(k, dim=-1)
     ran = torch.zeros(*chosen.shape)
-    places = []
+    kept = []
     for number in range(len(experts)):
         token, choice = (chosen == number).nonzero(as_tuple=True)
         token, choice = token[:capacity], choice[:capacity]
         ran[token, choice] = 1.0
-        places.append((token, choice))
+        kept.append((token, choice))
     gates = logits.softmax(-1) * ran
     gates = gates / gates.sum(-1, keepdim=True).clamp(min=1e-9)
     y = x
-    for expert, (token, choice) in zip(experts, places, strict=True):
+    for expert, (token, choice) in zip(experts, kept, strict=True):
         if len(token):
             y = y.index_add(0, token, gates[token, choice, None] * expert(x[token]))
-    return y, torch.tensor([len(token) for token, _ in places])
+    return y, torch.tensor([len(token) for token, _ in kept])
 
 
 # %% mutant="decoder_moe"
@@ -374,9 +375,9 @@ def moe(x, router, experts, k, capacity=None):
 # %% [markdown] exercise="decoder_cross" kind="build" points=3
 # ### Exercise 2 · Cross-attention with two paddings
 # The decoder attends to the output of an encoder: queries from `x`, keys and values from `memory`, which has another
-# length, another width and padding of its own. The heads' width is W / H and need not be C / H. A token attends to
-# the real tokens of its memory alone; if the memory of a row is all padding, attention gives 0, so that only the
-# output's bias is left. Outputs at padded places of x are 0.
+# length, another width and padding of its own. The heads' width is W / H and need not be C / H. A token attends to the
+# real tokens of its memory alone; if the memory of a row is all padding, attention gives 0, so that only the output's
+# bias is left. The outputs at padded positions of x are 0.
 
 
 # %% solution="decoder_cross"
@@ -438,12 +439,12 @@ check.show(
 # *Cost.* O(B·T·S·W) time for the scores and O(B·H·T·S) memory. Projecting the memory costs O(B·S·M·W), but only once
 # for a whole text.
 #
-# - *What can be cached while decoding?* "The keys and values of the memory, once for the whole answer, since they
-#   don't depend on the decoder's tokens. Each new token computes one query."
+# - *What can be cached while decoding?* "The keys and values of the memory, once for the whole answer, since they don't
+#   depend on the decoder's tokens. So each new token only has to compute its query."
 # - *Where is it used?* "In encoder-decoder models such as T5 and Whisper, in diffusion models that read a prompt, and
-#   in vision-language models like Flamingo. Decoder-only models put both into one sequence instead."
+#   in vision-language models like Flamingo, whereas decoder-only models put both into one sequence."
 # - *Why are padded queries set to 0, if nobody reads them?* "For safety: their values would go into means, norms over
-#   the batch or a loss that forgot its mask. Attention itself doesn't need it."
+#   the batch or a loss that forgot its mask, although attention itself doesn't need it."
 #
 # </details>
 
@@ -463,7 +464,7 @@ check.show(
 
 # %% mutant="decoder_cross"
 # Forgets the memory's padding
-# Tokens must not attend to padding. Without a mask, padded places of the memory get a share of the attention.
+# Tokens must not attend to padding. Without a mask, padded positions of the memory get a share of the attention.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -571,7 +572,7 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # Padded queries keep the output
-# Outputs at padded places of x are 0. Here they hold what a padded token attended to, or the bias.
+# Outputs at padded positions of x are 0. Here they hold what a padded token attended to, or the bias.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -586,7 +587,7 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 
 # %% mutant="decoder_cross"
 # The bias at a padded query
-# The whole output is 0 at padded places of x. Here the bias is added after they were set to 0.
+# The whole output is 0 at padded positions of x. Here the bias is added after they were set to 0.
 def cross(x, memory, x_real, memory_real, weights, heads):
     def split(y):
         return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
@@ -602,10 +603,10 @@ def cross(x, memory, x_real, memory_real, weights, heads):
 # %% [markdown] exercise="decoder_attention_backward" kind="build" points=4 minutes=25
 # ### Exercise 3 · The backward pass of attention, with and without the stored matrix
 # `stored` gets the attention weights P that the forward pass has kept and returns the gradients of q, k and v.
-# `recomputed` gets the same gradients from two things that don't grow with T·S: the output o, and for
-# each query the logarithm of the sum of its exponentiated scores. That is what FlashAttention keeps. Scores are q kᵀ
-# / √D; with `is_causal`, the last query belongs to the last key, and keys after a query are masked. Write it by hand
-# in NumPy, without autograd.
+# `recomputed` gets the same gradients from two things that don't grow with T·S: the output o, and for each query the
+# logarithm of the sum of its exponentiated scores, which is what FlashAttention keeps as well. Scores are q kᵀ / √D;
+# with `is_causal`, the last query belongs to the last key, and keys after a query are masked. Write both functions by
+# hand in NumPy, without autograd.
 
 
 # %% solution="decoder_attention_backward"
@@ -680,10 +681,10 @@ check.show(
 # the forward pass needs two. Between the passes, `stored` keeps T·S elements for each head, while `recomputed` keeps
 # the output, which exists anyway, and one number for each query.
 #
-# - *Why is the row sum g · o?* "It is Σⱼ Pᵢⱼ (gᵢ · vⱼ). I move the sum inside the product: gᵢ · Σⱼ Pᵢⱼ vⱼ, and that
-#   is gᵢ · oᵢ. So it needs no matrix."
-# - *What do masked positions get?* "Nothing: their weight is exactly 0, and it multiplies the whole gradient of the
-#   score. So the backward pass needs no mask of its own when P is stored."
+# - *Why is the row sum g · o?* "The row sum is Σⱼ Pᵢⱼ (gᵢ · vⱼ). If I move the sum inside the product, I get gᵢ · Σⱼ
+#   Pᵢⱼ vⱼ, which is gᵢ · oᵢ, so no matrix is needed."
+# - *What do masked positions get?* "They get nothing, because their weight is exactly 0, and it multiplies the whole
+#   gradient of the score. So the backward pass needs no mask of its own when P is stored."
 # - *Why is the recomputation fast, although it computes more?* "Reading a T × T matrix from memory takes longer than
 #   computing it again in tiles on the chip. With a stored T × T matrix, attention is bound by bandwidth; the tiled kernel
 #   moves it towards the FLOP limit."
@@ -791,7 +792,7 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 
 # %% mutant="decoder_attention_backward"
 # Recomputes without a mask
-# The recomputed weights need the forward pass's mask: otherwise masked places get weights, and the rows don't add up
+# The recomputed weights need the forward pass's mask: otherwise masked positions get weights, and the rows don't add up
 # to 1.
 def stored(g, q, k, v, p):
     gp = g @ v.mT
@@ -843,8 +844,9 @@ def recomputed(g, q, k, v, o, log_sums, is_causal):
 # ### Exercise 4 · Multi-head latent attention (MLA), naive and absorbed
 # MLA caches a short latent vector per token and one rotated key that all heads share. `compress` makes both. `naive`
 # expands the latents into keys and values of every head. The *absorbed* form never does: `absorb` moves the keys'
-# up-projection into the queries, and `attend` works on the cached latents. Both forms give the same output. Scores
-# are divided by √(D + P), and each token sees itself and the tokens before it.
+# up-projection into the queries, and `attend` works on the cached latents. Both forms give the same output, because
+# they differ only in the order of the products. Scores are divided by √(D + P), and each token sees itself and the
+# tokens before it.
 
 
 # %% solution="decoder_mla"
@@ -869,9 +871,9 @@ def naive(x: np.ndarray, c: np.ndarray, rotary: np.ndarray, w: Latent) -> np.nda
     """
     ### BEGIN SOLUTION
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
     ### END SOLUTION
 
@@ -888,10 +890,10 @@ def absorb(x: np.ndarray, start: int, w: Latent) -> tuple[np.ndarray, np.ndarray
     ### END SOLUTION
 
 
-def attend(q: np.ndarray, turned: np.ndarray, c: np.ndarray, rotary: np.ndarray, w: Latent) -> np.ndarray:
+def attend(q: np.ndarray, q_rotary: np.ndarray, c: np.ndarray, rotary: np.ndarray, w: Latent) -> np.ndarray:
     """The outputs (B, T, C) from the two queries that `absorb` returned, and the cache."""
     ### BEGIN SOLUTION
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
     ### END SOLUTION
@@ -905,7 +907,7 @@ shapes |= {"up_k": (H, R, D), "up_v": (H, R, V), "out": (H, V, C)}
 w = Latent(**{name: generator.normal(size=shape) for name, shape in shapes.items()})
 x = generator.normal(size=(B, T, C))
 c, rotary = generator.normal(size=(B, T, R)), generator.normal(size=(B, T, P))
-q, turned = generator.normal(size=(B, H, 2, R)), generator.normal(size=(B, H, 2, P))
+q, q_rotary = generator.normal(size=(B, H, 2, R)), generator.normal(size=(B, H, 2, P))
 probe = generator.normal(size=(H, C))
 check.show(
     {
@@ -915,8 +917,8 @@ check.show(
         "naive, the last two": naive(x[:, 4:], c, rotary, w),
         "absorbed queries": absorb(x[:, 1:3], 0, w),
         "absorbed queries of later tokens": absorb(x[:, 4:], 4, w),
-        "absorbed, two tokens": attend(q, turned, c, rotary, w),
-        "absorbed, one token, large scores": attend(40 * q[:, :, :1], turned[:, :, :1], c, rotary, w),
+        "absorbed, two tokens": attend(q, q_rotary, c, rotary, w),
+        "absorbed, one token, large scores": attend(40 * q[:, :, :1], q_rotary[:, :, :1], c, rotary, w),
         "both ways on a cache of their own": [
             naive(x[:, 3:], *compress(x, 0, w), w),
             attend(*absorb(x[:, 3:], 3, w), *compress(x, 0, w), w),
@@ -935,8 +937,9 @@ check.show(
 # - *Why does RoPE need its own keys?* "A rotation by the position would stand between the query and the up-projection
 #   of the keys, and it differs for each pair of tokens, so the product couldn't be merged. A few extra dimensions
 #   carry the position, and one key for all heads is enough."
-# - *When is the naive form better?* "In prefill. With many queries, expanding the keys costs little per query, and
-#   its dot products are shorter, D + P instead of R + P. In decoding, reading the cache is what counts."
+# - *When is the naive form better?* "In prefill. With many queries, expanding the keys costs little per query, and its
+#   dot products are shorter, D + P instead of R + P. Decoding is limited by reading the cache, which the absorbed form
+#   keeps short."
 # - *What does tensor parallelism do to this cache?* "It can't be split by heads, because all heads share it. Each
 #   rank keeps a copy, so people use data parallelism for the attention instead."
 #
@@ -970,9 +973,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -982,8 +985,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -999,8 +1002,8 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
     shares = softmax(causal(scores / np.sqrt(q.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
@@ -1011,8 +1014,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1029,9 +1032,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1041,8 +1044,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1058,9 +1061,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1070,8 +1073,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1087,9 +1090,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, 0)
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, 0)
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1099,8 +1102,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, 0)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1116,9 +1119,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1128,8 +1131,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1145,9 +1148,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(scores / np.sqrt(q.shape[-1] + turned.shape[-1]))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1]))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1157,8 +1160,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(scores) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1174,9 +1177,9 @@ def compress(x, start, w):
 
 def naive(x, c, rotary, w):
     q, key, value = x[:, None] @ w.q, c[:, None] @ w.up_k, c[:, None] @ w.up_v
-    turned = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
-    scores = q @ key.mT + turned @ rotary[:, None].mT
-    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + turned.shape[-1])))
+    q_rotary = rotate(x[:, None] @ w.rotary_q, c.shape[1] - x.shape[1])
+    scores = q @ key.mT + q_rotary @ rotary[:, None].mT
+    shares = softmax(causal(scores / np.sqrt(q.shape[-1] + q_rotary.shape[-1])))
     return (shares @ value @ w.out).sum(1)
 
 
@@ -1186,8 +1189,8 @@ def absorb(x, start, w):
     return scale * q, scale * rotate(x[:, None] @ w.rotary_q, start)
 
 
-def attend(q, turned, c, rotary, w):
-    scores = q @ c[:, None].mT + turned @ rotary[:, None].mT
+def attend(q, q_rotary, c, rotary, w):
+    scores = q @ c[:, None].mT + q_rotary @ rotary[:, None].mT
     mixed = softmax(causal(scores)) @ c[:, None]
     return (mixed @ w.up_v @ w.out).sum(1)
 
@@ -1370,7 +1373,7 @@ class Ring:
 
 # %% mutant="decoder_window"
 # Reads the whole ring before it is full
-# Until w tokens have come, the ring has empty places. Here they are read as keys of zeros and get attention.
+# Until w tokens have come, the ring has empty slots. Here they are read as keys of zeros and get attention.
 def window_attention(q, k, v, window):
     queries, keys = q.shape[-2], k.shape[-2]
     distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
@@ -1466,7 +1469,7 @@ class Ring:
 
 # %% mutant="decoder_window"
 # Writes before it reads
-# A piece overwrites places that its first tokens still have to see. Read the old keys first, attend, and write
+# A piece overwrites slots that its first tokens still have to see. Read the old keys first, attend, and write
 # afterwards.
 def window_attention(q, k, v, window):
     queries, keys = q.shape[-2], k.shape[-2]
@@ -1491,16 +1494,16 @@ class Ring:
         kept = np.arange(max(0, self.length - window), self.length) % window
         keys, values = self.keys[:, :, kept], self.values[:, :, kept]
         distance = np.arange(self.length - new, self.length)[:, None] - np.arange(self.length - len(kept), self.length)
-        seen = (distance >= 0) & (distance < window)
-        scores = np.where(seen, q @ keys.mT / np.sqrt(q.shape[-1]), -1e30)
-        return softmax(scores) * seen @ values
+        mask = (distance >= 0) & (distance < window)
+        scores = np.where(mask, q @ keys.mT / np.sqrt(q.shape[-1]), -1e30)
+        return softmax(scores) * mask @ values
 
     def reset(self):
         self.length = 0
 
 
 # %% mutant="decoder_window"
-# The ring is read in the order of its places
+# The ring is read in the order of its slots
 # Keys go into the attention from the oldest to the newest, since the window counts distances. Places are in another
 # order once the ring has wrapped.
 def window_attention(q, k, v, window):
@@ -1598,10 +1601,10 @@ class Ring:
 
 # %% [markdown] exercise="decoder_norms" kind="build" points=4 minutes=25
 # ### Exercise 6 · The backward pass of layer, RMS and batch norm
-# Write the backward passes by hand. All three normalize x, multiply by `weight` and, except for the RMS norm, add a
-# bias. Layer and RMS norm work over the last axis, batch norm in training over all axes but the channels'. Variances
-# are biased, and eps stands inside the root. In float32, inputs around 10,000 with differences of a few units must
-# keep their digits. No autograd.
+# Write the backward passes of three norms by hand. All of them normalize x, multiply by `weight` and, except for the
+# RMS norm, add a bias. Layer and RMS norm work over the last axis, batch norm in training over all axes but the
+# channels'. Variances are biased, and eps stands inside the root. In float32, inputs around 10,000 with differences of
+# a few units must keep their digits. Don't use autograd.
 
 
 # %% solution="decoder_norms"
@@ -1681,7 +1684,7 @@ check.show(
 # - *Where do the two subtracted terms come from?* "The output doesn't change when I add a constant to the row or
 #   scale it (apart from eps). So the gradient must be orthogonal to the constant vector and to y, and the two terms
 #   are these projections."
-# - *Why has the RMS norm one term less?* "It subtracts no mean, so it isn't invariant to a shift. It needs one
+# - *Why has the RMS norm one term less?* "It subtracts no mean, so it isn't invariant to a shift, and it needs one
 #   reduction less in both directions."
 # - *What is different for batch norm in evaluation?* "The statistics are constants, so both terms vanish: gx = g ·
 #   weight / std. The same holds for frozen batch norms in fine-tuning."
@@ -2041,16 +2044,16 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(T·S) for a bias that is written out. A kernel computes ALiBi from the distance, so nothing is stored; T5
-# has one number for each bucket and head.
+# *Cost.* A bias that is written out takes O(T·S). A kernel computes ALiBi from the distance, so nothing is stored,
+# while T5 has one number for each bucket and head.
 #
 # - *Which of them extrapolates to longer texts?* "ALiBi does best without training, because it is a window in
 #   disguise: far keys get large negative biases. Sines hardly extrapolate, since the model has never seen those rows.
 #   T5's buckets put all long distances into the last one, which is safe but blind."
-# - *What changes while decoding?* "Only the offset: the single query stands at the last position. Sines need the
-#   absolute position of the new token, biases just the distances to the cache."
-# - *Is the bias added before or after the scale 1/√D?* "In ALiBi after it, and before the softmax. T5 doesn't scale
-#   its scores at all; its initialization makes up for it."
+# - *What changes while decoding?* "Only the offset changes, because the single query stands at the last position. Sines
+#   need the absolute position of the new token, whereas biases need only the distances to the cached keys."
+# - *Is the bias added before or after the scale 1/√D?* "In ALiBi the bias is added after the scale and before the
+#   softmax. T5 doesn't scale its scores at all, and its initialization makes up for it."
 #
 # </details>
 
@@ -2515,15 +2518,17 @@ check.show(
 #
 # - *Why fuse gate and up?* "One matmul that is twice as wide instead of two reads x once and keeps the GPU busier.
 #   The price is that whoever loads or shards the weight has to know its layout."
-# - *How are the weights sharded?* "Gate and up by columns of their output, both alike, so that a rank has gate and up
-#   of the same hidden units; down by its inputs. Then one all-reduce at the end is enough."
+# - *How are the weights sharded?* "Gate and up are split by their outputs, both in the same way, so that a rank has the
+#   gate and the up part of the same hidden units, and the down matrix is split by its inputs. Then one all-reduce at
+#   the end is enough."
 # - *What is the backward pass?* "With s = sigmoid(gate): the gradient of up is g · gate · s, and that of gate is g ·
 #   up · s · (1 + gate · (1 − s))."
 #
 # </details>
 
 # %% [markdown] hint="decoder_swiglu"
-# How many matrices has a plain feed-forward layer, and how many has SwiGLU? Equal parameters give F at once.
+# How many matrices has a plain feed-forward layer, and how many has SwiGLU? If you set their parameters equal, F
+# follows at once.
 
 # %% [markdown] hint="decoder_swiglu"
 # 3·C·F = 8·C², so F = 8·C/3, rounded *up* to the multiple. SiLU is x · sigmoid(x), and a sigmoid that never overflows
@@ -2711,7 +2716,7 @@ def shards(w_in, w_down, ways):
 # A mixture of experts is trained with a balance loss, and its router's bias is moved after each step, as in
 # DeepSeek-V3: the bias changes which experts are chosen, and nothing else. There are five reports about this code:
 #
-# - With two experts per token and perfect balance, the loss is 2. It should be 1, whatever k is.
+# - With two experts per token and perfect balance, the loss is 2, although it should be 1 for every k.
 # - The balance loss doesn't move the router's weights at all.
 # - Batches with much padding push real tokens away from the experts that padding likes.
 # - The busiest expert gets busier with each update of the bias.
@@ -2818,14 +2823,14 @@ with torch.no_grad():
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(N·E), nothing beside the experts themselves. The loads need a sum over all ranks in distributed training,
-# otherwise each rank balances by itself.
+# *Cost.* It takes O(N·E), which is nothing beside the experts themselves. The loads need a sum over all ranks in
+# distributed training, otherwise each rank balances by itself.
 #
 # - *Why does routing collapse without any of this?* "An expert that is chosen more gets more gradient, becomes better
 #   and is chosen more: the rich get richer. You see it in the entropy of the loads, long before the loss shows it."
 # - *The loss or the bias?* "The loss pulls at the router's weights and so competes with the language model; a large
-#   coefficient costs quality. The bias changes only the choice. DeepSeek-V3 uses it, with a tiny loss per sequence
-#   beside it."
+#   coefficient costs quality. The bias changes only the choice of experts, which is why DeepSeek-V3 uses it, with a
+#   tiny loss per sequence beside it."
 # - *Why is the sum of the bias' updates not zero, and does it matter?* "The sign counts experts, not tokens, so the
 #   mean of the bias drifts. It doesn't matter: only differences between the biases change a choice."
 #
@@ -3149,9 +3154,9 @@ check.show(
 #
 # - *Why chunks?* "The recurrent form is T small steps one after the other, the parallel form costs T². A chunk of 64
 #   to 256 tokens is a few dense matmuls, which GPUs like, and only the states go from chunk to chunk."
-# - *What does the delta rule change?* "Adding piles values up under one key. The delta rule first subtracts what the
-#   key recalls, so with β = 1 the new value replaces the old one. It is one step of gradient descent on ½|Sᵀk − v|² with
-#   learning rate β."
+# - *What does the delta rule change?* "Plain addition piles values up under one key, whereas the delta rule first
+#   subtracts what the key recalls, so with β = 1 the new value replaces the old one. It is one step of gradient descent
+#   on ½|Sᵀk − v|² with learning rate β."
 # - *And a gate?* "A factor below 1 on the state before each write forgets what is old: that is gated DeltaNet, or
 #   Mamba-2 and RetNet without the delta rule. It stands in the chunk as powers between the tokens, which are computed
 #   in logarithms."
@@ -3160,11 +3165,11 @@ check.show(
 
 # %% [markdown] hint="decoder_linear"
 # Two sums make the output: what the tokens of the chunk contribute, with a triangle as in attention, and what came
-# before, through the state. Numerator and denominator have both.
+# before, through the state. Both appear in the numerator and in the denominator.
 
 # %% [markdown] hint="decoder_linear"
-# Inside the chunk the weights are `np.tril(q @ k.mT)`. From before come `q @ memory` above the line and q · total
-# below it. Update the state after the outputs, with all of the chunk.
+# Inside the chunk the weights are `np.tril(q @ k.mT)`. The earlier tokens contribute `q @ memory` to the numerator and
+# q · total to the denominator. Update the state after the outputs, with all of the chunk.
 
 # %% [markdown] hint="decoder_linear"
 # `(q @ memory + inside @ v) / (q · total + inside.sum(-1))`, and the new state is `memory + k.mT @ v, total +
@@ -3533,8 +3538,8 @@ def scores(q: np.ndarray, k: np.ndarray, first: int, frequency: np.ndarray, fact
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
     ### END SOLUTION
@@ -3566,15 +3571,16 @@ check.show(
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* Nothing: the tables are computed once. What costs is the attention over the longer text, and a little
-# training on long documents.
+# *Cost.* The tables cost nothing, since they are computed once. The price is the attention over the longer text, and a
+# little training on long documents.
 #
 # - *Why are fast pairs left alone?* "They have seen all their angles many times within the original length, and they
-#   tell neighbours apart. Slowed down, two neighbours look nearly alike."
-# - *What is dynamic NTK, and how does it break a cache?* "The scale follows the current length. Keys in the cache
-#   were rotated with older frequencies, so either they are cached unrotated, or the scale is fixed for a request."
-# - *Why does YaRN change the temperature?* "With more keys, the softmax spreads out. Scores that are larger by (0.1
-#   ln s + 1)² sharpen it again; the formula is a fit, not a derivation."
+#   tell neighbours apart, which would look nearly alike if these pairs were slowed down."
+# - *What is dynamic NTK, and how does it break a cache?* "In dynamic NTK the scale follows the current length, so the
+#   keys in the cache were rotated with older frequencies. Either they are cached unrotated, or the scale is fixed for a
+#   request."
+# - *Why does YaRN change the temperature?* "With more keys, the softmax spreads out, and scores that are larger by (0.1
+#   ln s + 1)² sharpen it again. The formula is a fit, not a derivation."
 # - *Which ramp does a library use?* "The paper's ramp is linear in the number of turns, as here. The authors' code and
 #   Hugging Face's are linear in the pair's index, that is, in the logarithm of the turns, so their frequencies between the
 #   two limits differ a little."
@@ -3582,7 +3588,8 @@ check.show(
 # </details>
 
 # %% [markdown] hint="decoder_stretch"
-# Write the plain frequencies first. Each of the three methods changes this one line; positions stay as they are.
+# Write the plain frequencies first. Each of the three methods changes only this line, while the positions stay as they
+# are.
 
 # %% [markdown] hint="decoder_stretch"
 # A pair with frequency f makes original · f / 2π turns. Clip (turns − slow) / (fast − slow) to [0, 1]: 1 means
@@ -3618,8 +3625,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3650,8 +3657,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3681,8 +3688,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3712,8 +3719,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3743,8 +3750,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3775,8 +3782,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3806,8 +3813,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3837,8 +3844,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3868,8 +3875,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return np.sqrt(factor) * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return np.sqrt(factor) * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3900,8 +3907,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = x[:, ::2], x[:, 1::2]
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, 0).T / np.sqrt(q.shape[-1])
 
@@ -3931,8 +3938,8 @@ def scores(q, k, first, frequency, factor):
     def rotated(x, start):
         angles = np.arange(start, start + len(x))[:, None] * frequency
         a, b = np.split(x, 2, -1)
-        turned = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
-        return factor * np.concatenate(turned, -1)
+        rotated = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+        return factor * np.concatenate(rotated, -1)
 
     return rotated(q, first) @ rotated(k, first).T / np.sqrt(q.shape[-1])
 
@@ -3947,31 +3954,31 @@ def scores(q, k, first, frequency, factor):
 # - In the middle of a conversation, a text gets exactly the logits that it has at the beginning.
 # - The first step is correct, while later steps are too long and keep going where earlier ones went.
 #
-# Find the faults by tests rather than by reading: which small experiment shows each of them? Then fix the program. It
-# uses `torch`.
+# Find the faults by tests rather than by reading: which small experiment shows each of them? Then fix the program,
+# which uses `torch`.
 
 
 # %% solution="decoder_repair_training"
 def logits(p: dict[str, torch.Tensor], ids: torch.Tensor, start: int = 0) -> torch.Tensor:
     """The logits (B, T, V) at each token; `ids` (B, T) occupy the positions from `start` on, and attend to nothing before.
 
-    `p` has "tokens" (V, C), "places" (longest, C), "q", "k", "v" and "out" (C, C), "up" (C, F), "down" (F, C). Logits at t
+    `p` has "tokens" (V, C), "positions" (longest, C), "q", "k", "v" and "out" (C, C), "up" (C, F), "down" (F, C). Logits at t
     predict the token at t + 1, and depend on the tokens up to t.
     """
     ### BEGIN SOLUTION
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
     ### END SOLUTION
     ### BEGIN STUB
     # length = ids.shape[1]
-    # x = p["tokens"][ids] + p["places"][:length]
+    # x = p["tokens"][ids] + p["positions"][:length]
     # y = F.layer_norm(x, x.shape[-1:])
     # q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     # scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -4024,7 +4031,7 @@ def train(p: dict[str, torch.Tensor], batches: list[torch.Tensor], pad: int, rat
 # %% check="decoder_repair_training"
 generator = check.rng()
 B, T, V, C, hidden = 3, 7, 9, 5, 10
-sizes = {"tokens": (V, C), "places": (12, C), "q": (C, C), "k": (C, C), "v": (C, C), "out": (C, C)}
+sizes = {"tokens": (V, C), "positions": (12, C), "q": (C, C), "k": (C, C), "v": (C, C), "out": (C, C)}
 sizes |= {"up": (C, hidden), "down": (hidden, C)}
 p = {name: torch.tensor(generator.normal(size=size)) for name, size in sizes.items()}
 pad = int(generator.integers(V))
@@ -4049,18 +4056,18 @@ for each in p.values():
     each.requires_grad_()
 shown["losses of three steps"] = train(p, batches, pad, 0.3)
 shown["two steps on one batch"] = train(p, [ids, ids], pad, 0.05)
-shown["weights after that"] = [p["q"], p["places"][:8]]
+shown["weights after that"] = [p["q"], p["positions"][:8]]
 check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after five steps.")
 
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>
 #
-# *Cost.* O(B·T²·C + B·T·C·(C + F)) a step. The time of this round goes into the order of the checks, not into the
+# *Cost.* A step takes O(B·T²·C + B·T·C·(C + F)). The time of this round goes into the order of the checks, not into the
 # code.
 #
-# - *In which order do you check?* "The first loss should be near ln V. Then one batch until its loss is near 0. Then
-#   the leak test: change a token and see which logits move. Then generation against one forward pass over the same
-#   text."
+# - *In which order do you check?* "First I look at the first loss, which should be near ln V. Then I train on one batch
+#   until its loss is near 0, and do the leak test: I change a token and see which logits move. Finally I compare
+#   generation with one forward pass over the same text."
 # - *Which tests do you leave behind?* "One for each fault: logits before a changed token are equal; the loss of a
 #   padded batch equals the mean over its real tokens; logits at start 4 differ from those at 0; two steps equal two
 #   steps with fresh gradients; and the loss equals one that is summed by hand, with the token after each position as its
@@ -4090,7 +4097,7 @@ check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after 
 # Without a mask, a token sees the tokens that it should predict. The loss falls nicely, and generation is garbage.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -4120,15 +4127,15 @@ def train(p, batches, pad, rate):
 
 # %% mutant="decoder_repair_training"
 # The mask hides the past
-# True in `seen` means that a token may look there. Inverted, each token sees itself and what comes after it.
+# True in `mask` means that a token may look there. Inverted, each token sees itself and what comes after it.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).triu()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).triu()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4157,12 +4164,12 @@ def train(p, batches, pad, rate):
 # Each token's weights over the keys add up to 1. The softmax runs over the last axis.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-2) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-2) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4191,12 +4198,12 @@ def train(p, batches, pad, rate):
 # The logits at t predict the token at t + 1. Compared with token t, the model only has to copy its input.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4225,12 +4232,12 @@ def train(p, batches, pad, rate):
 # Padding isn't text. Where it counts, short rows train the model to write padding.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4259,12 +4266,12 @@ def train(p, batches, pad, rate):
 # The mean runs over real tokens. Here padding has a loss of 0 and still counts in the denominator.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4293,12 +4300,12 @@ def train(p, batches, pad, rate):
 # A piece of text that starts at position `start` has its positions from there on.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][:length]
+    x = p["tokens"][ids] + p["positions"][:length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4327,12 +4334,12 @@ def train(p, batches, pad, rate):
 # `backward` adds to the gradients that are there. They have to be cleared before each step.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4359,12 +4366,12 @@ def train(p, batches, pad, rate):
 # Cleared between the backward pass and the step, the gradients are gone before they are used.
 def logits(p, ids, start=0):
     length = ids.shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
     y = F.layer_norm(x, x.shape[-1:])
     q, k, v = (y @ p[name] for name in ("q", "k", "v"))
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
-    x = x + scores.masked_fill(~seen, -float("inf")).softmax(-1) @ v @ p["out"]
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -float("inf")).softmax(-1) @ v @ p["out"]
     x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
     return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
 
@@ -4391,11 +4398,11 @@ def train(p, batches, pad, rate):
 # %% [markdown] exercise="decoder_verify_window" kind="verify" points=4 minutes=20
 # ### Exercise 13 · Verify: an assistant's sliding-window attention
 # You asked an assistant for `window_attention(q, k, v, window)` in NumPy, and got the three answers below. All of them
-# run, and all look right. Your task is the part of an AI-assisted round that is graded: write the tests.
+# run and look right. Your task is the part of an AI-assisted round that is graded: write the tests.
 #
 # `q` (T, D) are the last T of S queries, so the last query belongs to the last key; `k` is (S, D) and `v` (S, E).
-# Scores are scaled by 1/√D. Each query sees the last `window` keys, its own included, and no others have any influence.
-# The result is (T, E). Scores may be in the thousands, and the arguments stay as they are.
+# Scores are scaled by 1/√D. Each query sees the last `window` keys, its own included, and no others have any influence
+# on the result, which is (T, E). Scores may be in the thousands, and the arguments stay as they are.
 #
 # `tests(candidate)` calls a candidate as often as it likes. It refuses the candidate by raising an error or returning
 # a falsy value, and accepts it otherwise. The grade tries your tests on more answers than the notebook shows; several of
@@ -4414,10 +4421,10 @@ def tests(candidate) -> None:
             expected = []
             for t in range(queries):
                 last = keys - queries + t + 1
-                seen = slice(max(0, last - window), last)
-                scores = k[seen] @ q[t] / np.sqrt(4)
+                visible = slice(max(0, last - window), last)
+                scores = k[visible] @ q[t] / np.sqrt(4)
                 weights = np.exp(scores - scores.max())
-                expected.append(weights @ v[seen] / weights.sum())
+                expected.append(weights @ v[visible] / weights.sum())
             before = [each.copy() for each in (q, k, v)]
             out = candidate(q, k, v, window)
             assert out.shape == (queries, 3)
@@ -4479,9 +4486,9 @@ def window_attention(q, k, v, window):
 # %% variant="decoder_verify_window" right="two triangles, and a mask that is added"
 def window_attention(q, k, v, window):
     queries, keys = len(q), len(k)
-    seen = np.tri(queries, keys, keys - queries) - np.tri(queries, keys, keys - queries - window)
+    mask = np.tri(queries, keys, keys - queries) - np.tri(queries, keys, keys - queries - window)
     with np.errstate(divide="ignore"):
-        scores = np.einsum("td,sd->ts", q / q.shape[1] ** 0.5, k) + np.log(seen)
+        scores = np.einsum("td,sd->ts", q / q.shape[1] ** 0.5, k) + np.log(mask)
     top = scores.max(1)
     logsum = top + np.log(np.exp(scores - top[:, None]).sum(1))
     return np.einsum("ts,se->te", np.exp(scores - logsum[:, None]), v)
@@ -4586,8 +4593,9 @@ check.show(
 #   equal values come back as they are."
 # - *What makes a test refuse correct code?* "Exact equality of floats, an order or dtype that the task doesn't state, and an
 #   error message that the task doesn't name. A tolerance belongs to the precision of the data, not to one machine."
-# - *The assistant's own tests pass. What is that worth?* "Little: code and tests that come from one reading of the task share
-#   its misreadings. I choose the inputs where readings differ, before I look at the code."
+# - *The assistant's own tests pass. What is that worth?* "They are worth little, because code and tests that come from
+#   one reading of the task share its misreadings. I choose the inputs where readings differ, before I look at the
+#   code."
 #
 # </details>
 
@@ -4638,10 +4646,10 @@ def tests(candidate):
     before = q.copy()
     out = candidate(q, k, v, 3)
     for t in range(6):
-        seen = slice(max(0, t - 2), t + 1)
-        scores = k[seen] @ q[t] / 2.0
+        visible = slice(max(0, t - 2), t + 1)
+        scores = k[visible] @ q[t] / 2.0
         weights = np.exp(scores - scores.max())
-        assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+        assert np.allclose(out[t], weights @ v[visible] / weights.sum())
     assert np.array_equal(q, before)
 
 
@@ -4653,10 +4661,10 @@ def tests(candidate):
     q, k, v = (40 * generator.normal(size=(n, d)) for n, d in ((3, 4), (7, 4), (7, 3)))
     out = candidate(q, k, v, 20)
     for t in range(3):
-        seen = slice(0, 5 + t)
-        scores = k[seen] @ q[t] / 2.0
+        visible = slice(0, 5 + t)
+        scores = k[visible] @ q[t] / 2.0
         weights = np.exp(scores - scores.max())
-        assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+        assert np.allclose(out[t], weights @ v[visible] / weights.sum())
 
 
 # %% mutant="decoder_verify_window"
@@ -4669,17 +4677,18 @@ def tests(candidate):
         out = candidate(q, k, v, window)
         for t in range(queries):
             last = keys - queries + t + 1
-            seen = slice(max(0, last - window - 1), last)
-            scores = k[seen] @ q[t] / 2.0
+            visible = slice(max(0, last - window - 1), last)
+            scores = k[visible] @ q[t] / 2.0
             weights = np.exp(scores - scores.max())
-            assert np.allclose(out[t], weights @ v[seen] / weights.sum())
+            assert np.allclose(out[t], weights @ v[visible] / weights.sum())
 
 
 # %% [markdown] exercise="decoder_timed_scan" kind="timed" points=4 minutes=25
 # ### Exercise 14 · Counted: a recurrence as a parallel scan
-# Mamba, linear attention with decay and other linear recurrences are h_t = a_t·h_{t−1} + b_t. Two consecutive steps compose into one of the same form, so
-# the states of all times are *prefixes* under an associative operation. `combine(earlier, later)` joins m pairs of steps at
-# once: both are (m, …), and so is the result. It isn't commutative.
+# Mamba, linear attention with decay and other linear recurrences are h_t = a_t·h_{t−1} + b_t. Two consecutive steps
+# compose into one of the same form, so the states of all times are *prefixes* under an associative operation.
+# `combine(earlier, later)` joins m pairs of steps at once: both are (m, …), and so is the result. The operation isn't
+# commutative, so the order matters.
 #
 # Write `scan(combine, steps)`, which gives for each of n steps the combination of all steps up to it. A loop needs n − 1 calls,
 # one after the other, and starting anew for each prefix combines n(n − 1)/2 pairs. You have at most 2·⌈log₂ n⌉ calls, which is the depth on a
@@ -4732,10 +4741,10 @@ def tried(function, steps):
 
 sizes = generator.permutation([64, 100, 129])
 rates = [np.stack([generator.uniform(0.5, 1.0, n), generator.normal(size=n)], 1) for n in (*sizes, 1, 2, 3)]
-turned = np.linalg.qr(generator.normal(size=(90, 3, 3)))[0]
+rotations = np.linalg.qr(generator.normal(size=(90, 3, 3)))[0]
 shown = {f"{len(steps)} steps h → a·h + b": tried(affine, steps) for steps in rates if len(steps) > 1}
 shown["one step"] = scan(affine, rates[3])
-shown["90 matrices"] = tried(product, turned)
+shown["90 matrices"] = tried(product, rotations)
 check.show(shown, text="Prefixes, and how many calls and pairs they took.")
 
 # %% [markdown]
@@ -4744,8 +4753,8 @@ check.show(shown, text="Prefixes, and how many calls and pairs they took.")
 # *Cost.* 2·log₂ n calls deep and fewer than 2n pairs, against n − 1 calls of one pair for the loop. Memory is O(n) for the
 # states, which a fused kernel keeps on the chip.
 #
-# - *Hillis and Steele's scan is log₂ n calls deep. Why not that one?* "It combines n·log₂ n pairs. On a GPU with idle lanes it
-#   wins inside a block; across blocks the work counts, so kernels mix both."
+# - *Hillis and Steele's scan is log₂ n calls deep. Why not that one?* "Because it combines n·log₂ n pairs. On a GPU
+#   with idle lanes it wins inside a block, but across blocks the work counts, so kernels mix both."
 # - *Why do real kernels work in chunks?* "Inside a chunk the recurrence is a matrix product, which tensor cores do fast. Only
 #   one state for each chunk goes through the scan."
 # - *When does an associative form fail?* "If the new state depends on the old one through a nonlinearity, as in an LSTM, two

@@ -22,26 +22,27 @@ def softmax(scores):
     return weights / weights.sum(-1, keepdims=True)
 
 
-def seen(queries, keys, window=None):
-    """True where a query may look: the last query belongs to the last key."""
+def causal_mask(queries, keys, window=None):
+    """True where a query may attend to a key: the last query belongs to the last key."""
     distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
     return (distance >= 0) & (distance < (window or keys))
 
 
 def attend(q, k, v, bias=0.0, window=None):
     scores = q @ k.mT / np.sqrt(q.shape[-1]) + bias
-    return softmax(np.where(seen(q.shape[-2], k.shape[-2], window), scores, -np.inf)) @ v
+    return softmax(np.where(causal_mask(q.shape[-2], k.shape[-2], window), scores, -np.inf)) @ v
 
 
-def turned(x):
+def rotate(x):
     """RoPE: at position t, pair i of the elements is rotated by the angle t / 10**i."""
     a, b = np.split(x, 2, axis=-1)
     angles = np.arange(len(x))[:, None] / 10.0 ** np.arange(a.shape[-1])
     return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
 
 
-def off(a, b):
-    return f"{np.abs(a - b).max():.1f}" if np.abs(a - b).max() > 1e-9 else "less than 1e-9"
+def difference(a, b):
+    largest = np.abs(a - b).max()
+    return f"{largest:.1f}" if largest > 1e-9 else "less than 1e-9"
 
 
 q, k, v = rng.normal(size=(3, 12, 8))
@@ -52,10 +53,10 @@ for name, other in {
     "values + constant": attend(q, k, v + constant),
     "queries * 3, keys / 3": attend(3 * q, k / 3, v),
 }.items():
-    print(f"{name:22} output differs by {off(other, out)}")
-print("values + constant, minus the constant: differs by", off(attend(q, k, v + constant) - constant, out))
-biased = attend(turned(q), turned(k + constant), v)
-print("keys + constant, then RoPE: differs by", off(biased, attend(turned(q), turned(k), v)))
+    print(f"{name:22} output differs by {difference(other, out)}")
+print("values + constant, minus the constant: differs by", difference(attend(q, k, v + constant) - constant, out))
+biased = attend(rotate(q), rotate(k + constant), v)
+print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
 # %% [markdown]
 # A constant that is added to all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, and Whisper for example has none. That holds as long as nothing
@@ -162,7 +163,7 @@ for position in range(12):
 masked = attend(q, k, v, window=window)
 print(
     "ring against masked attention: differs by",
-    off(np.stack(outputs), masked),
+    difference(np.stack(outputs), masked),
     "·",
     window,
     "cached tokens instead of 12",
@@ -223,7 +224,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *Thirty seconds:* "The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper."
 # - *Longer:* Absorbed dot products are longer, 512 + 64 instead of 128 + 64, so with some 170 queries per key the expansion has paid for itself.
 # - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of positions, so nothing could be merged.
-# - *The trap:* The scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
+# - *The trap:* Changing the scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
 # - *Proof:* `proof-mla`.
 #
 # ## Linear attention: no softmax, no cache
@@ -243,8 +244,8 @@ def recurrent(fq, fk, v):
     return np.stack(outputs)
 
 
-print("recurrent against parallel: differs by", off(recurrent(fq, fk, v), parallel))
-print("linear against softmax attention: differs by", off(parallel, out))
+print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v), parallel))
+print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
 # The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is cut into *chunks*, which are parallel inside and pass a state on. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value. The next cell tries both on three seeds:
@@ -285,7 +286,7 @@ for name, erases in (("additive", False), ("delta rule", True)):
 
 # %% tags=["proof-row-sum"]
 g = rng.normal(size=out.shape)
-weights = softmax(np.where(seen(12, 12), q @ k.T / np.sqrt(8), -np.inf))
+weights = softmax(np.where(causal_mask(12, 12), q @ k.T / np.sqrt(8), -np.inf))
 gp = g @ v.T
 print("row sum from the weights:", (weights * gp).sum(-1)[:4].round(3))
 print("g · output:              ", (g * out).sum(-1)[:4].round(3))
@@ -312,11 +313,11 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 
 # %% tags=["proof-checks"]
 V, T = 50, 10
-table, places = 0.02 * rng.normal(size=(V, 16)), 0.02 * rng.normal(size=(T, 16))
+table, positions = 0.02 * rng.normal(size=(V, 16)), 0.02 * rng.normal(size=(T, 16))
 
 
 def logits(ids, causal=True, scale=1.0):
-    x = scale * (table[ids] + places[: len(ids)])
+    x = scale * (table[ids] + positions[: len(ids)])
     mixed = attend(x, x, x) if causal else softmax(x @ x.T / 4) @ x
     return (x + mixed) @ table.T * scale
 
@@ -349,7 +350,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 # %% tags=["proof-milestone"]
 up, latents = rng.normal(size=(4, 8)), rng.normal(size=(12, 4))
 ring, full = np.stack(outputs), attend(q, latents @ up, v)
-absorbed = softmax(np.where(seen(12, 12), q @ up.T @ latents.T / np.sqrt(8), -np.inf)) @ v
+absorbed = softmax(np.where(causal_mask(12, 12), q @ up.T @ latents.T / np.sqrt(8), -np.inf)) @ v
 halves = np.concatenate([attend(q[:5], k[:5], v[:5]), attend(q[5:], k, v)])
 for name, other, reference in [
     ("rewrite: two pieces with a cache", halves, out),
@@ -360,7 +361,7 @@ for name, other, reference in [
     ("change:  ALiBi", attend(q, k, v, -0.5 * np.abs(np.arange(12)[:, None] - np.arange(12))), out),
     ("change:  linear for softmax", parallel, out),
 ]:
-    print(f"{name:33} differs by {off(other, reference)}")
+    print(f"{name:33} differs by {difference(other, reference)}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -381,7 +382,7 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # 4. ALiBi is minus slope · distance; T5's buckets are exact near by and logarithmic far away.
 # 5. Stretch slow frequencies, leave fast ones, and don't mix them with keys that were rotated with the old frequencies.
 # 6. A ring keeps position p in slot p % w: read before you write, rotate by position.
-# 7. MLA: move the bracket; scale by √(D + P); rotary keys stay apart.
+# 7. MLA moves a bracket, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay separate.
 # 8. Linear attention has a matrix as its memory; chunks are its fast form, and the delta rule overwrites.
 # 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
 # 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
