@@ -83,9 +83,9 @@ y = x * x + 1.0
 print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
 
 # %% [markdown]
-# `y` is not a value but a **static graph**: it is built once, and a small interpreter runs it for as many inputs as you like. A
-# **dynamic graph** is the one that you know from chapter 06. There the program itself runs, and autograd records the graph on
-# the way.
+# `y` is not a value but a **static graph**: it is built once, and a small interpreter runs it for as many inputs as you like. Its
+# *nodes* are operations, and its *edges* are the values that flow between them. A **dynamic graph** is the one that you know from
+# chapter 06. There the program itself runs, and autograd records the graph on the way.
 #
 # ### Break it
 # Now let Python make a decision while the graph is being built:
@@ -110,40 +110,6 @@ print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
 #   a static graph as well ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
-#
-# ## TensorFlow 1: nodes and edges
-# The names that people still use for the parts of a graph come from TensorFlow 1, where every program first described a graph.
-# `course.tensorflow1` is a small copy of it. A **placeholder** stands for an input, a **variable** holds a parameter, and a
-# **session** runs the nodes that you fetch. This graph describes a line, and its squared distance from `y`:
-
-# %% tags=["proof-nodes-and-edges"]
-from course import tensorflow1 as tf
-
-tf.reset_default_graph()
-in_x, in_y = (tf.placeholder(torch.float32, name=name) for name in "xy")
-weight, bias = (tf.Variable([0.0], name=name) for name in ("weight", "bias"))
-line = tf.add(in_x * weight, bias, name="line")
-cost = tf.reduce_mean(tf.square(line - in_y), name="cost")
-session = tf.Session()
-print("not initialized:", check.error(session.run, weight))
-session.run(tf.global_variables_initializer())
-print(tf.listing(tf.get_default_graph()))
-print("line =", session.run(line, {in_x: 3.0}).item(), "after running", session.executed)
-tf.draw(tf.get_default_graph())
-
-# %% [markdown]
-# A **node is an operation**: an input, a constant, a variable, arithmetic, an assignment, or nothing at all (`NoOp`). An **edge
-# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, is a *control edge*, which carries no data
-# and only fixes the order. A run walks backwards from the node that you fetch, so the line needed no `y`.
-#
-# **Interview · What are nodes and edges in TensorFlow's graph?**
-#
-# - *Thirty seconds:* Nodes are operations, and edges are the tensors that flow between them. Control edges carry no data; they
-#   only make one operation run before another.
-# - *They ask next:* And in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
-#   inputs (chapter 06).
-# - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
-# - *Proof:* `proof-nodes-and-edges`.
 #
 # ## Build: a tracer for mytorch
 
@@ -257,8 +223,8 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # | `x * K`: before and after the global `K` changes | 1, 1 | 1, 2 |
 #
 # Two rows differ. PyTorch represents a length by a symbol with which it can compute, while a decision such as `len(x) > 10`
-# becomes a guard. PyTorch also interprets Python's bytecode, so it guards
-# a global and draws a new random number in each call, while your tracer sees only operations on tensors.
+# becomes a guard. PyTorch also interprets Python's bytecode, so it guards a global and draws a new random number in each call,
+# while your tracer sees only operations on tensors.
 #
 # A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in a row:
 
@@ -295,8 +261,8 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 # - *Thirty seconds:* A guard is a check on something that the graph takes for granted: dtype, shape, strides, device, grad mode,
 #   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
 # - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or something
-#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you pass as an argument becomes dynamic too, and so does
-#   a module's float attribute, while its integer attribute is guarded by value.
+#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you
+#   pass as an argument becomes dynamic too, and so does a module's float attribute, while its integer attribute is guarded by value.
 # - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
 #   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths 2, 3
 #   and 4. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into an error.
@@ -427,9 +393,8 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 # %% [markdown]
 # ## Fusion, counted in bytes
 # An elementwise kernel spends more time waiting for memory than computing, so the quantity to watch is memory traffic. An
-# **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7)
-# is an instrument that adds up the bytes that kernels read and write. GELU, written out, is
-# nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine kernels, then as two with a
+# **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7) is an
+# instrument that adds up the bytes that kernels read and write. GELU, written out, is nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine kernels, then as two with a
 # graph break between them, and finally as one.
 
 
@@ -510,9 +475,8 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #
 # The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
 # `for block in model.blocks: block.compile()`. A model of twelve equal blocks then needs two graphs with 6 operations in all,
-# instead of one graph with 36. (The input of the first block
-# requires no gradient, so it has a graph of its own.) This is *regional
-# compilation*. `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which
+# instead of one graph with 36. (The input of the first block requires no gradient, so it has a graph of its own.) This is
+# *regional compilation*. `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which
 # helps small batches. A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call overwrites
 # the results of the last one. Reading such a result raises "accessing tensor output of CUDAGraphs that has been overwritten by a
 # subsequent run"; clone what you want to keep.
@@ -568,12 +532,46 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # ## You try
 # In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
 # replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs *TensorFlow 1: names and sharing* below. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# Exercise 6 needs the two sections on TensorFlow 1 below. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
+# ### TensorFlow 1: nodes and edges
+# The names that people still use for the parts of a graph come from TensorFlow 1, where every program first described a graph.
+# `course.tensorflow1` is a small copy of it. A **placeholder** stands for an input, a **variable** holds a parameter, and a
+# **session** runs the nodes that you fetch. This graph describes a line, and its squared distance from `y`:
+
+# %% tags=["proof-nodes-and-edges"]
+from course import tensorflow1 as tf
+
+tf.reset_default_graph()
+in_x, in_y = (tf.placeholder(torch.float32, name=name) for name in "xy")
+weight, bias = (tf.Variable([0.0], name=name) for name in ("weight", "bias"))
+line = tf.add(in_x * weight, bias, name="line")
+cost = tf.reduce_mean(tf.square(line - in_y), name="cost")
+session = tf.Session()
+print("not initialized:", check.error(session.run, weight))
+session.run(tf.global_variables_initializer())
+print(tf.listing(tf.get_default_graph()))
+print("line =", session.run(line, {in_x: 3.0}).item(), "after running", session.executed)
+tf.draw(tf.get_default_graph())
+
+# %% [markdown]
+# A **node is an operation**: an input, a constant, a variable, arithmetic, an assignment, or nothing at all (`NoOp`). An **edge
+# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, is a *control edge*, which carries no data
+# and only fixes the order. A run walks backwards from the node that you fetch, so the line needed no `y`.
+#
+# **Interview · What are nodes and edges in TensorFlow's graph?**
+#
+# - *Thirty seconds:* Nodes are operations, and edges are the tensors that flow between them. Control edges carry no data; they
+#   only make one operation run before another.
+# - *They ask next:* And in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
+#   inputs (chapter 06).
+# - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
+# - *Proof:* `proof-nodes-and-edges`.
+#
 # ### Gradients as nodes
-# The next cell fits the line of *TensorFlow 1: nodes and edges* twice, once with autograd and once in the graph.
+# The next cell fits this line twice, once with autograd and once in the graph.
 
 # %% tags=["proof-line"]
 data = torch.linspace(-1, 1, 20)

@@ -8,9 +8,10 @@ from course import lesson
 
 mytorch = lesson.mytorch(11)  # your library as it is after this chapter, with your parts where you solved them
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## A column that nobody sees
-# A kernel of 3 × 3 slides over an image of 8 × 8 with a stride of 2. Then somebody writes a million into the last column of the image.
+# A kernel of 3 × 3 slides over an image of 8 × 8 with a stride of 2. Then somebody writes a million into the last column of the image. How
+# much does the result change?
 
 # %% tags=["proof-unseen"]
 import minitorch as torch
@@ -23,12 +24,12 @@ spoilt[..., 7] = 1_000_000
 before, after = (F.conv2d(each, kernels, stride=2) for each in (image, spoilt))
 print("result", tuple(before.shape), " largest difference:", (before - after).abs().amax().item())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Not one digit of the result changes. To see why, you have to know where the kernel stops.
 #
 # ## The smallest model
 # A textbook defines a convolution as $out[y, x] = \sum_{i, j} kernel[i, j] \cdot image[y - i, x - j]$. We keep only the positions at which
-# the kernel lies inside the image:
+# the kernel lies inside the image, and compare the result with PyTorch's:
 
 # %%
 from itertools import product
@@ -56,7 +57,7 @@ print(f"blur: they differ by at most {abs(textbook(picture, blur) - theirs(pictu
 
 # %% [markdown]
 # ### Break it: cross-correlation
-# A blur looks the same whichever way you turn it. Try a kernel that isn't symmetric: left minus right, which finds edges.
+# A blur looks the same whichever way you turn it, so now take a kernel that isn't symmetric: left minus right, which finds edges.
 
 # %% tags=["proof-not-flipped"]
 edge = np.array([[1.0, 0.0, -1.0]])
@@ -75,7 +76,7 @@ for name, mine in {"as it is": one, "negated": -one, "flipped": textbook(picture
 # window sees.
 
 
-# %%
+# %% hidden=true
 from course import pictures
 
 
@@ -120,7 +121,7 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 #   dropped. A stride that is larger than the kernel also leaves gaps in the middle.
 # - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
 #   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
-# - *The trap:* You can't compute the input's size from the output's, because sizes of 7 and 8 both give 3.
+# - *The trap:* Inverting the formula to get the input's size from the output's, although the floor makes 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`; other padding: `proof-same-padding`.
 
 # %% [markdown]
@@ -161,23 +162,19 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 # **Interview · How does im2col make a convolution fast, and what does it cost?**
 #
 # - *Thirty seconds:* It copies what each window sees into a column, and then a single matrix multiplication does all the arithmetic, which
-#   BLAS does very well. The price is memory, because with stride 1 each pixel is copied about k² times.
-# - *Longer:* For a 3 × 3 kernel that is nine times the input. Libraries therefore copy one tile at a time, or compute the
-#   addresses inside the multiplication, which is called *implicit GEMM*.
-# - *The trap:* Don't unfold for a 1 × 1 kernel: with stride 1 and no padding, the image already *is* the column matrix.
-# - *Proof:* `proof-im2col`, `proof-memory`.
-#
-# **Interview · Do frameworks convolve by im2col?**
-#
-# - *Thirty seconds:* That is one of several ways. Libraries also have direct loops, Winograd, which needs fewer multiplications for small
-#   kernels, Fourier transforms for large ones, and implicit GEMM, and they choose by shape and dtype.
-# - *Longer:* On a GPU, cuDNN chooses. With `torch.backends.cudnn.benchmark = True` it times the candidates once for each new shape, which pays
-#   if shapes repeat. The algorithms add in different orders, so their last digits differ; `cudnn.deterministic = True` allows only
-#   algorithms that give the same digits in every run. Both are off by default.
+#   BLAS does very well. The price is memory, because with stride 1 each pixel is copied about k² times. It is only one of several ways, and
+#   libraries choose among them by shape and dtype.
+# - *Longer:* For a 3 × 3 kernel the columns take nine times the memory of the input. Libraries therefore copy one tile at a time, or compute
+#   the addresses inside the multiplication, which is called *implicit GEMM*. They also have direct loops, Winograd, which needs fewer
+#   multiplications for small kernels, and Fourier transforms for large ones.
+# - *They ask next:* How does cuDNN choose? By heuristics, unless you set `torch.backends.cudnn.benchmark = True`: then it times the candidates
+#   once for each new shape, which pays if shapes repeat. The algorithms add in different orders, so their last digits differ;
+#   `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
 # - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, and lets them round the
 #   factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* People say that a convolution needs k² times the memory, but only im2col does.
-# - *Proof:* `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
+# - *The trap:* Saying that every convolution needs k² times the memory, although only im2col does. With a 1 × 1 kernel, stride 1 and no
+#   padding, not even im2col needs a copy, because the image already *is* the column matrix.
+# - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ### NHWC and `channels_last`
 # A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is NHWC.
@@ -197,10 +194,11 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 #   window then consists of a few long runs that can be loaded as they are, and the tensor-core kernels of cuDNN expect this layout. With NCHW
 #   the library often has to transpose the data before and after.
 # - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
-#   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
+#   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has
+#   it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
 # - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy; use `flatten` or `reshape`, which
 #   return the elements in NCHW order as before.
-# - *The trap:* Calling `permute(0, 2, 3, 1)`. That changes the shape, and the layers expect channels in dimension 1.
+# - *The trap:* Calling `permute(0, 2, 3, 1)`, which changes the shape, although the layers expect channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
@@ -233,7 +231,7 @@ pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[
 # - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
 #   kernel and its two channel dimensions swapped.
 # - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see those pixels.
-# - *The trap:* Assigning in `col2im` instead of accumulating. Where windows overlap, only the last one would count.
+# - *The trap:* Assigning in `col2im` instead of accumulating, so that only the last window counts where several overlap.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
@@ -333,12 +331,124 @@ for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14))
 #   it is limited by memory bandwidth.
 # - *Proof:* `proof-cost`; depthwise: `proof-channels`.
 #
-# ## Causal convolution in one dimension
+# ## What a unit sees
+# A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all earlier
+# strides. The cell computes it for LeNet and then measures it: which columns get a gradient from one unit, in any of 200 images? The picture
+# shows how much each pixel counts in a deeper stack of layers, whose kernels are three ones.
+
+# %% tags=["proof-receptive-field"]
+field, jump, computed = 1, 1, []
+for k, stride in [(5, 1), (2, 2), (5, 1), (2, 2)]:
+    field, jump = field + (k - 1) * jump, jump * stride
+    computed.append(field)
+images, net, measured = torch.rand(200, 1, 32, 32, requires_grad=True), lenet.LeNet(), []
+x, pool = images, lambda x: F.max_pool2d(F.relu(x), 2)
+for stage in (net.conv1, pool, net.conv2, pool):
+    x = stage(x)
+    middle = x[..., x.shape[2] // 2, x.shape[3] // 2].sum()
+    (grad,) = torch.autograd.grad(middle, images, retain_graph=True)
+    measured.append((grad.abs().sum((0, 1, 2)) > 0).sum().item())
+print("computed", computed, " measured", measured)
+
+shares = {}
+pictures.assign({"layers: 1": "data", "layers: 3": "weight", "layers: 10": "gradient"})
+taps = torch.ones(1, 1, 3)
+for depth in (1, 3, 10):
+    x = pixels = torch.zeros(1, 1, 31, requires_grad=True)
+    for _ in range(depth):
+        x = F.conv1d(x, taps, padding=1)
+    (grad,) = torch.autograd.grad(x[0, 0, 15], pixels)
+    field = np.arange(-depth, depth + 1)
+    shares[f"layers: {depth}"] = field, (grad / grad.sum()).flatten()[field + 15].tolist()
+about = "How much each pixel counts for a unit: flat in one layer, and a bell after ten."
+pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share of the gradient", alt=about)
+
+# %% [markdown]
+# In one layer all three pixels count alike. After ten, most of the gradient falls on the middle, because more paths lead from there to the
+# unit; this is the *effective receptive field*.
+#
+# **Interview · How large is a receptive field, and how do you enlarge it?**
+#
+# - *Thirty seconds:* Each layer adds d(k − 1) times the product of all earlier strides, and it starts at 1. More layers add to it, strides and
+#   pools multiply what the later layers add, and dilation widens a kernel without more weights.
+# - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
+#   them.
+# - *They ask next:* Do all pixels in it count alike? Not after a few layers: those in the middle count most, because most paths lead there.
+# - *The trap:* Forgetting the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
+# - *Proof:* `proof-receptive-field`.
+#
+# ## Equivariance and invariance
+# A convolution is **equivariant** to translation: if the image moves, the output moves with it. An average over all positions is
+# **invariant**: it stays the same. The cell moves an image and looks for the shift of the old output that comes closest to the new one. Its
+# padding is circular, so that nothing is lost at the border.
+
+# %% tags=["proof-equivariance"]
+x, w = torch.randn(1, 1, 16, 16), torch.randn(1, 1, 3, 3)
+for stride, pixels in (1, 1), (2, 2), (2, 1):
+    padded = (F.pad(image, (1, 1, 1, 1), "circular") for image in (x, x.roll(pixels, 3)))
+    old, new = (F.conv2d(image, w, stride=stride) for image in padded)
+    closest = min((new - old.roll(k, 3)).abs().amax().item() for k in range(old.shape[3]))
+    means = (new.mean() - old.mean()).abs().item()
+    print(f"stride {stride}, moved by {pixels}: the closest output differs by {closest:.2f}, the mean by {means:.2f}")
+
+# %% [markdown] tags=["short"]
+# With stride 2, moving the image by one pixel doesn't shift the output, and even its mean changes.
+#
+# **Interview · Is a convolutional network translation-invariant?**
+#
+# - *Thirty seconds:* Not by itself. A convolution with stride 1 is *equivariant*: away from the border, moving the image moves the output.
+#   Invariance comes at the end, when global average pooling discards the positions.
+# - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
+#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too, because it marks the border.
+# - *They ask next:* Would you take a CNN or a vision transformer? With little data I take a CNN, because locality and shared weights are
+#   *inductive biases* that make up for data. A transformer has to learn such structure and pays off with large-scale pretraining, although
+#   ConvNeXt, a CNN with depthwise 7 × 7 kernels, keeps up.
+# - *The trap:* Answering "yes, because the weights are shared", although sharing only gives equivariance.
+# - *Proof:* `proof-equivariance`.
+#
+# ## Rapid fire
+# 1. How many parameters does `Conv2d(3, 8, 3)` have? It has 8 · 3 · 9 weights and 8 biases, so 224.
+# 2. Is TF32 on by default? It is on for cuDNN's convolutions and off for matrix multiplications.
+# 3. What does the padding of a max pool contain? It contains minus infinity, not 0.
+# 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't count.
+# 5. What does `padding="same"` do with stride 2? It raises an error.
+
+# %% hidden=true tags=["proof-rapid-fire"]
+from course import check
+
+layer = torch.nn.Conv2d(3, 8, 3)
+print("1.", sum(each.numel() for each in layer.parameters()))
+print("2. cuDNN:", torch.backends.cudnn.allow_tf32, " matmul:", torch.backends.cuda.matmul.allow_tf32)
+print("3.", F.max_pool2d(torch.full((1, 2, 2), -3.0), 2, padding=1).flatten().tolist())
+print("4.", F.avg_pool2d(torch.ones(1, 2, 2), 2, padding=1).flatten().tolist())
+print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. `conv2d` slides the kernel without flipping it.
+# 2. Tap i sees row t·y + d·i − p in window y.
+# 3. There are ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; if the remainder exceeds the padding, the last pixels aren't seen.
+# 4. im2col writes each window as a column, so that the convolution becomes one matrix multiplication, at k² times the memory.
+# 5. `col2im` is the backward pass of im2col, and it accumulates where windows overlap.
+# 6. A kernel sees all channels of its group and makes one channel; 1 × 1 is a linear layer at every pixel.
+# 7. Multiply-adds are weights times output positions, and activations are batch × channels × positions.
+# 8. `channels_last` changes strides and not shapes; tensor cores prefer it.
+# 9. A transposed convolution is the gradient and not the inverse.
+# 10. Each layer adds d(k − 1) times the product of the earlier strides to the receptive field.
+#
+# ## You try
+# [The exercises](../exercises/11_convolution.ipynb): predict what a strided convolution sees; write im2col, its backward pass, the
+# multiplication between them, and pools; trace a unit's receptive field through padding; repair a convolution by Fourier transform; and find
+# out the geometry of an unknown layer. Exercise 8 also needs *Transposed convolution*, the third section below. [Chapter 12](12_norm_dropout_and_modes.ipynb) adds batch norm and trains LeNet.
+
+# %% [markdown]
+# ## If you have time
+# ### Causal convolution in one dimension
 # `Conv1d` slides along a sequence (N, C, length). If it predicts the next element, an output must not see later inputs, so all of the padding
 # goes to the left. Which inputs does output 5 depend on?
 
 # %% tags=["proof-causal"]
-sequence, taps = torch.zeros(1, 1, 10, requires_grad=True), torch.ones(1, 1, 3)
+sequence = torch.zeros(1, 1, 10, requires_grad=True)
 results = {
     "padding=2, dilation 2": F.conv1d(sequence, taps, padding=2, dilation=2),
     "4 zeros on the left": F.conv1d(F.pad(sequence, (4, 0)), taps, dilation=2),
@@ -359,7 +469,7 @@ for name, result in results.items():
 #   wants the channels before the length, while transformers have them last.
 # - *Proof:* `proof-causal`.
 #
-# ## Patch embedding
+# ### Patch embedding
 # A vision transformer cuts an image into patches and maps each to a vector. When the stride equals the kernel size, the windows don't
 # overlap, so a convolution does both.
 
@@ -371,18 +481,11 @@ difference = ((tokens - F.linear(patches, w.flatten(1))) / tokens).abs().amax().
 print(f"tokens {tuple(tokens.shape)}, patches {tuple(patches.shape)}, relative difference {difference:.2f}")
 
 # %% [markdown]
-# **Interview · How does a vision transformer turn an image into tokens?**
+# Flattening the grid of outputs gives the sequence: 224 × 224 pixels and patches of 16 make 196 tokens. Position embeddings follow, because
+# attention ignores the order, and often a class token, which makes 197. A classic bug is to reshape (N, C, H, W) straight to (N, tokens,
+# dim), which runs but mixes patches and channels. [Chapter 29](29_whiteboard_classics.ipynb) says what changes with a larger image.
 #
-# - *Thirty seconds:* A convolution whose kernel size and stride both equal the patch size maps each patch to one vector; it is the same as
-#   flattening the patches and applying a linear layer. Flattening the grid gives the sequence. For 224 × 224 pixels and patches of 16, that
-#   is 196 tokens.
-# - *Longer:* The layer is `Conv2d(3, dim, 16, stride=16)`, then `flatten(2).transpose(1, 2)`. Position embeddings follow, because attention
-#   ignores the order, and often a class token, which makes 197.
-# - *They ask next:* What does a larger image cost? Twice the side makes four times the tokens and sixteen times the attention scores.
-# - *The trap:* Reshaping (N, C, H, W) straight to (N, tokens, dim). It runs, but mixes patches and channels.
-# - *Proof:* `proof-patches`.
-#
-# ## Transposed convolution
+# ### Transposed convolution
 # `conv_transpose2d` is the backward pass of a convolution, used as a layer. The cell compares it with the gradient, checks whether it restores
 # the image, and whether with stride 1 it is a convolution with flipped kernels.
 
@@ -413,116 +516,6 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 # - *The trap:* Calling it a deconvolution, which would be the inverse.
 # - *Proof:* `proof-transposed`.
 #
-# ## What a unit sees
-# A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all earlier
-# strides. The cell computes it for LeNet and then measures it: which columns get a gradient from one unit, in any of 200 images? The picture
-# shows how much each pixel counts in a deeper stack of layers, whose kernels are three ones.
-
-# %% tags=["proof-receptive-field"]
-field, jump, computed = 1, 1, []
-for k, stride in [(5, 1), (2, 2), (5, 1), (2, 2)]:
-    field, jump = field + (k - 1) * jump, jump * stride
-    computed.append(field)
-images, net, measured = torch.rand(200, 1, 32, 32, requires_grad=True), lenet.LeNet(), []
-x, pool = images, lambda x: F.max_pool2d(F.relu(x), 2)
-for stage in (net.conv1, pool, net.conv2, pool):
-    x = stage(x)
-    middle = x[..., x.shape[2] // 2, x.shape[3] // 2].sum()
-    (grad,) = torch.autograd.grad(middle, images, retain_graph=True)
-    measured.append((grad.abs().sum((0, 1, 2)) > 0).sum().item())
-print("computed", computed, " measured", measured)
-
-shares = {}
-pictures.assign({"layers: 1": "data", "layers: 3": "weight", "layers: 10": "gradient"})
-for depth in (1, 3, 10):
-    x = pixels = torch.zeros(1, 1, 31, requires_grad=True)
-    for _ in range(depth):
-        x = F.conv1d(x, taps, padding=1)
-    (grad,) = torch.autograd.grad(x[0, 0, 15], pixels)
-    field = np.arange(-depth, depth + 1)
-    shares[f"layers: {depth}"] = field, (grad / grad.sum()).flatten()[field + 15].tolist()
-about = "How much each pixel counts for a unit: flat in one layer, and a bell after ten."
-pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share of the gradient", alt=about)
-
-# %% [markdown]
-# In one layer all three pixels count alike. After ten, most of the gradient falls on the middle, because more paths lead from there to the
-# unit; this is the *effective receptive field*.
-#
-# **Interview · How large is a receptive field, and how do you enlarge it?**
-#
-# - *Thirty seconds:* Each layer adds d(k − 1) times the product of all earlier strides, and it starts at 1. More layers add to it, strides and
-#   pools multiply what the later layers add, and dilation widens a kernel without more weights.
-# - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
-#   them.
-# - *They ask next:* Do all pixels in it count alike? Not after a few layers: those in the middle count most, because most paths lead there.
-# - *The trap:* Don't forget the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
-# - *Proof:* `proof-receptive-field`.
-#
-# ## Equivariance and invariance
-# A convolution is **equivariant** to translation: if the image moves, the output moves with it. An average over all positions is
-# **invariant**: it stays the same. The cell moves an image and looks for the shift of the old output that comes closest to the new one. Its
-# padding is circular, so that nothing is lost at the border.
-
-# %% tags=["proof-equivariance"]
-x, w = torch.randn(1, 1, 16, 16), torch.randn(1, 1, 3, 3)
-for stride, pixels in (1, 1), (2, 2), (2, 1):
-    padded = (F.pad(image, (1, 1, 1, 1), "circular") for image in (x, x.roll(pixels, 3)))
-    old, new = (F.conv2d(image, w, stride=stride) for image in padded)
-    closest = min((new - old.roll(k, 3)).abs().amax().item() for k in range(old.shape[3]))
-    means = (new.mean() - old.mean()).abs().item()
-    print(f"stride {stride}, moved by {pixels}: the closest output differs by {closest:.2f}, the mean by {means:.2f}")
-
-# %% [markdown] tags=["short"]
-# With stride 2, moving the image by one pixel doesn't shift the output, and even its mean changes.
-#
-# **Interview · Is a convolutional network translation-invariant?**
-#
-# - *Thirty seconds:* Not by itself. A convolution with stride 1 is *equivariant*: away from the border, moving the image moves the output.
-#   Invariance comes at the end, when global average pooling discards the positions.
-# - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
-#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too, because it marks the border.
-# - *They ask next:* A CNN or a vision transformer? With little data, a CNN. Locality and shared weights are *inductive biases*, which help when data is scarce. A
-#   transformer has to learn such structure and pays off with large-scale pretraining, although ConvNeXt, with depthwise 7 × 7 kernels, keeps up.
-# - *The trap:* People answer "yes, because the weights are shared", but sharing only gives equivariance.
-# - *Proof:* `proof-equivariance`.
-#
-# ## Rapid fire
-# 1. How many parameters does `Conv2d(3, 8, 3)` have? It has 8 · 3 · 9 weights and 8 biases, so 224.
-# 2. Is TF32 on by default? It is on for cuDNN's convolutions and off for matrix multiplications.
-# 3. What does the padding of a max pool contain? It contains minus infinity, not 0.
-# 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't count.
-# 5. What does `padding="same"` do with stride 2? It raises an error.
-
-# %% tags=["proof-rapid-fire"]
-from course import check
-
-layer = torch.nn.Conv2d(3, 8, 3)
-print("1.", sum(each.numel() for each in layer.parameters()))
-print("2. cuDNN:", torch.backends.cudnn.allow_tf32, " matmul:", torch.backends.cuda.matmul.allow_tf32)
-print("3.", F.max_pool2d(torch.full((1, 2, 2), -3.0), 2, padding=1).flatten().tolist())
-print("4.", F.avg_pool2d(torch.ones(1, 2, 2), 2, padding=1).flatten().tolist())
-print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. `conv2d` slides the kernel without flipping it.
-# 2. Tap i sees row t·y + d·i − p in window y.
-# 3. There are ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; if the remainder exceeds the padding, the last pixels aren't seen.
-# 4. im2col writes each window as a column, so that the convolution becomes one matrix multiplication, at k² times the memory.
-# 5. `col2im` is the backward pass of im2col, and it accumulates where windows overlap.
-# 6. A kernel sees all channels of its group and makes one channel; 1 × 1 is a linear layer at every pixel.
-# 7. Multiply-adds are weights times output positions, and activations are batch × channels × positions.
-# 8. `channels_last` changes strides and not shapes; tensor cores prefer it.
-# 9. A transposed convolution is the gradient and not the inverse.
-# 10. Each layer adds d(k − 1) times the product of the earlier strides to the receptive field.
-#
-# ## You try
-# [The exercises](../exercises/11_convolution.ipynb): predict what a strided convolution sees; write im2col, its backward pass, the
-# multiplication between them, and pools; trace a unit's receptive field through padding; repair a convolution by Fourier transform; and find
-# out the geometry of an unknown layer. [Chapter 12](12_norm_dropout_and_modes.ipynb) adds batch norm and trains LeNet.
-
-# %% [markdown]
-# ## If you have time
 # ### The real one
 # `mytorch` fills its columns in a loop over the taps of the kernel. minitorch needs no loop, because it finds strides that show the windows
 # ([chapter 03](03_views_and_layout.ipynb)), and a single copy makes the columns.

@@ -28,8 +28,8 @@ def scene(generator):
 
 # %% [markdown] tags=["short"]
 # ## An AUC of 0.95, and three of four alarms are false
-# A detector looks at 500 pictures and reports 20 candidates with a score in each, of which nineteen are background. Its authors
-# report an AUC of 0.95. Would you use this detector?
+# In each of 500 pictures, a detector finds 20 candidates and gives each of them a score, although nineteen of them are background. Its
+# authors report an AUC of 0.95. Would you use this detector?
 
 # %% tags=["proof-AUC"]
 generator = np.random.default_rng(0)
@@ -58,7 +58,7 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # To find nine in ten objects it has to accept so much background that only about one in four of its boxes holds an object. The
 # AUC is the probability that a random positive outranks a random negative, and it doesn't depend on how many negatives there are,
 # whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the hits. The last line shows what
-# this function does with equal scores: it ranks them by their position in the file, although one half would be right.
+# this function does with equal scores: it ranks them by their position in the file, although the correct AUC is 0.5.
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
@@ -74,9 +74,9 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # ## Least squares, and the digits that it loses
 # Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. The condition number of
 # xᵀx is the square of that of x, and each power of ten in a condition number costs about a digit, whereas a QR decomposition
-# works on x itself. The next cell makes the columns of x ever more dependent and counts the correct digits of the weights that
-# are left, as the median of 25 problems. The targets here fit exactly. With a large residual, the problem itself is ill-conditioned
-# like κ², the square of x's condition number: at 10⁶ and a residual as long as the fitted values, QR keeps only about five digits.
+# works on x itself. The next cell makes the columns of x ever more dependent and counts how many digits of the weights are still
+# correct, as the median of 25 problems. The targets here fit exactly. With a large residual, even the exact problem is sensitive to
+# the square of x's condition number: at 10⁶ and a residual as long as the fitted values, QR keeps only about five digits.
 
 # %% tags=["proof-digits"]
 print("condition of x   normal equations   QR")
@@ -94,8 +94,8 @@ for exponent in (2, 4, 6):
 
 # %% [markdown]
 # Gradient descent avoids the decomposition, but its learning rate is limited. Along an eigenvector of the Hessian with eigenvalue
-# λ, each step multiplies the error by 1 − rate·λ, so the largest eigenvalue sets the limit of 2/λ, while the smallest one sets
-# the speed. Standardizing the features removes the spread of the eigenvalues that comes from different units, whereas correlated
+# λ, each step multiplies the error by 1 − rate·λ. The rate must therefore stay below 2/λ for the largest eigenvalue, while the
+# smallest one decides how many steps it takes. Standardizing the features removes the spread of the eigenvalues that comes from different units, whereas correlated
 # features stay ill-conditioned.
 #
 # **Interview · Why don't you invert xᵀx?**
@@ -103,18 +103,18 @@ for exponent in (2, 4, 6):
 # - *Thirty seconds:* "I don't invert it because its condition number is the square of x's, so it loses twice as many digits,
 #   unless the residual is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty,
 #   which raises the small eigenvalues."
-# - *They ask next:* When would you use gradient descent instead? I would when N or D is so large that a decomposition doesn't
-#   fit, or when the model isn't linear anyway.
+# - *They ask next:* When would you use gradient descent instead? I would use it when N or D is so large that a decomposition takes
+#   too long or doesn't fit into memory, or when the model isn't linear anyway.
 # - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas L1 sets small ones to exactly 0,
-#   because its slope doesn't vanish there.
+#   because its derivative doesn't vanish there.
 # - *The trap:* Penalizing the intercept, because then adding a constant to every target changes the weights, unless the features
 #   are centred.
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
 # Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** works well: its step is the
-# first derivative over the second one, and with several weights it solves a linear system with the Hessian. Here a single weight is
-# fitted to six points, first by Newton's steps and by descent, then by Newton's steps after the labels have become separable.
+# first derivative over the second one, and with several weights it solves a linear system with the Hessian. The next cell fits a
+# single weight to six points, first by Newton's method and by gradient descent, and then by Newton's method with separable labels.
 
 # %% tags=["proof-Newton"]
 points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
@@ -140,12 +140,12 @@ for step in range(1, 5):
 print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {steps} steps" for steps in (5, 10, 15)))
 
 # %% [markdown]
-# Close to the optimum, the number of correct digits doubles with each step. On separable data the loss has no minimum: the weight
+# Close to the optimum, Newton's method doubles the number of correct digits with each step. On separable data the loss has no minimum: the weight
 # grows by about two in each step, which is one over the distance 0.5 of the closest points from the boundary, while p(1 − p)
 # vanishes and the second derivative with it. A penalty makes the optimum finite.
 
 # %% [markdown] tags=["short"]
-# ## k-means, and where it starts
+# ## k-means and k-means++
 # k-means alternates two steps that can't raise the inertia: it assigns each point to its nearest center, and it moves each center
 # to the mean of its points. Since it ends in a local minimum, the result depends on the first centers. **k-means++** draws each
 # further center with a probability proportional to the squared distance from the nearest one so far. The points here are the 240
@@ -195,8 +195,8 @@ for name, each in found.items():
 
 # %% [markdown]
 # ## Nearest neighbours, far from the origin
-# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have. All the work is
-# in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication, and the next cell shows what it costs
+# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so all the work
+# is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication, and the next cell shows what it costs
 # when the points are timestamps or map coordinates, far from the origin:
 
 # %% tags=["proof-far"]
@@ -208,7 +208,7 @@ for origin in (0.0, 1e8):
 
 # %% [markdown]
 # At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two of them keeps no digit
-# of the distance. The differences themselves are exact to eight digits, but for all pairs at once they take Q × N × D numbers;
+# of the distance. The differences themselves are exact to eight digits, but for all pairs at once they take Q × N × D elements;
 # working on a *tile* of queries at a time bounds the memory.
 #
 # **Interview · You compute all distances by one matmul. When is that wrong?**
@@ -300,15 +300,15 @@ for gamma in (0.0, 2.0):
 # - *Proof:* `proof-focal`.
 
 # %% [markdown]
-# ## Generate: the ELBO
+# ## Variational autoencoders and the ELBO
 # A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. The probability of
-# a picture x is an integral over all latents z, which nobody can compute, but its logarithm has a lower bound, the *evidence lower
+# a picture x is an integral over all latents z, which has no closed form, but its logarithm has a lower bound, the *evidence lower
 # bound* or **ELBO**:
 #
 # log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
 #
-# The loss is the bound's negative: the cross-entropy of the pixels plus the KL divergence from the encoder's distribution to a standard
-# normal, both summed for each picture. For normal distributions each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL. Because
+# The loss is the bound's negative. For pixels between 0 and 1 it is usually their cross-entropy plus the KL divergence from the
+# encoder's distribution to a standard normal, both summed for each picture. For normal distributions each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL. Because
 # drawing has no derivative, the draw is written as mean + σ·noise, the **reparametrization trick**, through which the gradient
 # passes. The cell compares it with the alternative, the *score function* estimator, which multiplies the value by the derivative of the
 # draw's log-probability:
@@ -332,13 +332,14 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 #   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
 #   standard deviation."
 # - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
-#   (REINFORCE), which varies more, or relax them with Gumbel-softmax. What is posterior collapse? The KL goes to 0 and the decoder
-#   ignores the latents, so you warm up the KL's weight or weaken the decoder.
+#   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
+# - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
+#   weight or weaken the decoder.
 # - *The trap:* Multiplying the noise by exp(log-variance), which is the variance, where it needs exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
 # %% [markdown]
-# ## Trees
+# ## Decision trees: the best split
 # A decision tree splits on one feature at a time. The best threshold is found by sorting the rows by a feature and moving the
 # threshold past one row after the other, while the class counts on both sides are updated. That takes N log N steps for each
 # feature, whereas recounting for each threshold takes N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a
@@ -362,7 +363,7 @@ for index in range(len(values) - 1):
         print(f"at most {middle}: left {left.astype(int)}, right {right.astype(int)}, gain {gain:.3f}")
 
 # %% [markdown]
-# Seven boundaries between eight rows give four thresholds, because equal values can't be separated.
+# The seven boundaries between eight rows give only four thresholds, because equal values can't be separated.
 #
 # **Interview · How does a tree find its split, and what does that cost?**
 #
@@ -371,8 +372,8 @@ for index in range(len(values) - 1):
 # - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high variance, and
 #   averaging trees on resampled rows and random features lowers it. Boosting lowers the bias: it adds shallow trees one after
 #   another, each fitted to the negative gradient of the loss.
-# - *They ask next:* The training error is low and the validation error is high. What is that? That is variance, so more data, a
-#   penalty or a smaller model helps.
+# - *They ask next:* The training error is low and the validation error is high. What does that tell you? The model overfits, which
+#   means that its variance is high, so more data, a penalty or a smaller model helps.
 # - *The trap:* Setting a threshold between two equal values, although no threshold can separate them.
 # - *Proof:* `proof-split`.
 
@@ -448,8 +449,8 @@ for t in (1, 5, 99):
 # %% [markdown]
 # ## Milestone: from noise to labelled pictures
 # For 30 training pictures the best possible prediction can be written down: it is the mean of the pictures, each weighted by how
-# likely it has become the x that we see. With it the sampler makes 40 pictures from noise, and their nearest neighbour says how wide
-# their filled square is:
+# likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from noise, and the nearest training
+# picture of each says how wide its filled square is:
 
 # %% tags=["proof-samples"]
 
@@ -485,8 +486,9 @@ print(f"to the nearest training picture: at most {found[:, 0].max():.1f}")
 print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown]
-# Every sample is a copy. A network that generates new pictures therefore hasn't reached the minimum: its capacity, its architecture or
-# the length of its training keep it from there. That is why people search the training set for the nearest neighbours of samples.
+# Every sample is a copy. A network that generates new pictures therefore hasn't reached this minimum, because its capacity, its
+# architecture or the length of its training keep it away. To find out whether a model copies, people search the training set for the
+# nearest neighbours of its samples.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -515,7 +517,7 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown]
 # ## If you have time
-# ### Patches as tokens
+# ### Vision transformers: patches as tokens
 # A vision transformer cuts the picture into patches, projects each to a vector, puts a learned class token in front and adds
 # positions. The projection is a convolution whose stride equals its kernel size, so that windows don't overlap, and the next cell
 # computes it both ways:
@@ -542,7 +544,7 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # - *Proof:* `proof-convolution`.
 
 # %% [markdown]
-# ### Four bits a weight
+# ### QLoRA: four bits per weight
 # **QLoRA** keeps a frozen model in four bits. Each block of 64 weights is divided by its largest absolute value, and each quotient
 # becomes the index of the nearest of sixteen values. The values of **NF4** lie where a normal distribution has its weights, so they
 # are close together around 0. A LoRA update that is merged has to be rounded to these values again:
@@ -571,8 +573,8 @@ for size in (0.01, 0.1, 1.0):
     print(f"an update of {size:4} standard deviations: {arrived:.0%} of it arrives")
 
 # %% [markdown]
-# Dividing by the largest weight makes a block's quotients something other than normal, so NF4's values aren't used evenly either, but
-# more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
+# After the division by the largest weight, a block's quotients aren't normally distributed any more, so NF4's values aren't used evenly
+# either, but more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
 #
 # **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
 #
@@ -589,7 +591,7 @@ for size in (0.01, 0.1, 1.0):
 # %% [markdown]
 # ### Flow matching: a straight path from noise to data
 # Many newer image and robot models train by **flow matching**. It mixes along a straight line, x = (1 − s)·data + s·noise for s from 0
-# to 1, and the network predicts the *velocity* noise − data. Sampling integrates it from s = 1 to 0, for example in equal Euler steps,
+# to 1, and the network predicts the *velocity* noise − data. Sampling integrates the velocity from s = 1 to 0, for example in equal Euler steps,
 # and adds no noise. For the 30 pictures the best prediction is again a weighted mean:
 
 # %% tags=["proof-flow"]
