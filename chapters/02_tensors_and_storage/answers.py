@@ -49,6 +49,15 @@ def from_numpy(array):
     return Tensor(Storage(flat_from(array, count)), array.shape, stride)
 
 
+# %% answer="storage_strides" wrong="the view can't be written to" spoils="strided"
+def strided(flat, size, stride, offset):
+    steps = tuple(s * flat.itemsize for s in stride)
+    view = library_of(flat).as_strided(flat[offset:], size, steps)
+    if hasattr(view, "flags"):
+        view.flags.writeable = False
+    return view
+
+
 # %% answer="storage_bytes_held" right="as first written, from the task alone"
 def bytes_held(tensors):
     held = {}
@@ -65,6 +74,45 @@ def bytes_held(tensors):
         p = t.untyped_storage().data_ptr()
         held[p] = max(held.get(p, 0), (t.storage_offset() + t.numel()) * t.element_size())
     return sum(held.values())
+
+
+# %% answer="storage_bytes_held" wrong="empties the list"
+def bytes_held(tensors):
+    seen, total = set(), 0
+    while tensors:
+        s = tensors.pop().untyped_storage()
+        if s.data_ptr() not in seen:
+            seen.add(s.data_ptr())
+            total += s.nbytes()
+    return total
+
+
+# %% answer="storage_bytes_held" wrong="only compares with the tensor before"
+def bytes_held(tensors):
+    total, last = 0, None
+    for t in tensors:
+        s = t.untyped_storage()
+        if s.data_ptr() != last:
+            total += s.nbytes()
+        last = s.data_ptr()
+    return total
+
+
+# %% answer="storage_bytes_held" wrong="sorts the list"
+def bytes_held(tensors):
+    tensors.sort(key=lambda t: t.untyped_storage().data_ptr())
+    total, last = 0, None
+    for t in tensors:
+        s = t.untyped_storage()
+        if s.data_ptr() != last:
+            total += s.nbytes()
+        last = s.data_ptr()
+    return total
+
+
+# %% answer="storage_bytes_held" wrong="detaches the tensors in place"
+def bytes_held(tensors):
+    return sum({t.requires_grad_(False).untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
 # %% answer="storage_views_meet" right="NumPy's shares_memory"
@@ -92,6 +140,18 @@ def views_meet(one, other):
         size, stride, offset = v
         return {offset + sum(i * s for i, s in zip(idx, stride)) for idx in product(*map(range, size))}
     return one[2] == other[2] or bool(places(one) & places(other))
+
+
+# %% answer="storage_views_meet" wrong="a stride of 0 is no dimension, though its length may be 0"
+def views_meet(one, other):
+    def places(view):
+        size, stride, offset = view
+        found = {offset}
+        for n, s in zip(size, stride):
+            if s:
+                found = {p + i * s for p in found for i in range(n)}
+        return found
+    return bool(places(one) & places(other))
 
 
 # %% answer="storage_repair_frames" right="as first written, from the task alone"

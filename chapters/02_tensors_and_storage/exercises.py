@@ -139,6 +139,7 @@ step, offset = int(generator.integers(4, 8)), int(generator.integers(1, 5))
 seen = mytorch.strides.strided(flat, (3, 2), (step, 2), offset)
 still = mytorch.strides.strided(flat, (2, 2), (0, 3), offset)
 flat[offset + step] = -1
+seen[2, 1] = -2
 array = generator.normal(size=(5, 6))[1:, ::2].T
 shared = mytorch.from_numpy(array)
 short = generator.integers(0, 100, size=(3, 8), dtype=np.int16)[:, 1::3]
@@ -149,7 +150,7 @@ check.show(
         "contiguous strides": mytorch.strides.contiguous_strides(size),
         "with a length of 0": mytorch.strides.contiguous_strides((size[0], 0, size[2])),
         "of a scalar": mytorch.strides.contiguous_strides(()),
-        "flat": flat,
+        "flat, after a write to the view": flat,
         "stride and offset of the view": (step, 2, offset),
         "the view, after a write to flat": seen,
         "a view with stride (0, 3)": still,
@@ -303,6 +304,9 @@ generator = check.rng()
 rows, columns = (int(length) for length in generator.integers(10, 30, size=2))
 table = torch.zeros(rows, columns)
 half = torch.zeros(rows, dtype=torch.float16)
+weight = torch.ones(columns, requires_grad=True)
+mixed = [table, half, weight, table[1]]
+held = bytes_held(mixed)
 check.show(
     {
         "size of the table, float32": (rows, columns),
@@ -314,6 +318,10 @@ check.show(
         "the table, half and a part of half": bytes_held([table, half, half[2:5]]),
         "bytes of the table as uint8": bytes_held([table, table.view(torch.uint8)]),
         "the table and a table like it": bytes_held([table, torch.zeros_like(table)]),
+        "the table, half, a weight and a row of the table": held,
+        "how many tensors that list still has": len(mixed),
+        "which of them is the table": [t.shape == table.shape for t in mixed],
+        "the weight still requires grad": weight.requires_grad,
         "no tensor": bytes_held([]),
     },
     text="Bytes held by each list. A float32 has four, a float16 two.",
@@ -392,6 +400,7 @@ cases = {
     "one number beside": (((), (), start + 2), ((2, 2), (gap, 1), start)),
     "repeated by stride 0": (((5, 2), (0, 3), start), ((), (), start + 3)),
     "an empty one": (((3, 0), (1, 1), start), ((5,), (1,), start)),
+    "an empty one, with stride 0": (((5,), (1,), start), ((2, 0), (1, 0), start)),
     "one after the other": (((3,), (1,), start), ((3,), (1,), start + 3)),
 }
 for number in range(6):
