@@ -198,6 +198,15 @@ def var(x, dim=None, correction=1, keepdim=False):
     return _to_copy((d * d).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 1), x.dtype)
 
 
+# %% answer="storage_mean_var" wrong="n of a dimension as len(x)" spoils="mean"
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    n = x.numel() if dim is None else x.shape[dim] if isinstance(dim, int) else elements_along(x, dim)
+    y = x.float() if x.dtype.itemsize == 2 else x
+    out = y.sum(dim, keepdim) / n
+    return _to_copy(out, x.dtype) if out.dtype != x.dtype else out
+
+
 # %% answer="storage_round_bits" right="as first written, from the task alone"
 def round_bits(bits, dropped):
     bits = bits.astype(np.uint64)
@@ -210,6 +219,31 @@ def round_bits(bits, dropped):
 # %% answer="storage_round_bits" right="float64 holds the quotient exactly, and rint rounds halves to even"
 def round_bits(bits, dropped):
     return (np.rint(bits / 2.0**dropped) * 2.0**dropped).astype(np.uint32)
+
+
+# %% answer="storage_round_bits" wrong="writes into the array"
+def round_bits(bits, dropped):
+    half = np.uint32(1 << dropped - 1)
+    odd = (bits >> np.uint32(dropped)) & np.uint32(1)
+    bits += half - np.uint32(1) + odd
+    bits &= np.uint32(2**32 - (1 << dropped))
+    return bits
+
+
+# %% answer="storage_round_bits" wrong="one dimension only"
+def round_bits(bits, dropped):
+    out = []
+    for b in bits.tolist():
+        out.append(((b + (1 << dropped - 1) - 1 + (b >> dropped & 1)) >> dropped) << dropped)
+    return np.array(out, np.uint32)
+
+
+# %% answer="storage_round_bits" wrong="does not carry into the exponent"
+def round_bits(bits, dropped):
+    b = bits.astype(np.int64)
+    m = b & 0x7FFFFF
+    r = (m + (1 << dropped - 1) - 1 + (m >> dropped & 1)) >> dropped << dropped
+    return ((b & ~0x7FFFFF) | np.minimum(r, 0x7FFFFF >> dropped << dropped)).astype(np.uint32)
 
 
 # %% answer="dtypes_repair_motion" right="as first written, from the task alone"

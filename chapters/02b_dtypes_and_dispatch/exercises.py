@@ -585,6 +585,7 @@ even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 
 between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
 further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
 full = mytorch.full((256,), 3000.0, dtype=mytorch.float16)
+scalar = mytorch.tensor(float(numbers[0, 0]))
 check.show(
     {
         "x": numbers,
@@ -617,6 +618,7 @@ check.show(
         "its variance in float64": further.var(),
         "mean and variance of 256 float16 of 3000": [full.mean(), full.var()],
         "variance of one number": mytorch.ones(1).var(),
+        "mean of a 0-d tensor along 0, and its variance along -1": [scalar.mean(0), scalar.var(-1, correction=0)],
         "x.var(1, correction=9)": x.var(1, correction=9),
         "mean of integers": check.error(mytorch.arange(3).mean),
         "var of integers": check.error(mytorch.arange(3).var),
@@ -775,7 +777,7 @@ def mean(x, dim=None, keepdim=False):
 #
 # `bits` is an array of uint32, the bit patterns of float32 numbers. Round each pattern to the nearest one whose last `dropped`
 # bits are 0. A pattern exactly in the middle goes to the *even* one of its two neighbours, whose last kept bit is 0. Return
-# uint32. The numbers are finite and not close to the largest one.
+# a new array of uint32 of the same shape. The numbers are finite and not close to the largest one.
 #
 # $1 + 2^{-8}$ is in the middle between two bfloat16 numbers and becomes 1, while $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
 
@@ -797,14 +799,18 @@ shown = {"numbers": numbers}
 for dropped in (16, 13, int(generator.integers(4, 12))):
     kept = generator.integers(1 << 9, 1 << 13, size=2, dtype=np.uint32) * 2 << 16 >> dropped << dropped
     middle = np.concatenate([kept, kept + (1 << dropped)]) + np.uint32(1 << (dropped - 1))
-    bits = np.concatenate([numbers.view(np.uint32), middle.astype(np.uint32)])
-    rounded = round_bits(bits.copy(), dropped)
-    for before, after in zip(bits, rounded, strict=True):
+    carries = generator.integers(100, 150, size=1, dtype=np.uint32) << 23 | (1 << 23) - 1
+    bits = np.concatenate([numbers.view(np.uint32), carries, middle.astype(np.uint32)]).reshape(2, 5)
+    given = bits.copy()
+    rounded = round_bits(given, dropped)
+    shown[f"shape and dtype without {dropped} bits"] = [rounded.shape, str(rounded.dtype)]
+    shown[f"the given bits are still the same after {dropped}"] = bool((given == bits).all())
+    for before, after in zip(bits.flat, rounded.flat, strict=True):
         shown[f"{int(before):032b} without {dropped} bits"] = f"{int(after):032b}"
-    shown["dtype"] = str(rounded.dtype)
 check.show(
     shown,
-    text="The last four patterns of each group are in the middle; their last kept bit is 0 in two of them, 1 in two.",
+    text="The last four patterns of each group are in the middle; their last kept bit is 0 in two of them, 1 in two. "
+    "The one before them has a mantissa of ones, so rounding up carries into its exponent.",
 )
 
 # %% [markdown] hint="storage_round_bits"
@@ -836,6 +842,16 @@ def round_bits(bits, dropped):
 # Exactly in the middle, this always rounds toward 0. A pattern whose last kept bit is 1 must be rounded up.
 def round_bits(bits, dropped):
     return (bits + np.uint32((1 << (dropped - 1)) - 1)) >> dropped << dropped
+
+
+# %% mutant="storage_round_bits"
+# Rounds the mantissa alone
+# The carry of a mantissa of ones is lost. It belongs into the exponent, because the next number is a power of two.
+def round_bits(bits, dropped):
+    ends, mantissa = bits >> 23 << 23, bits & np.uint32((1 << 23) - 1)
+    odd = mantissa >> dropped & 1
+    rounded = (mantissa + np.uint32((1 << (dropped - 1)) - 1) + odd) >> dropped << dropped
+    return ends | rounded & np.uint32((1 << 23) - 1)
 
 
 # %% mutant="storage_round_bits"
