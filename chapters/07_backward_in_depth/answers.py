@@ -407,6 +407,37 @@ def update_average(averages, parameters, decay):
             a.data.mul_(decay).add_(p.data, alpha=1 - decay)
 
 
+# %% answer="backward_average_weights" wrong="new memory under the same tensor"
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for a, p in zip(averages, parameters):
+            a.set_((decay * a + (1 - decay) * p)) if hasattr(a, "set_") else setattr(a, "data", decay * a + (1 - decay) * p)
+
+
+# %% answer="backward_average_weights" wrong="clears the gradients of the parameters"
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for a, p in zip(averages, parameters):
+            a.mul_(decay).add_(p, alpha=1 - decay)
+            p.grad = None
+
+
+# %% answer="backward_average_weights" wrong="only parameters that require grad"
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for a, p in zip(averages, parameters):
+            if p.requires_grad:
+                a.mul_(decay).add_(p, alpha=1 - decay)
+
+
+# %% answer="backward_average_weights" wrong="detaches the parameter in place"
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for a, p in zip(averages, parameters):
+            a.copy_(decay * a + (1 - decay) * p)
+            p.requires_grad_(False)
+
+
 # %% answer="backward_repair_stream" right="as first written, from the task alone"
 def train_on_stream(weights, chunks, rate):
     state, losses = torch.zeros((), dtype=weights.dtype), []

@@ -764,10 +764,12 @@ def update_average(averages: list[torch.Tensor], parameters: list[torch.Tensor],
 # %% check="backward_average_weights"
 generator = check.rng()
 decay = round(float(generator.uniform(0.5, 0.9)), 2)
-parameters = [torch.tensor(generator.normal(size=size), requires_grad=True) for size in ((2, 3), (3,))]
+parameters = [torch.tensor(generator.normal(size=size), requires_grad=True) for size in ((2, 3), (3,), (2,))]
+parameters[0].grad = torch.full((2, 3), decay, dtype=torch.float64)
+parameters[2].requires_grad_(False)
 averages = [parameter.detach().clone() for parameter in parameters]
 averages[1].requires_grad_()
-values, kept, addresses = [p.tolist() for p in parameters], list(averages), [a.data_ptr() for a in averages]
+values, kept, views = [p.tolist() for p in parameters], list(averages), [a.detach() for a in averages]
 for _ in range(2):
     with torch.no_grad():
         for parameter in parameters:
@@ -785,15 +787,17 @@ check.show(
         "parameters at first": values,
         "averages after two steps of + 1": averages,
         "parameters then": [p.detach() for p in parameters],
+        "their gradients": [p.grad for p in parameters],
+        "they require grad": [p.requires_grad for p in parameters],
         "the same tensors": [one is two for one, two in zip(averages, kept, strict=True)],
-        "on the same memory": [a.data_ptr() == address for a, address in zip(averages, addresses, strict=True)],
+        "on the same memory": [a.data_ptr() == view.data_ptr() for a, view in zip(averages, views, strict=True)],
         "the averages have a history": [a.grad_fn is not None for a in averages],
-        "they require grad": [a.requires_grad for a in averages],
+        "the averages require grad": [a.requires_grad for a in averages],
         "writes are counted": [a._version > counter for a, counter in zip(averages, counters, strict=True)],
         "recording is on afterwards, and after a call inside no_grad": recording,
     },
     rtol=1e-4,
-    text="Two parameters, and their averages after two updates.",
+    text="Three parameters, the last of which is frozen, and their averages after two updates.",
 )
 
 # %% [markdown]
@@ -847,6 +851,17 @@ def update_average(averages, parameters, decay):
     with torch.no_grad():
         for average, parameter in zip(averages, parameters, strict=True):
             average.mul_(1 - decay).add_(parameter * decay)
+
+
+# %% mutant="backward_average_weights"
+# Skips frozen parameters
+# A parameter that doesn't require grad keeps its old average here. Its value may still have changed, for example when
+# weights were loaded.
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for average, parameter in zip(averages, parameters, strict=True):
+            if parameter.requires_grad:
+                average.mul_(decay).add_(parameter * (1 - decay))
 
 
 # %% mutant="backward_average_weights"
