@@ -287,6 +287,35 @@ def squeeze(x, dim=None):
     return tuple(x.shape[i] for i in keep), tuple(x.strides[i] for i in keep), x.offset
 
 
+# %% answer="views_transpose_expand_squeeze" wrong="a length of 0 is stretchable" spoils="expand"
+def expand(x, size):
+    new = len(size) - len(x.shape)
+    if new < 0:
+        raise words.too_few_sizes(x, size)
+    sizes, strides = [], []
+    for d, n in enumerate(size):
+        if d < new:
+            if n == -1:
+                raise words.nothing_to_keep(d)
+            sizes.append(n); strides.append(0)
+        elif n in (-1, x.shape[d - new]):
+            sizes.append(x.shape[d - new]); strides.append(x.strides[d - new])
+        elif x.shape[d - new] <= 1:
+            sizes.append(n); strides.append(0)
+        else:
+            raise words.not_stretchable(x, size, d)
+    return tuple(sizes), tuple(strides), x.offset
+
+
+# %% answer="views_transpose_expand_squeeze" wrong="removes one at a time, from the front" spoils="squeeze"
+def squeeze(x, dim=None):
+    size, stride = list(x.shape), list(x.strides)
+    for d in normalize_dims(dim, len(x.shape)):
+        if d < len(size) and size[d] == 1:
+            del size[d], stride[d]
+    return tuple(size), tuple(stride), x.offset
+
+
 # %% answer="views_write_in_place" right="as first written, from the task alone"
 def write(x, values):
     if x.numel() and any(n > 1 and s == 0 for n, s in zip(x.shape, x.strides)):

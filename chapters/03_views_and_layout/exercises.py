@@ -390,12 +390,14 @@ steps = {
     "x.expand(2, -1, a, 1, b)": lambda: x.expand(2, -1, a, 1, b),
     "x.expand(2, -1, -1, -1)": lambda: x.expand(2, -1, -1, -1),
     "empty.expand(2, 0)": lambda: mytorch.zeros(1, 0).expand(2, 0),
+    "empty.expand(2, 3)": lambda: mytorch.zeros(1, 0).expand(2, 3),
     "number.expand(2, 1)": lambda: mytorch.tensor(7).expand(2, 1),
     "x.squeeze()": lambda: x.squeeze(),
     "x.squeeze(1)": lambda: x.squeeze(1),
     "x.squeeze(0)": lambda: x.squeeze(0),
     "x of two lengths of 1, squeeze(0)": lambda: x.as_strided((1, a, 1), (7, b, 1), 1).squeeze(0),
     "x of two lengths of 1, squeeze()": lambda: x.as_strided((1, a, 1), (7, b, 1), 1).squeeze(),
+    "x with two lengths of 1 in front, squeeze()": lambda: x.as_strided((1, 1, a, b), (7, 7, b, 1), 1).squeeze(),
     "number.squeeze(0)": lambda: mytorch.tensor(7).squeeze(0),
     "x.squeeze(-3)": lambda: x.squeeze(-3),
     "x.squeeze((0, -2))": lambda: x.squeeze((0, -2)),
@@ -800,7 +802,7 @@ def in_place(op, name):
 # A convolution slides a square of `side` × `side` over a picture, in steps of `step`. Return all these patches as a single
 # view of the picture `x` (h rows, w columns), which is what two calls of PyTorch's `unfold` give. The view has four
 # dimensions: `patches(x, side, step)[i, j]` is the patch whose upper left corner is `x[i * step, j * step]`. Patches that
-# don't fit are skipped. No element may be copied, although `x` may itself be a view with any strides. `x` is a tensor of
+# don't fit are skipped, and at least one fits. No element may be copied, although `x` may itself be a view with any strides. `x` is a tensor of
 # `mytorch`; use `x.shape`, `x.stride()` and `x.as_strided(sizes, strides)`.
 
 
