@@ -528,8 +528,8 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 #
 # ## You try
 # [The exercises](../exercises/23_multi_gpu.ipynb): predict what survives a pass; write `DataParallel`, the ring and DDP; fix a mean of means; measure
-# which bucket size hides most of the communication; and say what processes share. The next chapter, [Shards](23b_shards.ipynb), divides the
-# optimizer's state and the weights over the ranks.
+# which bucket size hides most of the communication; and say what processes share. The next chapter, [Shards](23b_shards.ipynb), shards
+# the optimizer's state, the gradients and the weights.
 
 # %% [markdown]
 # ## If you have time

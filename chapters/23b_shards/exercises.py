@@ -55,8 +55,8 @@ check.show({name: int(value) for name, value in zip(names, prediction, strict=Tr
 # ZeRO-1 keeps 2 + 2 + 12/8 bytes a parameter. SGD with momentum remembers one float32 for each parameter, beside the master weight.
 
 # %% mutant="shards_predict_bytes"
-# Everything divided from the first stage on
-# Each stage divides something more: first the optimizer's state, then the gradients, then the weights.
+# Everything sharded from the first stage on
+# Each stage shards something more: first the optimizer's state, then the gradients, then the weights.
 prediction = [256, 32, 32, 32, 24]
 
 # %% mutant="shards_predict_bytes"
@@ -65,8 +65,8 @@ prediction = [256, 32, 32, 32, 24]
 prediction = [192, 80, 52, 24, 72]
 
 # %% mutant="shards_predict_bytes"
-# Stage 2 divides the weights
-# Stage 2 divides the gradients, while its forward and backward passes still find whole weights.
+# Stage 2 shards the weights
+# Stage 2 shards the gradients, while its forward and backward passes still find whole weights.
 prediction = [256, 88, 32, 32, 80]
 
 # %% mutant="shards_predict_bytes"
@@ -786,7 +786,7 @@ class ParallelMLP(nn.Module):
 
 # %% mutant="shards_build_mlp"
 # A sum for each layer
-# The result is correct, but the first layer isn't divided, and the all-reduce of the hidden units is unnecessary.
+# The result is correct, but the first layer isn't split, and the all-reduce of the hidden units is unnecessary.
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
         super().__init__()

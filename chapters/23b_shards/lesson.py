@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Shards
-# After this chapter your library trains a model of which no GPU holds everything: first the optimizer's state is divided, then the weights. You will
-# be able to say how many bytes each scheme keeps and sends, and to choose a mesh for 70 billion parameters on 64 GPUs.
+# After this chapter your library trains a model of which no GPU holds everything: first the optimizer's state is sharded, then the weights. You will
+# be able to say how many bytes ZeRO, FSDP, tensor and pipeline parallelism keep and send, and to choose a mesh for 70 billion parameters on 64 GPUs.
 
 # %% hidden=true
 from course import lesson
@@ -9,9 +9,9 @@ from course import lesson
 mytorch = lesson.mytorch("23b")  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Twelve bytes that wait
-# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). Count the bytes for each parameter on a
-# simulated GPU. Then throw away everything that belongs to the optimizer, and run forward and backward once more. What breaks?
+# ## Sixteen bytes per parameter
+# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). The next cell counts the bytes for each
+# parameter on a simulated GPU. Then it deletes everything that belongs to the optimizer and runs forward and backward once more. What breaks?
 
 # %% tags=["proof-sixteen"]
 from course import pictures
@@ -47,8 +47,9 @@ report("without optimizer:")
 # master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU keeps all sixteen, although the
 # twelve are the same on each.
 #
-# ## Partition the parameters
-# So let each rank's optimizer have only some of the parameters. After the step, their owner broadcasts them:
+# ## Partition the optimizer's state
+# In the smallest remedy, each rank's optimizer gets only some of the parameters, and after the step the rank that updated a parameter broadcasts it
+# to the others:
 
 
 # %% tags=["proof-toy"]
@@ -87,12 +88,12 @@ print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f
 # The loss is the same, and each rank keeps only a part of the state.
 #
 # ### Break it
-# Two ranks keep half of the state each, while the other two keep little more than biases: however you partition whole parameters, the largest matrix
-# of a model isn't divided. And together the ranks send nine times the weights, six for the averages and three for the broadcasts.
+# Two ranks keep half of the state each, while the other two keep little more than biases. However you partition whole parameters, the largest matrix
+# stays on one rank. Together the ranks also send nine times the weights, six for the averages and three for the broadcasts.
 #
-# ## Move the halves of the ring apart
-# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between the halves, each rank has the complete
-# gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So make the optimizer's step between the
+# ## Reduce-scatter, step, all-gather
+# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between these two halves, each rank has the complete
+# gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So take the optimizer's step between the
 # halves, and all-gather *weights* instead of gradients:
 
 # %% tags=["proof-halves"]
@@ -116,31 +117,21 @@ pictures.grids(*[(name, np.array(tables, dtype=int)[:, n], own) for n, name in e
 
 # %% [markdown]
 # A row is a rank, a column is a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank sends 12 of 16 bytes
-# in each half, as it does in an all-reduce, so dividing the state costs no traffic.
+# in each half, as it does in an all-reduce, so sharding the optimizer's state costs no traffic.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:ZeroRedundancyOptimizer"
-# ### Sharded in `mytorch`
-# So that the shares are even, *every parameter* is cut into equal shards. You write the cut, both directions of the traffic and the step in exercise
-# 2. The optimizer's data are provided: float32 copies of this rank's shards, which serve as master weights.
+# ### `ZeroRedundancyOptimizer` in `mytorch`
+# To make the shares even, *every parameter* is split into equal shards. In exercise 2 you write the split, the reduce-scatter, the all-gather and the
+# step. The float32 copies of this rank's shards, which serve as master weights, are provided.
 
 # %% [markdown]
 # ### Milestone: seven bytes instead of sixteen
 # Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first stage of
-# **ZeRO**, the *zero redundancy optimizer*. The cell prints the loss, the bytes per parameter that one GPU holds after the last step, the peak, and
-# what it sent in a step as a multiple of the weights. The curves show what it has in use at each layer of the last step:
+# **ZeRO**, the *zero redundancy optimizer*. The folded cell measures: it prints the loss, the bytes per parameter that one GPU holds after the last
+# step, the peak, and what it sent in a step as a multiple of the weights. The curves show the memory in use at each layer of the last step:
 
 
-# %% tags=["proof-milestone"]
-def ddp(model):
-    master = mytorch.amp.MasterWeights(model.parameters())
-    adam = mytorch.optim.Adam(master.copies, lr=1e-4)
-    return parallel.DistributedDataParallel(model, bucket_cap_mb=0.1), lambda: (master.step(adam), adam.zero_grad())
-
-
-def zero(model):
-    return model, parallel.ZeroRedundancyOptimizer(model.parameters(), mytorch.optim.Adam, lr=1e-4).step
-
-
+# %% hidden=true
 def trained(scheme, dtype, steps=5):
     mytorch.cuda.simulate(4)
     models = [a_model().to(dtype) for _ in range(4)]
@@ -166,6 +157,17 @@ def trained(scheme, dtype, steps=5):
     return timelines[1]
 
 
+# %% tags=["proof-milestone"]
+def ddp(model):
+    master = mytorch.amp.MasterWeights(model.parameters())
+    adam = mytorch.optim.Adam(master.copies, lr=1e-4)
+    return parallel.DistributedDataParallel(model, bucket_cap_mb=0.1), lambda: (master.step(adam), adam.zero_grad())
+
+
+def zero(model):
+    return model, parallel.ZeroRedundancyOptimizer(model.parameters(), mytorch.optim.Adam, lr=1e-4).step
+
+
 lines = {each.__name__: trained(each, mytorch.bfloat16) for each in (ddp, zero)}
 pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
@@ -174,9 +176,9 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # because the backward pass still builds up whole gradients. DDP's peak isn't on its curve, because it comes from the optimizer's temporary memory
 # after the backward pass.
 #
-# ### ZeRO stages: what else can be divided?
-# The next stage divides gradients: as soon as a bucket is reduced, each rank frees everything but its own shard, and the third stage divides the
-# weights too. For $n$ ranks, with everything sent in 16 bits:
+# ### ZeRO stages 1, 2 and 3
+# Stage 2 shards the gradients as well: as soon as a bucket is reduced, each rank frees everything but its own shard. Stage 3 also shards the
+# weights. For $n$ ranks, with everything sent in 16 bits:
 #
 # | | whole on each rank | bytes per parameter | a rank sends, times the weights |
 # |---|---|---|---|
@@ -196,29 +198,29 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 # %% [markdown]
 # **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
 #
-# - *Thirty seconds:* Of 16 bytes per parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
+# - *Thirty seconds:* Of 16 bytes per parameter, stage 1 shards the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
 #   the weights. The first two send what DDP sends, while the third gathers the weights twice and therefore sends half as much again.
-# - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 make the optimizer's step between the two. Stage 3 needs an
+# - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 take the optimizer's step between the two. Stage 3 needs an
 #   all-gather before forward, one before backward, and a reduce-scatter.
-# - *They ask next:* What do the stages not divide? They don't divide activations, which need smaller micro-batches, checkpointing, or a divided
-#   sequence.
+# - *They ask next:* What don't the stages shard? The activations, which need smaller micro-batches, checkpointing, or a sequence that is split over
+#   ranks.
 # - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, provided that gradients are reduce-scattered instead of all-reduced.
 # - *Proof:* `proof-milestone`, `proof-halves`, `proof-timeline`.
 #
 # ## FSDP: gather, use, free
-# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps its shards, while
-# hooks gather the whole before its forward and its backward pass and free it after each. Each shard gets its gradient from a reduce-scatter.
+# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps only its shards, and
+# hooks gather the whole weights before its forward and its backward pass and free them after each. A reduce-scatter gives each shard its gradient.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
-# ### Gathered in `mytorch`
-# You write `FSDPParam` in exercise 3. The hooks are provided, and so is the answer to a question that is easy to miss. The graph saves the weight for
-# the backward pass, which would keep the whole of it alive, so that nothing would be saved. Therefore the graph keeps only the strides of a gathered
-# weight, and finds its memory again when the hook before the backward pass has gathered it once more:
+# ### `fully_shard` in `mytorch`
+# You write `FSDPParam` in exercise 3. The hooks are provided, and so is the solution to a problem that is easy to miss: the graph saves the weight for
+# the backward pass, which would keep the whole weight in memory after all. Therefore the graph stores only the strides of a gathered weight, and
+# looks its memory up again once the hook before the backward pass has gathered it:
 
 # %% [markdown]
 # ### Milestone: no GPU holds the model
-# Here are three ways to train in float32, where 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam: replicas, `fully_shard` on the
-# whole model, and `fully_shard` on each layer first.
+# The next cell trains in float32, where the 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam. It compares replicas, `fully_shard` on
+# the whole model, and `fully_shard` on each layer first.
 
 
 # %% tags=["proof-timeline"]
@@ -250,7 +252,7 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # PyTorch's `fully_shard`, `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it, as your `step` does. If only *some* ranks used it, the others never
 # join the reduce-scatter: with PyTorch 2.13, two ranks of which one used a layer waited until the timeout.
 #
-# **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with divided storage.
+# **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with sharded storage.
 #
 # ### reshard_after_forward, and what PyTorch gathers
 # PyTorch has a switch for what happens between the passes. These are its collectives in one step of a model with four layers, on two ranks or, in the
@@ -290,8 +292,8 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # - *Proof:* `proof-stages`, `proof-timeline`.
 #
 # ## Tensor parallelism: column, then row
-# A single matrix multiplication can be divided too, which is called **tensor parallelism**. Give each rank some columns of an MLP's first matrix and
-# the rows of the second that belong to them. Each computes some of the hidden units, and the results add up. Does it work the other way round?
+# A single matrix multiplication can be split too, which is called **tensor parallelism**. Give each rank some columns of an MLP's first matrix and
+# the matching rows of the second. Each rank then computes some of the hidden units, and the results add up. Does it work the other way round?
 
 # %% tags=["proof-column-row"]
 gelu = nn.functional.gelu
@@ -308,8 +310,8 @@ for name, out in results.items():
 # `RowwiseParallel`.
 
 # %% [markdown] given="mytorch.distributed:CopyToRanks mytorch.distributed:SumOverRanks"
-# ### The backward pass needs a sum as well
-# The result is added up in the forward pass. The input goes to all ranks, so *its gradient* is added up in the backward pass. These two functions
+# ### All-reduces in the forward and the backward pass
+# The forward pass adds up the results of all ranks. The input goes to all ranks, so the backward pass adds up *its gradients*. These two functions
 # mirror each other:
 
 
@@ -336,31 +338,30 @@ for copied in (False, True):
 # - *Proof:* `proof-column-row`, `proof-conjugate`.
 #
 # ## Sequence, context and expert parallelism
-# Three more divisions are common in language models. None of them needs a new idea, because each divides another dimension:
+# Three more splits are common in language models. None of them needs a new idea, because each splits another dimension:
 #
-# | | divides | a rank sends |
+# | | splits | a rank sends |
 # |---|---|---|
 # | sequence, beside tensor parallelism | norms and residuals, by position | the same bytes: each all-reduce becomes a reduce-scatter and an all-gather |
-# | context | everything, by position | keys and values around a ring, in each attention layer |
+# | context | all activations, by position | keys and values around a ring, in each attention layer |
 # | expert | the experts of a mixture | each token to its experts and back: two all-to-alls forward, two backward |
 #
-# On PyTorch, an MLP of which both layers are split made 2 all-reduces in a step; with `SequenceParallel` and a norm in front, it made 2 all-gathers
-# and 2 reduce-scatters. Attention over a ring is possible because partial results of attention can be [merged](22b_memory.ipynb).
+# In PyTorch, an MLP whose two layers are split made 2 all-reduces in a step; with `SequenceParallel` and a norm in front, it made 2 all-gathers and 2
+# reduce-scatters. Attention over a ring is possible because partial results of attention can be [merged](22b_memory.ipynb).
 #
-# **Interview · Sequence, context and expert parallelism: what does each divide and send?**
+# **Interview · Sequence, context and expert parallelism: what does each split and send?**
 #
-# - *Thirty seconds:* Sequence parallelism divides the activations that tensor parallelism leaves whole and sends no more bytes, while context
-#   parallelism divides a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives each rank some experts,
-#   and an all-to-all brings each token to its experts and back.
-# - *Longer:* The first two save activations, while the third divides weights. Experts are often combined with FSDP for the rest of the model. Context
+# - *Thirty seconds:* Sequence parallelism splits the activations that tensor parallelism leaves whole and sends no more bytes, while context
+#   parallelism splits a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives each rank some experts,
+#   and an all-to-all sends each token to its experts and back.
+# - *Longer:* The first two save activations, while the third splits weights. Experts are often combined with FSDP for the rest of the model. Context
 #   parallelism has a second form, *Ulysses*: instead of a ring, an all-to-all before attention exchanges positions for heads, and another one after
 #   it exchanges them back, so there may be no more ranks than heads.
-# - *They ask next:* What is hard about expert parallelism? Balance, because the rank with the most popular expert is the one that all others wait
-#   for.
-# - *The trap:* Using context parallelism for short sequences. The batch can be divided without any traffic in attention.
+# - *They ask next:* What is hard about expert parallelism? Balancing the load, because all ranks wait for the one with the most popular expert.
+# - *The trap:* Using context parallelism for short sequences, although a batch can be split without any traffic in attention.
 # - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
-# ## One norm for all shards
+# ## Clipping sharded gradients
 # Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips it to norm 1:
 
 
@@ -376,21 +377,22 @@ print("two ranks: ", distributed.spawn(clipped, ([[3.0], [4.0]],), nprocs=2))
 print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
 
 # %% [markdown]
-# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole is 5. To find it, the ranks have
-# to add up squares, which is one number in an all-reduce.
+# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole gradient is 5. To find it, the
+# ranks have to add up their squares, which takes an all-reduce of a single number.
 #
 # **Interview · How do you clip gradients that are sharded?**
 #
-# - *Thirty seconds:* Each rank adds up the squares of its shards, an all-reduce adds those up, and all ranks divide by the same root.
-# - *Longer:* Under FSDP `clip_grad_norm_` does it, since the gradients are DTensors that carry their mesh.
-# - *They ask next:* What about parameters that every rank has whole, as under tensor parallelism? Their squares count once.
-# - *The trap:* It trains either way. A clip by local norms changes the direction, and a rank whose shard is small doesn't clip at all.
+# - *Thirty seconds:* Each rank adds up the squares of its shards, and an all-reduce adds up the sums of all ranks. The root is the norm of the whole
+#   gradient, so all ranks scale their shards by the same factor.
+# - *Longer:* After `fully_shard`, the usual `torch.nn.utils.clip_grad_norm_` does this, since the gradients are DTensors that carry their mesh.
+# - *They ask next:* What about parameters that every rank has whole, such as norms under tensor parallelism? Their squares count once.
+# - *The trap:* Clipping by local norms, which raises no error. It changes the direction, and a rank whose shard is small doesn't clip at all.
 # - *Proof:* `proof-clip`.
 #
 # ## Pipeline parallelism and its bubble
-# The last way to divide a model is by depth: rank 0 has the first layers, rank 1 the next ones. With one batch only one rank works at a time, and the
-# time in which the others wait is the **bubble**. So cut the batch into micro-batches. Each rank is a stream, as in [chapter 05](05_devices.ipynb),
-# and waits for events of its neighbours. Move the slider; the gaps are the bubble:
+# The last way to split a model is by depth: rank 0 has the first layers, rank 1 the next ones. With one batch only one rank works at a time, and the
+# time in which the others wait is the **bubble**. It shrinks when the batch is split into micro-batches. Each rank is a stream, as in [chapter
+# 05](05_devices.ipynb), and waits for events of its neighbours. Move the slider; the gaps are the bubble:
 
 
 # %% tags=["proof-bubble"]
@@ -409,7 +411,7 @@ def pipeline(stages, batches):
 for batches in (1, 4, 12, 32):
     idle = f"{pipeline(4, batches)[1]:.3f}, formula {3 / (batches + 3):.3f}"
     more = f"interleaved {3 / (2 * batches + 3):.3f}, zero bubble {1 / (batches + 1):.3f}"
-    print(f"{batches:2} micro-batches: idle {idle}; by their formulas: {more}")
+    print(f"{batches:2} micro-batches: idle {idle}; other schedules' formulas: {more}")
 
 
 def draw(batches):
@@ -425,21 +427,20 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 # %% [markdown]
 # **Interview · How large is the bubble of a pipeline?**
 #
-# - *Thirty seconds:* It is (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With m = 4p it is a
-#   fifth at most.
+# - *Thirty seconds:* It is (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With four times as many
+#   micro-batches as stages, it is less than a fifth.
 # - *Longer:* This order is GPipe's, in which each stage keeps the activations of all m micro-batches. `Schedule1F1B` starts a micro-batch's backward
 #   pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
 # - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p − 1)/(v·m + p − 1) at
 #   v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on at once, and that of the weights
 #   fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p micro-batches, so ignore them in the first line above.
-# - *The trap:* Taking the formula for a law. It holds for stages that take equally long, and the last stage has the logits.
+# - *The trap:* Taking the formula for a law, although it assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #
-# ## When is communication hidden?
-# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations per token, and gathering in
-# bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens each rank has. Take a GPU that does 400 trillion operations a
-# second. It may get 400 GB/s, over NVLink or in a machine with a fast network card for each GPU, or 50 GB/s, if machines are connected by one such
-# card:
+# ## Overlapping communication with computation
+# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two FLOPs per token, and gathering in
+# bfloat16 takes two bytes. So the layer's size cancels, and only the number of tokens per rank matters. Take a GPU that reaches 400 TFLOP/s. It may
+# receive 400 GB/s, over NVLink or in a machine with a fast network card for each of its eight GPUs, or 50 GB/s, if all eight share one such card:
 
 # %% tags=["proof-hidden"]
 speed, network = 4e14, {"400 GB/s": 4e11, "50 GB/s": 5e10}
@@ -453,23 +454,23 @@ pictures.curves(exposed, tokens, xlabel="tokens per rank", ylabel="GPU waits (% 
 # %% [markdown]
 # **Interview · When is communication hidden?**
 #
-# - *Thirty seconds:* It is hidden when something else computes meanwhile, for long enough. DDP hides it behind the rest of the backward pass, FSDP
-#   behind the layer before.
-# - *Longer:* With FSDP in bfloat16 a rank needs as many tokens as operations per second divided by bytes per second. In the backward pass both sides
-#   double; with gradients reduced in float32, traffic triples.
+# - *Thirty seconds:* Communication is hidden when the GPU has other work that takes at least as long. DDP averages a bucket of gradients during the
+#   rest of the backward pass, and FSDP gathers a layer while the layer before it is computed.
+# - *Longer:* With FSDP in bfloat16, the tokens per rank must be at least the FLOPs per second divided by the bytes per second, here 1,000 or 8,000. The
+#   backward pass doubles computation and traffic alike, but with gradients reduced in float32 its traffic triples.
 # - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed
 #   at once.
-# - *The trap:* Shrinking the batch on each rank in order to add more ranks.
+# - *The trap:* Adding ranks by shrinking the batch on each, which leaves the traffic of a rank as it is and takes away the work that hides it.
 # - *Proof:* `proof-hidden`.
 #
 # ## Device meshes: 70 billion parameters on 64 GPUs
-# Real runs combine these divisions. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process groups. In
+# Real runs combine these splits. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process groups. In
 # PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and `mesh["tp"]` goes to `parallelize_module`, `mesh["dp"]`
-# to `fully_shard`. With two dimensions (replicate, shard) `fully_shard` does **HSDP**: it shards inside a row and averages the gradients over the
-# rows with an all-reduce. The last dimension has neighbouring ranks, which belong to one machine.
+# to `fully_shard`. The last dimension has neighbouring ranks, so a row of 8 is one machine. Given two dimensions (replicate, shard), `fully_shard`
+# does **HSDP**, hybrid sharding: each row shards the model, and an all-reduce between the rows averages each shard's gradient.
 #
-# Now work out the question of the heading, for 80 layers of width 8,192, sequences of 8,192 tokens, one for each group that shares a sequence, and a
-# checkpoint at each layer:
+# The next cell estimates memory and traffic for 80 layers of width 8,192, one sequence of 8,192 tokens for each tensor-parallel group, and a
+# checkpoint at each layer. A GPU gets 400 GB/s inside its machine and 50 GB/s from a card of its own:
 
 # %% tags=["proof-mesh"]
 mesh = np.arange(64).reshape(8, 8)
@@ -477,45 +478,52 @@ print("mesh (dp 8, tp 8): rank 10 shares layers with", mesh[1].tolist(), "and sh
 size, depth, wide, length, vocabulary = 70e9, 80, 8192, 8192, 128_256
 
 
-def plan(shards, tp, cards):
+def plan(replicas, shards, tp, cards=8):
     state, gathered = 16 * size / shards / tp, 4 * size / depth / tp  # two layers at a time, in bfloat16
     inputs, layer, logits = 2 * depth * length * wide, 34 * length * wide, 8 * length * vocabulary
     memory = state + gathered + (inputs + layer + logits) / tp
     computing = 8 * size * length / tp / speed  # forward, forward again, backward
-    sharding = 8 * size / tp / (5e10 * cards / tp)  # two gathers in bfloat16, a reduce-scatter in float32
+    into_machine = 5e10 * cards
+    sharding = (
+        8 * size / (4e11 if shards * tp == 8 else into_machine)
+    )  # two gathers in bfloat16, a float32 reduce-scatter
+    averaging = 2 * (replicas - 1) / replicas * 4 * size / shards / tp / (into_machine / 8)  # of each shard's gradient
     tensor = 6 * depth * 2 * (tp - 1) / tp * 2 * length * wide / 4e11  # all-reduces of activations
-    return f"{memory / 1e9:4.0f} GB; computes {computing:4.1f} s, shards {sharding:4.1f} s, all-reduces {tensor:3.1f} s"
+    traffic = f"FSDP {sharding:4.1f} s, replicas {averaging:3.1f} s, TP {tensor:3.1f} s"
+    return f"{memory / 1e9:4.0f} GB; computes {computing:4.1f} s; {traffic}"
 
 
-for name, shards, tp in (("HSDP 8 × 8", 8, 1), ("HSDP 2 × 32", 32, 1), ("FSDP 64", 64, 1), ("FSDP 8 × TP 8", 8, 8)):
-    print(f"{name:14} {plan(shards, tp, cards=8)}")
-print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
+for name, *grid in (("HSDP 8 × 8", 8, 8, 1), ("HSDP 2 × 32", 2, 32, 1), ("FSDP 64", 1, 64, 1), ("FSDP × TP", 1, 8, 8)):
+    print(f"{name:11} {plan(*grid)}")
+print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 
 # %% [markdown] tags=["short"]
-# HSDP with shards inside a machine doesn't fit, because a rank would keep an eighth of 1,120 GB. FSDP over all 64 fits, and its traffic hides behind
-# a computation that takes eight times as long. Tensor parallelism halves the memory, but with one sequence for eight GPUs the computation is as short
-# as the traffic, and its all-reduces can't be hidden. These are estimates with round numbers, so measure before you decide.
+# HSDP with 8 shards doesn't fit, because a rank would keep an eighth of 1,120 GB. HSDP 2 × 32 fits with 60 GB and pays 0.2 seconds for averaging its
+# two replicas. In return each gather has 32 members instead of 64, which begins to matter when thousands of ranks wait for each other's latency.
+# FSDP over all 64 needs the least memory of the three, and its traffic hides behind a computation that takes eight times as long. Tensor parallelism
+# halves the memory, but with one sequence for eight GPUs the computation is as short as the traffic, and its all-reduces can't be hidden. These are
+# estimates with round numbers, so measure before you decide.
 #
 # **Interview · 70 billion parameters on 64 GPUs of 80 GB: which mesh?**
 #
 # - *Thirty seconds:* I count first. 16 bytes per parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with checkpointed
 #   activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192 tokens on each GPU, and
 #   check that the traffic is hidden.
-# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, 8 bytes per parameter, or 560 GB. With a 50 GB/s card for each GPU a machine
-#   receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. With one card for a machine it is 11 seconds, and everything must overlap
-#   perfectly.
+# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, which is 8 bytes per parameter, or 560 GB. With a 50 GB/s card for each GPU, a
+#   machine receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. If eight GPUs share one card, it takes 11 seconds, and everything
+#   would have to overlap perfectly. HSDP 2 × 32 adds 0.2 seconds for the all-reduce between replicas.
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too many. It stays
 #   inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very long sequences.
-# - *The trap:* Starting with all dimensions at once. Each of them costs efficiency and code, and the smallest mesh that fits and hides its traffic
-#   wins.
+# - *The trap:* Starting with all dimensions at once, although each costs efficiency and code. Take the simplest mesh that fits and hides its
+#   traffic.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Of the 16 bytes per parameter, which does the optimizer alone touch? The twelve of the master weight and two running means.
+# 1. Of the 16 bytes per parameter, which are used by the optimizer alone? The twelve of the master weight and the two running means.
 # 2. Does ZeRO-1 send more than DDP? No, it sends the same.
 # 3. How often does FSDP gather a layer in a step? Twice with `reshard_after_forward=True`, once with False.
-# 4. What does `model.parameters()` give after `fully_shard`? DTensors with the whole shape, of which `to_local()` gives the shard.
+# 4. What does `model.parameters()` yield after `fully_shard`? DTensors of the whole shape, whose `to_local()` returns the shard.
 # 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
 #
 # ## Ten lines to remember
@@ -523,11 +531,11 @@ print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
 # 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
 # 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
 # 4. Shard each block, then the model; the outermost group keeps its weights by default.
-# 5. Sharded data parallelism computes whole layers; tensor parallelism divides them.
-# 6. Columns, then rows: one all-reduce forward, one backward, inside a machine.
-# 7. The norm of a gradient is a sum over all ranks.
+# 5. FSDP shards the storage and computes whole layers, while tensor parallelism splits the computation of each layer.
+# 6. Tensor parallelism splits columns, then rows: one all-reduce forward and one backward, inside a machine.
+# 7. The norm for clipping is the root of a sum of squares over all ranks.
 # 8. Bubble: (p − 1)/(m + p − 1); interleaving and zero-bubble schedules shrink it.
-# 9. FSDP is hidden when a rank has enough tokens.
+# 9. FSDP's traffic is hidden when each rank has enough tokens: FLOP/s divided by bytes/s.
 # 10. Mesh: begin with FSDP over everything, and add a dimension when memory or the batch demands it.
 #
 # ## You try
@@ -536,8 +544,8 @@ print(f"FSDP 64, one card for a machine: {plan(64, 1, cards=1)}")
 
 # %% [markdown]
 # ## If you have time
-# ### A checkpoint of shards
-# After five steps on four ranks, each rank saves what it has. Can two ranks go on from these files?
+# ### Sharded checkpoints
+# After five steps on four ranks, each rank saves its shards. Can two ranks resume from these files?
 
 # %% tags=["proof-checkpoint"]
 import io
@@ -565,18 +573,18 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 # %% [markdown]
 # **Interview · How do you save a model that no rank has?**
 #
-# - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are. Loading reads the
-#   pieces that a rank needs, whatever the number of ranks was.
+# - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are. When a run resumes,
+#   each rank reads the pieces that it needs, even if the number of ranks has changed.
 # - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for export only, to the
 #   CPU of rank 0.
-# - *They ask next:* And the optimizer's state? It is saved the same way, because it has the shape of its shard.
-# - *The trap:* `if rank == 0: torch.save(model.state_dict())` saves rank 0's shards under FSDP, and code that gathers waits there for ranks that
-#   don't come.
+# - *They ask next:* And the optimizer's state? It is saved the same way, because each state tensor has the shape of its shard.
+# - *The trap:* `if rank == 0: torch.save(model.state_dict(), path)` saves only rank 0's shards under FSDP. Gathering under that `if` hangs, because the
+#   other ranks never join.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
 # PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two processes and collects
-# the state at the end. Under `torchrun`, PyTorch prints the same.
+# the state at the end. PyTorch prints the same when you run the script under `torchrun`.
 
 # %% tags=["proof-processes"]
 import subprocess
@@ -593,7 +601,7 @@ command = [
 print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
 
 # %% [markdown]
-# How did 41 parameters become 24 and 17? This is the real one:
+# How did 41 parameters become 24 and 17? The function that deals them out is this:
 
 # %%
 import inspect
@@ -603,6 +611,6 @@ from minitorch.distributed.optim import ZeroRedundancyOptimizer
 print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 
 # %% [markdown]
-# It partitions whole parameters, as the toy did, but the largest first. After the step the owners broadcast. It is used on top of DDP, so it sends
-# what the toy sent. PyTorch's `fully_shard` cuts each parameter along the first dimension, so that a shard is a matrix again, while yours cuts the
-# flat row of elements. minitorch has no FSDP.
+# It partitions whole parameters, as the toy did, but deals out the largest first. After the step the owners broadcast. It is used on top of DDP, so it
+# sends as much as the toy sent. PyTorch's `fully_shard` splits each parameter along its first dimension, so that a shard is a matrix again, while yours
+# splits the flattened elements. minitorch has no FSDP.

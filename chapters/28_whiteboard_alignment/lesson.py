@@ -2,7 +2,7 @@
 # # From a base model to a reasoner
 # After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and write PPO,
 # GRPO and its corrections without looking anything up. The policy here is so small that all its answers can be listed, so
-# expectations are exact sums and every claim about bias or variance is settled by counting.
+# expectations are exact sums, and bias and variance can be computed instead of argued about.
 
 # %% hidden=true
 import itertools
@@ -38,7 +38,7 @@ def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps o
 
 
 # %% [markdown] tags=["short"]
-# ## The loss falls, and so does the chosen answer
+# ## DPO's loss falls, and so does the chosen answer
 # The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
 # end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. Somebody prefers "3 3 end" to
 # "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
@@ -66,7 +66,8 @@ for step in range(11):
 #
 # - *Thirty seconds:* "No, because DPO trains only the lead of the chosen answer over the rejected one, so both may fall as long
 #   as the rejected one falls faster. This happens most when the two answers share many tokens."
-# - *They ask next:* What would you do? Add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
+# - *They ask next:* What would you do about it? I would add an SFT term on the chosen answer, or use pairs that the policy itself
+#   wrote.
 # - *The trap:* Reading a falling loss as better answers, when the lost probability went to answers that are in no pair.
 # - *Proof:* `proof-both-fall`.
 
@@ -93,13 +94,13 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 # SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. Because the logits at t
 # predict the token at t + 1, the mask that selects the assistant's tokens is shifted along with the labels. If several conversations
 # share a row, the last token of one must not predict the first of the next. The sum is divided by the number of trained tokens in
-# the batch, because in a mean of means the tokens of short answers would count more.
+# the batch, because a mean of each answer's mean would give the tokens of short answers more weight.
 #
 # **Interview · Which tokens count in the SFT loss?**
 #
 # - *Thirty seconds:* "Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
 #   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch."
-# - *They ask next:* What if rows are packed? Neither predictions nor attention may cross the seam.
+# - *They ask next:* What if several conversations are packed into a row? Then neither predictions nor attention may cross the seam.
 # - *The trap:* Masking every token with the padding's id, because if that is the end token, the model never learns to stop.
 # - *Proof:* `proof-SFT`.
 #
@@ -201,8 +202,8 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 #
 # - *Thirty seconds:* "The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
 #   rise with it. So I always track a judge that isn't optimized against."
-# - *They ask next:* What helps? A stronger KL penalty, early stopping, ensembles, fresh comparisons on the policy's own answers,
-#   and verifiable rewards.
+# - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons on
+#   the policy's own answers, and verifiable rewards all do.
 # - *The trap:* Trusting the training reward, which is the one number that hacking improves.
 # - *Proof:* `proof-hacking`.
 #
@@ -235,8 +236,10 @@ print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)
 # %% [markdown]
 # ### GAE: between one step and the whole episode
 # PPO has a value function V for every token, and it needs an advantage for each of them. The **TD error** δ = r + γV(next) − V
-# looks one step ahead, while the return minus V looks ahead to the end. GAE interpolates between them by summing TD errors with
-# weights (γλ)^k. If an episode was only truncated by a limit, V of what follows still counts, but if it ended, V there is 0.
+# looks one step ahead, so it has little variance and all the bias of the value function. The return minus V looks ahead to the end,
+# which removes the bias and brings the variance of the whole episode. GAE sums TD errors with weights (γλ)^k, where λ = 0 gives the
+# former and λ = 1 the latter. If an episode was only truncated by a limit, V of what follows still counts, whereas after a real end
+# it is 0.
 
 # %% tags=["proof-GAE"]
 rewards, values = torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0.2, 0.9, 0.4])
@@ -246,15 +249,6 @@ for lam in (0.0, 0.95, 1.0):
     print(f"lambda {lam:.2f}: advantages {[round(each, 2) for each in (weights @ errors).tolist()]}")
 
 # %% [markdown]
-# **Interview · What are λ = 0 and λ = 1 in GAE?**
-#
-# - *Thirty seconds:* "λ = 0 is the one-step TD error, which has little variance and all the bias of the value function. λ = 1 is
-#   the Monte Carlo return minus the value, which has no bias and the variance of the whole episode."
-# - *They ask next:* Which values do language models use? Often γ = 1 and λ near 1, because one reward at the end has to reach the
-#   first token.
-# - *The trap:* Treating a truncated episode as ended, so that long answers look worthless.
-# - *Proof:* `proof-GAE`.
-#
 # ## PPO: several steps on one batch
 # Answers are expensive to sample, so PPO takes several gradient steps on one batch. After the first step, the policy isn't the
 # one that sampled any more, and the **ratio** r = π / π_old of each token corrects for that. The loss is −min(r·A, clip(r, 1 − ε,
@@ -280,8 +274,10 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   stays and brings it back."
 # - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and then the gradient is
 #   REINFORCE's.
+# - *They ask next:* Where does A come from, and which λ do language models use? GAE computes it, often with γ = 1 and λ near 1,
+#   because the single reward at the end has to reach the first token.
 # - *The trap:* Clipping without the minimum, which also removes the gradient of tokens that moved the wrong way.
-# - *Proof:* `proof-clip`.
+# - *Proof:* `proof-clip`, `proof-GAE`.
 #
 # **Interview · Which models are in memory for PPO, and what does GRPO drop?**
 #
@@ -289,7 +285,7 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward the reward
 #   model goes, too."
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
-#   advantage.
+#   advantage, whichever of them earned the reward.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes a parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
@@ -301,13 +297,14 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 # %% [markdown]
 # ## GRPO and what was wrong with it
 # GRPO samples K answers to each prompt, and all tokens of an answer get the advantage (r − mean of the group) / std of the group. The
-# loss is PPO's, averaged first over each answer's tokens and then over the answers, so one token of an answer of length L has
-# the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer, however, has A < 0, and the
-# longer it is, the less each of its tokens is punished.
+# loss is PPO's plus β times a k3 estimate of the KL, averaged first over each answer's tokens and then over the answers, so one token
+# of an answer of length L has the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer,
+# however, has A < 0, and the longer it is, the less each of its tokens is punished.
 #
-# The division by the std is a weight for each *prompt*: with success rate p it is about 1/√(p(1 − p)), which is largest for very
-# easy and very hard prompts. The next cell follows the lengths in training with exact gradients, from a uniform policy
-# and from five random ones:
+# The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about 1/√(p(1 − p)), which
+# is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0 or a rounding error, so a small
+# number is added to it. The next two cells follow the lengths in training with exact gradients, from a uniform policy and from five
+# random ones, and try two such numbers:
 
 # %% tags=["proof-length-bias"]
 averages = {"mean over each answer": 1 / lengths, "the same for all tokens": torch.full((781,), 1 / 4)}
@@ -319,6 +316,13 @@ print(f"with the mean over each answer, wrong answers end up longer on {sum(long
 print("1 / std at p = 0.01, 0.5, 0.99:", [f"{1 / math.sqrt(p * (1 - p)):.0f}" for p in (0.01, 0.5, 0.99)])
 pictures.curves(drifts[0], range(200), xlabel="step", ylabel="length of wrong answers")
 
+# %% tags=["proof-equal"]
+for rewards in ([0.7] * 4, [0.9] * 3):
+    equal = torch.tensor(rewards)
+    for eps in (1e-8, 1e-4):
+        advantage = (equal - equal.mean()) / (equal.std() + eps)
+        print(f"{len(equal)} rewards of {rewards[0]}, + {eps:g}: |A| < 0.01 is {bool(advantage.abs().max() < 0.01)}")
+
 # %% [markdown]
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
@@ -326,37 +330,11 @@ pictures.curves(drifts[0], range(200), xlabel="step", ylabel="length of wrong an
 #   longer than with equal token weights, here on five of six starts. Dividing by the std gives more weight to very easy and very
 #   hard prompts. Dr. GRPO drops both."
 # - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
-# - *The trap:* Taking longer answers for better reasoning.
-# - *Proof:* `proof-length-bias`.
+# - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a KL term still
+#   pulls; DAPO replaces such prompts, so that the batch keeps its size.
+# - *The trap:* Adding 1e-8 to the std. It can be a rounding error larger than that, and a rounding error divided by itself is about 1.
+# - *Proof:* `proof-length-bias`, `proof-equal`.
 #
-# **Interview · A GRPO group has equal rewards. What is learned?**
-#
-# - *Thirty seconds:* "Nothing is learned from the rewards, because every advantage is 0; only a KL term still pulls. The std is 0
-#   or a rounding error, so 1e-4 is added: 0/0 would be nan, and a rounding error divided by itself is about 1."
-# - *They ask next:* What about such prompts? DAPO replaces them, so that the batch keeps its size.
-# - *The trap:* Adding 1e-8, which is less than such an error.
-# - *Proof:* `proof-equal`.
-#
-# **Interview · Token or sequence ratio (GSPO)?**
-#
-# - *Thirty seconds:* "The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
-#   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts."
-# - *They ask next:* How do the clip ranges compare? GSPO's are far narrower, because means vary less than single tokens.
-# - *The trap:* Taking the product of the token ratios, whose spread grows with the length.
-# - *Proof:* `proof-equal`.
-
-# %% tags=["proof-equal"]
-for rewards in ([0.7] * 4, [0.9] * 3):
-    equal = torch.tensor(rewards)
-    for eps in (1e-8, 1e-4):
-        advantage = (equal - equal.mean()) / (equal.std() + eps)
-        print(f"{len(equal)} rewards of {rewards[0]}, + {eps:g}: |A| < 0.01 is {bool(advantage.abs().max() < 0.01)}")
-torch.manual_seed(0)
-noise = 0.1 * torch.randn(2000, 400)  # log-ratios of 400 tokens
-for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)), ("GSPO's mean", noise.mean(1))):
-    print(f"{name:14} log-ratio spreads by about {each.std():.1g}")
-
-# %% [markdown]
 # ### Milestone: the task is solved
 # Now train from the SFT policy with sampled groups of 32 answers and the group's mean as baseline, on three seeds. The expected
 # reward is computed exactly at each step:
@@ -400,30 +378,15 @@ for beta in (1, 0.12):
 # - *Thirty seconds:* "As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less noisy near
 #   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
 #   other direction."
-# - *They ask next:* What if the samples are old? Then all three need importance weights.
+# - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
 # - *The trap:* Taking k3's gradient for unbiased because its value is, and forgetting its heavy tail far from the reference.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
-#
-# **Interview · Sampler and trainer disagree on log-probabilities. What then?**
-#
-# - *Thirty seconds:* "Then the data is off-policy, because of different kernels, precision or stale weights. I recompute the
-#   log-probabilities and log the gap, and I correct with truncated importance weights or make both engines bitwise equal."
-# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
-#   its own.
-# - *The trap:* Dismissing a difference of 1 %, although that is for one token of thousands.
-# - *Proof:* `proof-mismatch`.
-
-# %% tags=["proof-mismatch"]
-coarse = logprobs(tuned.to(torch.bfloat16).float()) - logprobs(tuned)
-typical = coarse.abs().mean().item() / 4
-print(f"rounding weights to 16 bits: about {typical:.0e} nats a token")
-print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000):.0e} after 2,000 tokens")
 
 # %% [markdown]
 # ## Distillation: forward or reverse
 # A student that cannot match its teacher has to choose what to keep. The **forward** KL(teacher ‖ student) is averaged over the
 # teacher's text and punishes whatever the student misses, while the **reverse** KL(student ‖ teacher) is averaged over the
-# student's own text. Here the teacher has two modes, and the student is a single bump of any place and width:
+# student's own text. Here the teacher has two modes, while the student is a single bump whose center and width are free:
 
 # %% tags=["proof-directions"]
 x = torch.arange(41).float()
@@ -450,7 +413,7 @@ for name, way in ways.items():
 pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown]
-# With a temperature T, the logits of both models are divided by T. As the gradient of the KL then shrinks like 1/T², the term is
+# With a temperature T, the logits of both models are divided by T. As the gradient of the KL then shrinks like 1/T², the loss is
 # multiplied by T².
 #
 # **Interview · Distillation on the teacher's or on the student's text?**
@@ -461,7 +424,79 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 # - *The trap:* Omitting T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
 #
-# ## Muon
+# ## Rapid fire
+# 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
+# 2. What does a GRPO group whose rewards are all 1 contribute to the loss? Only its KL term, because all advantages are 0.
+# 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? By 7/8.
+# 4. How much memory do PPO's four models of 7 billion parameters take? They take 7 · (16 + 16 + 2 + 2) = 252 GB.
+# 5. What is the first advantage in a group with the rewards 1, 0, 0, 0, before it is scaled? It is 0.75.
+
+# %% tags=["proof-rapid-fire"]
+print(f"1. {-F.logsigmoid(torch.tensor(0.0)):.2f} · 2. {(torch.ones(4) - torch.ones(4).mean()).tolist()}")
+print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist()}")
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. In SFT, shift the mask with the labels, train the end token, and divide once by the batch's tokens.
+# 2. An answer's log-probability is a sum over its tokens.
+# 3. Bradley-Terry depends on differences only, so rewards of different prompts can't be compared.
+# 4. The optimum of KL-regularized RL is ref · exp(r/β) / Z, and Z cancels in DPO.
+# 5. DPO trains the lead, so both probabilities may fall.
+# 6. A baseline that ignores the sampled answer doesn't bias the gradient.
+# 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
+# 8. In GRPO, equal rewards give no advantage, and 1/length favours long wrong answers.
+# 9. k1 belongs in the reward, k2 or the exact KL in the loss.
+# 10. Forward KL covers all of the teacher's modes, while reverse KL on the student's own text seeks one of them.
+
+# %% [markdown]
+# ## You try
+# [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction, in the order
+# of this lesson, of which Muon and scaling laws belong to its optional end. The last exercise is to test an assistant's code. If
+# your interview is tomorrow, do DPO, GRPO, PPO and the SFT loss first.
+
+# %% [markdown]
+# ## If you have time
+# ### A ratio for each token or for the answer: GSPO
+# PPO and GRPO have a ratio for each token, although the reward is given to the whole answer. GSPO takes one ratio for an answer, and
+# the next cell compares how much the possible log-ratios vary, if those of 400 tokens are independent noise:
+
+# %% tags=["proof-GSPO"]
+torch.manual_seed(0)
+noise = 0.1 * torch.randn(2000, 400)  # log-ratios of 400 tokens
+for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)), ("GSPO's mean", noise.mean(1))):
+    print(f"{name:14} log-ratio spreads by about {each.std():.1g}")
+
+# %% [markdown]
+# **Interview · Token or sequence ratio (GSPO)?**
+#
+# - *Thirty seconds:* "The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
+#   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts."
+# - *They ask next:* How do the clip ranges compare? GSPO's are far narrower, because means vary less than single tokens.
+# - *The trap:* Taking the product of the token ratios, whose spread grows with the length.
+# - *Proof:* `proof-GSPO`.
+#
+# ### When sampler and trainer disagree
+# Answers are usually sampled by another engine than the one that trains, and the two compute slightly different log-probabilities for
+# the same tokens. The next cell shows what rounding the weights does to one token, and what a constant difference does to many:
+
+# %% tags=["proof-mismatch"]
+coarse = logprobs(tuned.to(torch.bfloat16).float()) - logprobs(tuned)
+typical = coarse.abs().mean().item() / 4
+print(f"rounding weights to 16 bits: about {typical:.0e} nats a token")
+print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000):.0e} after 2,000 tokens")
+
+# %% [markdown]
+# **Interview · Sampler and trainer disagree on log-probabilities. What then?**
+#
+# - *Thirty seconds:* "Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
+#   log-probabilities in the trainer and log the gap, and I correct it with truncated importance weights or make both engines bitwise
+#   equal."
+# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
+#   its own.
+# - *The trap:* Dismissing a difference of 1 % per token, although an answer has thousands of tokens.
+# - *Proof:* `proof-mismatch`.
+#
+# ### Muon
 # A gradient matrix usually has a few large singular values and many small ones. **Muon** brings all but the smallest near 1 without an
 # SVD: it divides the momentum by its norm and applies an odd polynomial of the matrix five times, which acts on each singular
 # value by itself. Below about 0.002 of the norm, five applications aren't enough. Muon is used for hidden matrices, while
@@ -475,7 +510,7 @@ for start in (0.0001, 0.003, 0.05, 0.4, 1.0):
     print(f"singular value {start:6} -> {s:.2f}")
 
 # %% [markdown]
-# ## Scaling laws and a budget
+# ### Scaling laws and a budget
 # Training costs about 6·N·D FLOPs, two for each weight and token in the forward pass and four in the backward pass. A law E +
 # A/N^α + B/D^β, fitted on small runs in log space, says how to divide a budget between parameters and tokens. Here are
 # Chinchilla's runs, as fitted again by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102):
@@ -499,57 +534,26 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 # **Interview · What did Chinchilla fit, and why do people train far beyond it?**
 #
 # - *Thirty seconds:* "It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
-#   grow about equally, with some 20 tokens a parameter. People train smaller models longer because serving costs 2N a token for
-#   ever."
-# - *They ask next:* What does a model of half the size cost in loss? Hardly anything, because the optimum is flat.
-# - *The trap:* Calling 20 a law, although it depends on data and schedule, and the paper's third method disagreed with its first
-#   two until others refitted its runs.
+#   grow about equally, with some 20 tokens per parameter. People train smaller models for longer because serving costs 2N FLOPs per
+#   token for as long as the model is used."
+# - *They ask next:* How much worse is a model of half the size at the same budget? Hardly at all, because the optimum is flat.
+# - *The trap:* Calling 20 a law, although it depends on data and schedule, and although the paper's third method disagreed with its
+#   first two until others refitted its runs.
 # - *Proof:* `proof-Chinchilla`.
 #
 # **Interview · What is MFU, and why is 40 % good?**
 #
-# - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, over the time and the peak of all GPUs. Reaching 40
-#   % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
-# - *They ask next:* How does HFU differ? It counts recomputed FLOPs too, so it hides that checkpointing
+# - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, divided by what all GPUs could have done at their peak in
+#   the same time. Reaching 40 % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
+# - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
 #   makes a step longer and lowers MFU.
-# - *The trap:* A peak with sparsity, which doubles the denominator.
+# - *The trap:* Dividing by a data sheet's peak with sparsity, which is twice that of dense matrix multiplications.
 # - *Proof:* `proof-Chinchilla`.
 #
-# ## Rapid fire
-# 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
-# 2. What is added to the loss of a GRPO group whose rewards are all 1? Only the KL term, because all advantages are 0.
-# 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? By 7/8.
-# 4. How many FLOPs do 7 billion parameters take on 2 trillion tokens? They take 6ND, which is 8.4e22.
-# 5. What is the first advantage in a group with the rewards 1, 0, 0, 0, before it is scaled? It is 0.75.
-
-# %% tags=["proof-rapid-fire"]
-print(f"1. {-F.logsigmoid(torch.tensor(0.0)):.2f} · 2. {(torch.ones(4) - torch.ones(4).mean()).tolist()}")
-print(f"3. {1 - 1 / 8} · 4. {6 * 7e9 * 2e12:.1e} · 5. {(torch.tensor([1.0, 0, 0, 0]) - 0.25).tolist()}")
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. In SFT, shift the mask with the labels, train the end token, and divide once by the batch's tokens.
-# 2. An answer's log-probability is a sum over its tokens.
-# 3. Bradley-Terry depends on differences only, so rewards of different prompts can't be compared.
-# 4. The optimum of KL-regularized RL is ref · exp(r/β) / Z, and Z cancels in DPO.
-# 5. DPO trains the lead, so both probabilities may fall.
-# 6. A baseline that ignores the sampled answer doesn't bias the gradient.
-# 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
-# 8. In GRPO, equal rewards give no advantage, and 1/length favours long wrong answers.
-# 9. k1 belongs in the reward, k2 or the exact KL in the loss.
-# 10. Training costs 6ND, serving 2N a token; MFU counts recomputation and bubbles as lost time.
-
-# %% [markdown]
-# ## You try
-# [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction, in the order
-# of this lesson, and at the end you test an assistant's code. If your interview is tomorrow, do DPO, GRPO, PPO and the SFT loss
-# first.
-
-# %% [markdown]
-# ## If you have time
 # ### Critical batch size
-# With the noise scale B = tr Σ / |g|², a target takes about S·(1 + B/b) steps at batch size b ([McCandlish et al.
-# 2018](https://arxiv.org/abs/1812.06162)). Here it is for our policy gradient:
+# Let g be the mean gradient and Σ the covariance of a single sample's gradient. With the **noise scale** B = tr Σ / |g|², reaching a
+# target loss takes about S·(1 + B/b) steps at batch size b, where S is the number of steps without noise ([McCandlish et al.
+# 2018](https://arxiv.org/abs/1812.06162)). The next cell computes it for our policy gradient:
 
 # %% tags=["proof-batch"]
 p = logprobs(tuned).exp()[:, None]
@@ -582,8 +586,8 @@ for beta2 in (0.999, 0.95):
 #
 # - *Thirty seconds:* "I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
 #   itself, I rewind to a checkpoint, skip those batches, and go on."
-# - *They ask next:* What if it comes back? Then I clip tighter, set β2 to 0.95, lower the rate, or add qk-norm or a z-loss
-#   against growing logits.
+# - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
+#   z-loss against growing logits.
 # - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
 # - *Proof:* `proof-spike`.
 #
