@@ -309,3 +309,16 @@ def test_sizes_of_zero_and_integers_of_more_than_64_bits(torch: Any) -> Any:
         lambda: whole.bool() + 10**400,
     )
     return said, torch.ones(1, dtype=torch.bfloat16) + 2**63, whole + (2**63 - 1)
+
+
+@same
+def test_repeats_that_are_not_integers_and_states_that_are_not_two(torch: Any) -> Any:
+    x, cell = torch.ones(3), torch.nn.LSTMCell(2, 3)
+    repeats = [torch.full(size, 2.5) for size in ((), (1,), (3,))] + [torch.ones(3, dtype=torch.bool)]
+    return errors(
+        *(lambda each=each: x.repeat_interleave(each) for each in repeats),
+        *(lambda each=each: torch.repeat_interleave(each) for each in repeats[2:]),
+        lambda: torch.ones(3, device="meta").repeat_interleave(torch.ones(3, dtype=torch.int64, device="meta")),
+        lambda: cell(torch.ones(1, 2), (torch.ones(1, 3),)),
+        lambda: cell(torch.ones(1, 2), (torch.ones(1, 3),) * 3),
+    )

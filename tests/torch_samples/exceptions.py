@@ -24,11 +24,7 @@ _REASONS: dict[str, dict[str, str]] = {
             "__radd__ __rand__ __rdiv__ __rmul__ __ror__ __rxor__ rsub"
         ),
         "PyTorch refuses to resize memory that belongs to NumPy": "cat",
-        "worded alike for all dimensions, and not by the kernel that finds the fault": (
-            "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
-            "nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d "
-            "nn.functional.avg_pool3d nn.functional.max_pool1d nn.functional.max_pool3d"
-        ),
+        "worded as for the other pools": "nn.functional.max_pool1d",
         "one sentence says of all functions that `out=` has another type": "amax amin complex multinomial",
     },
     "out": {

@@ -6,7 +6,7 @@ A test fails where something else differs, and where one of these no longer does
 from __future__ import annotations
 
 _REASONS: dict[str, dict[str, str]] = {
-    "errors": {"worded alike for all dimensions, and not by the kernel that finds the fault": "MaxPool2d"},
+    "errors": {},
     "gradients": {
         "PyTorch's backward op has an edge to the input though its derivative in it is zero": (
             "MultiLabelMarginLoss MultiMarginLoss"

@@ -10,7 +10,9 @@ from typing import Any
 
 from minitorch.arrays import Array, Dims, Variadic
 from minitorch.dispatch.declaration import OPS, composite, declare
+from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.overlap import ANY_TARGET
+from minitorch.dtypes import int32, int64
 from minitorch.layout import contiguous_format, empty_as, laid_out, suggested_format
 from minitorch.ops.indexing.joining import stack
 from minitorch.ops.views.broadcasting import expand
@@ -63,8 +65,8 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element repeated before the next comes, along `dim`, or flattened: (n,) → (n · repeats,), or (Σ repeats,).
 
-    Raises RuntimeError for negative repeats, another number of them than elements, or another dtype than int32 and
-    int64.
+    Raises RuntimeError for negative repeats and another number of them than elements, NotImplementedError for another
+    dtype than int32 and int64.
     """
     if repeats is None:
         return _repeated_indices(input)
@@ -73,6 +75,8 @@ def repeat_interleave(
     dim, is_number = check_dim(dim, input._array.ndim), not input._array.ndim
     if is_number:
         input = reshape(input, 1)
+    if isinstance(repeats, Tensor):
+        _check_repeats(repeats)
     if isinstance(repeats, Tensor) and repeats.dim() and repeats.numel() != 1:
         if repeats.numel() != input._array.shape[dim]:
             raise RuntimeError(
@@ -95,12 +99,18 @@ def repeated_indices(xp: Any, repeats: Array) -> Array:
     return xp.repeat(xp.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 
+def _check_repeats(repeats: Tensor) -> None:
+    if repeats.is_meta:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    if repeats.dtype not in (int32, int64):
+        raise not_implemented("repeat_interleave_cpu", repeats.dtype.name)
+
+
 def _repeated_indices(repeats: Tensor) -> Tensor:
     """0 repeats[0] times, 1 repeats[1] times, …"""
     if repeats.dim() != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    if repeats.dtype.category != 1:
-        raise RuntimeError("repeats has to be Long or Int tensor")
+    _check_repeats(repeats)
     if bool((repeats < 0).any()):
         raise RuntimeError("repeats can not be negative")
     return repeated_indices(repeats)

@@ -15,7 +15,7 @@ from minitorch.dispatch.errors import floating
 from minitorch.layout import contiguous_format, suggested_format
 from minitorch.ops.nn.planes import like_images, scatter_planes
 from minitorch.ops.nn.pooling import publish, publish_with_indices
-from minitorch.ops.nn.pooling_geometry import check_ints
+from minitorch.ops.nn.pooling_geometry import check_dimensions, check_ints
 from minitorch.tensor import Tensor
 
 
@@ -119,7 +119,7 @@ def _public(n: int) -> tuple[Any, Any, Any]:
                 pooled = pooled.as_strided_(pooled.shape, (channels, 1, *[channels] * n))
         else:
             if n < 3:
-                _check_not_empty("adaptive_avg_pool2d", input, 2)
+                _check_not_empty("adaptive_avg_pool2d", input, input.dim() - 2)
             pooled = adaptive_avg_pool(input, output)
         return pooled.squeeze(-2) if n == 1 else pooled
 
@@ -150,25 +150,47 @@ def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
     if n > 1 and isinstance(output_size, (tuple, list)) and input.dim() <= len(sizes):
         raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     check_ints(name, "output_size", output_size, tuple(0 if o is None and n > 1 else o for o in sizes))
+    if n == 1:
+        check_dimensions(name, input)
+    if name == "adaptive_avg_pool3d":  # which looks for empty dimensions first
+        _check_not_empty(name, input)
     if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
+        colon = ":" if "max" in name else ""
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
     if len(sizes) != n:
-        raise RuntimeError(f"{name}: output_size must be {n}")
+        raise RuntimeError(_wrong_number(name, n, len(sizes)))
     output = tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
     if min(output) < 0:
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 but received {list(output)}"
-        )
-    if "max" in name or n == 3:
-        _check_not_empty(name, input, n + 1)
+        raise RuntimeError(_negative(name, input, output if n > 1 else (1, *output)))
     if "max" in name:
+        _check_not_empty(name, input)
         floating(input._array, name)
     return output
 
 
-def _check_not_empty(name: str, input: Tensor, last: int) -> None:
-    """Raises RuntimeError where one of the last dimensions is empty."""
-    empty = next((dim for dim in range(input.dim() - last, input.dim()) if not input.shape[dim]), None)
+def _wrong_number(name: str, n: int, found: int) -> str:
+    if n == 1:
+        return f"{name}() argument 'output_size' should contain one int (got {found})"
+    return (
+        f"{name}(): internal error: output_size.size() must be {n}"
+        if "max" in name
+        else (f"{name}: output_size must be {n}")
+    )
+
+
+def _negative(name: str, input: Tensor, output: Ints) -> str:
+    """What PyTorch says of a negative size; to it a pool of one dimension is one of an image of one row."""
+    if "max" in name:
+        shape = [*input.shape[: input.dim() - len(output) + (name[-2] == "1")], *output]
+        return f"Trying to create tensor with negative dimension {min(output)}: {shape}"
+    found = ", ".join(map(str, output[:2])) + "".join(f",{each}" for each in output[2:])
+    pool = name.replace("1d", "2d")
+    return f"{pool}: elements of output_size must be greater than or equal to 0 but received {{{found}}}"
+
+
+def _check_not_empty(name: str, input: Tensor, first: int = 1) -> None:
+    """Raises RuntimeError where a dimension is empty, from the `first` on that isn't the batch's."""
+    empty = next((dim for dim in range(first, input.dim()) if not input.shape[dim]), None)
     if empty is not None:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "

@@ -78,6 +78,40 @@ def check_ints(name: str, what: str, value: Any, values: tuple[Any, ...]) -> Non
             )
 
 
+def check_dimensions(name: str, input: Tensor) -> None:
+    """Raises RuntimeError unless the input of a pool of one dimension is (N, C, L) or (C, L)."""
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
+
+
+def _check_input(name: str, n: int, input: Tensor) -> None:
+    """Raises PyTorch's error for an input that isn't (N, C, *spatial) or (C, *spatial), or is empty but for N."""
+    shape, ranks = list(input.shape), f"{n + 1}D or {n + 2}D"
+    fits = input.dim() in (n + 1, n + 2)
+    if fits and 0 not in shape[-n - 1 :]:
+        return
+    if name == "avg_pool1d":  # which is avg_pool2d of an image of one row
+        check_dimensions(name, input)
+        shape, ranks = [*shape[:-1], 1, shape[-1]], "3D or 4D"
+    if name == "avg_pool2d":
+        input.size(-3)
+    if not fits and name in ("max_pool2d", "max_pool3d", "avg_pool3d"):
+        raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input")
+    if n == 3:
+        caller = "avg_pool3d" if name == "avg_pool3d" else "max_pool3d_with_indices_out_cpu_template"
+        raise RuntimeError(
+            f"{caller}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{shape} and non-batch dimension 0 has length zero!"
+        )
+    prefix = "max_pool1d: " if name == "max_pool1d" else ""
+    raise RuntimeError(
+        f"{prefix}Expected {ranks} (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+    )
+
+
 def windows(
     name: str,
     n: int,
@@ -108,11 +142,7 @@ def windows(
         if min(values) <= 0:
             shown = " ".join(f"{letter}{side}: {value}" for side, value in zip("THW"[-n:], values, strict=True))
             raise RuntimeError(f"{what} should be greater than zero, but got {shown}")
-    if input.dim() not in (n + 1, n + 2) or 0 in input.shape[input.dim() - n - 1 :]:
-        raise RuntimeError(
-            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-            f"{list(input.shape)}"
-        )
+    _check_input(name, n, input)
     size = tuple(input.shape[-n:])
     output = tuple(_count(*each, ceil_mode) for each in zip(size, kernel, steps, pads, spread, strict=True))
     if min(output) <= 0:
