@@ -187,9 +187,7 @@ def _one_number(args: Sequence[Any]) -> tuple[Op, Sequence[Any]] | None:
     autocast_on_gpu="widest",
 )
 def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
-    """Self with `values` at the indices, or added there. Raises IndexError for an index or a shape that doesn't fit.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"""
+    """Self with `values` at the indices, or added there. Raises IndexError for what doesn't fit. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"""
     if not self.ndim:
         raise IndexError(f"too many indices for tensor of dimension 0 (got {len(indices)})")
     places = _numpy_index(xp, self, indices)
