@@ -275,19 +275,20 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # - *Thirty seconds:* It decides whether a group of parameters is freed after its forward pass. With True, which is the default for all groups but the
 #   outermost, the weights are gathered twice in a step and memory is low. With False they stay until the backward pass, so they are gathered once and
 #   the traffic is that of DDP.
-# - *Longer:* False corresponds to ZeRO-2. A number reshards only to a smaller group, for instance inside a machine, so that the second gather is
-#   fast.
+# - *Longer:* False corresponds to ZeRO-2. An integer shards the weights between the passes over a smaller group, for instance the GPUs of one
+#   machine, so that the second gather uses fast links only.
 # - *They ask next:* What is a `MixedPrecisionPolicy`? With `param_dtype=torch.bfloat16` and `reduce_dtype=torch.float32` the shards stay in float32,
 #   each gather sends 2 bytes for a parameter, and each reduce-scatter 4.
-# - *The trap:* Calling `fully_shard(model)` alone. It makes one group, so everything is gathered at once. Shard each block, then the model.
+# - *The trap:* Calling `fully_shard(model)` alone, which makes one group, so that everything is gathered at once. Shard each block first, and then
+#   the model.
 # - *Proof:* `proof-timeline`, `proof-stages`.
 #
 # **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
 #
 # - *Thirty seconds:* At 16 bytes per parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a GPU of 80 GB has:
 #   ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18 on each.
-# - *Longer:* Add the activations and whatever is gathered at that moment.
-# - *They ask next:* Why not always FSDP? It sends more, and at moments when the traffic has to be hidden behind computation.
+# - *Longer:* To these numbers I add the activations and the layers that are gathered at the moment, which can fill the rest of an 80 GB GPU.
+# - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the gather is hidden.
 # - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
 # - *Proof:* `proof-stages`, `proof-timeline`.
 #
