@@ -484,11 +484,9 @@ def plan(replicas, shards, tp, cards=8):
     inputs, layer, logits = 2 * depth * length * wide, 34 * length * wide, 8 * length * vocabulary
     memory = state + gathered + (inputs + layer + logits) / tp
     computing = 8 * size * length / tp / speed  # forward, forward again, backward
-    into_machine = 5e10 * cards
-    sharding = (
-        8 * size / (4e11 if shards * tp == 8 else into_machine)
-    )  # two gathers in bfloat16, a float32 reduce-scatter
-    averaging = 2 * (replicas - 1) / replicas * 4 * size / shards / tp / (into_machine / 8)  # of each shard's gradient
+    links = 4e11 if shards * tp == 8 else 5e10 * cards  # inside a machine, or into it
+    sharding = 8 * size / links  # two gathers in bfloat16, a reduce-scatter in float32
+    averaging = 2 * (replicas - 1) / replicas * 4 * size / shards / tp / (5e10 * cards / 8)  # of a shard's gradient
     tensor = 6 * depth * 2 * (tp - 1) / tp * 2 * length * wide / 4e11  # all-reduces of activations
     traffic = f"FSDP {sharding:4.1f} s, replicas {averaging:3.1f} s, TP {tensor:3.1f} s"
     return f"{memory / 1e9:4.0f} GB; computes {computing:4.1f} s; {traffic}"
