@@ -13,12 +13,12 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.devices import cpu
-from minitorch.dispatch import overriding
 from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.declaration import METHODS, OPS, declare
 from minitorch.dispatch.iteration import broadcast_strides
 from minitorch.dispatch.op import Op
 from minitorch.dispatch.overlap import NO_SOURCE, arrays
+from minitorch.dispatch.overriding import announced
 from minitorch.dispatch.promotion import fits, is_number
 from minitorch.dtypes import FROM_NUMPY, INTEGER, bool_, finfo, float16, int32, int64, type_name, uint8
 from minitorch.kernels.accumulation import add_at
@@ -343,20 +343,14 @@ def _resolve(input: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     return result, indices
 
 
-@called("__getitem__")
-def get_item(self: Tensor, index: Any) -> Tensor:
-    if overriding.around and (instead := overriding.announce(get_item, (self, index), {})) is not NotImplemented:
-        return instead
+def getitem(self: Tensor, index: Any) -> Tensor:
     result, indices = _resolve(self, index)
     if indices:
         return index_(result, indices)
     return alias(result) if result is self else result
 
 
-@called("__setitem__")
-def set_item(self: Tensor, index: Any, value: Any) -> None:
-    if overriding.around and overriding.announce(set_item, (self, index, value), {}) is not NotImplemented:
-        return
+def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor) and not is_number(value):
         raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
     if index is False:
@@ -396,5 +390,5 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 _LARGE = finfo(float16).max
-METHODS["__getitem__"] = get_item
-METHODS["__setitem__"] = set_item
+METHODS["__getitem__"] = called("__getitem__")(announced(getitem))
+METHODS["__setitem__"] = called("__setitem__")(announced(setitem))
