@@ -120,8 +120,9 @@ check.show(
 # counts pairs, and a key of (−count, pair) settles ties.
 
 # %% [markdown] hint="serve_bpe"
-# A merge can only build on earlier ones. So `encode` goes through `enumerate(merges)` once and calls `replaced(ids, pair, 256 + rank)` for each, and
-# `decode` builds a list of 256 single bytes to which each merge appends `pieces[left] + pieces[right]`.
+# A merge can only build on earlier ones, so `encode` goes through `enumerate(merges)` once and calls
+# `replaced(ids, pair, 256 + rank)` for each, and `decode` builds a list of 256 single bytes to which each merge
+# appends `pieces[left] + pieces[right]`.
 
 
 # %% mutant="serve_bpe"
@@ -342,8 +343,9 @@ def decode(ids, merges):
 #
 # - *How do you make encoding fast?* "I keep the ids in a linked list and the pairs in a heap by rank. A merge removes its own pair and
 #   replaces the pairs on its two sides, so a text of n bytes takes O(n log n). Real tokenizers first split the text into words and cache the ids of each word."
-# - *Why is the text split before training?* "So that no merge crosses a word boundary. Otherwise frequent phrases like *of the* would become tokens, and
-#   `dog.` and `dog!` would get different tokens for the dog. Digits are often split into groups of at most three for the same reason."
+# - *Why is the text split before training?* "It is split so that no merge crosses a word boundary. Otherwise frequent
+#   phrases like *of the* would become tokens, and `dog.` and `dog!` would get different tokens for the dog. Digits are
+#   often split into groups of at most three for the same reason."
 # - *How are special tokens handled?* "They are matched before BPE and get ids of their own. Text from users must not be matched that way,
 #   or a user could type the end-of-turn token and forge a conversation."
 #
@@ -427,7 +429,7 @@ shown["the logits are as they were"] = bool(np.array_equal(logits, before))
 check.show(shown, text="Logits after processing. Tokens 0 and 1 have a positive and a negative logit in each row.")
 
 # %% [markdown] hint="serve_processors"
-# Should a penalty ever raise a probability? Try the division on a logit of −2.
+# Should a penalty ever raise a probability? Try what the division does to a logit of −2.
 
 # %% [markdown] hint="serve_processors"
 # Repetition: the *set* of the row's prompt and output, with `np.where(x > 0, x / r, x * r)`. Frequency and presence: `Counter(output)`.
@@ -949,7 +951,8 @@ for states, density in ((5, 0.5), (7, 0.35), (9, 0.4)):
 check.show(shown, text="The tokens that are allowed in each state.")
 
 # %% [markdown] hint="serve_allowed"
-# Write `advance` first. Then: which states are worth entering? Call a state *alive* if some sequence of tokens leads from it to an accepting state.
+# Write `advance` first. Then decide which states are worth entering. Call a state *alive* if some sequence of tokens
+# leads from it to an accepting state.
 
 # %% [markdown] hint="serve_allowed"
 # Accepting states are alive, and so is each state from which one token leads to a live state. So walk backwards from the accepting states, for which you need
@@ -1142,7 +1145,8 @@ def masks(moves, accepting, tokens, end):
 #
 # - *V is 150,000 and the grammar is a whole JSON schema. What now?* "I put the tokens into a trie and walk trie and automaton together, so that shared prefixes are read
 #   once, and I compute masks lazily and cache them by state. Nested JSON needs a stack, so most tokens are checked ahead of time and only those that depend on the stack at run time."
-# - *Where does the mask go?* "Before temperature, top-k and top-p. If it came after top-p, all remaining tokens could be forbidden, and nothing would be left to draw."
+# - *Where does the mask go?* "It goes before temperature, top-k and top-p. If it came after top-p, all remaining tokens
+#   could be forbidden, and nothing would be left to draw."
 # - *Does it change the quality?* "It can. The mask renormalizes step by step, which isn't the model's distribution conditioned on a match, and it may force a
 #   tokenization that the model never writes by itself."
 #
@@ -1841,16 +1845,18 @@ class Blocks:
 #   contiguous runs of memory. vLLM's default is 16 tokens."
 # - *What do you do when no block is free?* "I preempt the newest sequence and either recompute its cache later or swap it to the CPU.
 #   Recomputing is one prefill, which is often faster than two copies over PCIe."
-# - *Who needs `fork`?* "Parallel samples of one prompt, and beam search. The beams share the prompt's blocks, and only the last, partly filled block is copied."
+# - *Who needs `fork`?* "Parallel samples of one prompt need it, and so does beam search. The beams share the prompt's
+#   blocks, and only the last, partly filled block is copied."
 #
 # </details>
 
 # %% [markdown] exercise="serve_pages" kind="build" points=3
 # ### Exercise 6 · Attention over pages
-# Each of B sequences decodes one token, and its keys and values lie in blocks of a common pool. Row b of `tables` lists the blocks of sequence b
-# in the order of its tokens, and is padded with −1; `lengths[b]` says how many tokens it has. The last block may be partly filled, and slots that belong to nobody
-# hold whatever was there before, even nan. With fewer heads of keys than of queries, neighbouring query heads share a head (GQA). The scores are scaled by 1/√D.
-# The arguments stay as they are.
+# Each of B sequences decodes one token, and its keys and values lie in blocks of a common pool. Row b of `tables` lists
+# the blocks of sequence b in the order of its tokens, and is padded with −1; `lengths[b]` says how many tokens it has.
+# The last block may be partly filled, and slots that belong to nobody hold whatever was there before, even nan. With
+# fewer heads of keys than of queries, neighbouring query heads share a head (GQA). The scores are scaled by 1/√D, and
+# the arguments stay as they are.
 
 
 # %% solution="serve_pages"
@@ -2743,7 +2749,8 @@ class Prefixes:
 #
 # - *Hash chain or radix tree?* "A hash chain finds whole blocks in a flat table, which is simple and fits paged memory. A radix tree splits at any token, so it hits a bit more and
 #   shows what is shared, which helps to schedule requests with a common prefix together."
-# - *You have ten replicas. What changes?* "A prefix is cached on one replica, so the router should send requests by their prefix, as long as that replica isn't overloaded."
+# - *Suppose that you have ten replicas. What changes?* "A prefix is cached on one replica, so the router should send
+#   requests by their prefix, as long as that replica isn't overloaded."
 # - *Is sharing between customers safe?* "A fast first token tells that somebody else has sent this prefix. So the tenant belongs into the salt."
 #
 # </details>
@@ -4299,15 +4306,17 @@ def design(case):
 # - *What does your model leave out?* "Communication between the GPUs of a replica, bursts, the spread of lengths, and failures. I would size for the peak hour, add a reserve for a lost replica, and measure."
 # - *More GPUs in a replica or more replicas?* "A larger tp lowers both latencies and leaves room for the cache, but pays two all-reduces a layer. Replicas scale the rate and leave each of them
 #   more time to decode between prefills, but a prefill and a single step stay as slow as they were. So I take the smallest tp that meets the latency limits, then replicas."
-# - *The bill is twice too high. What do you try first?* "Prefix caching if prompts share a beginning, then 8-bit weights and caches, and a smaller model for easy requests. Each is checked on quality."
+# - *The bill is twice too high, so what do you try first?* "Prefix caching if prompts share a beginning, then 8-bit
+#   weights and caches, and a smaller model for easy requests. Each is checked on quality."
 #
 # </details>
 
 # %% [markdown] exercise="serve_ridge" kind="build" points=3
 # ### Exercise 12 · When does batching stop helping?
-# Write the four formulas behind most questions about serving. A GPU computes `flops` FLOP/s and reads `bandwidth` bytes/s, and a step takes the longer of the two.
-# A token costs two FLOPs for each of `parameters` weights, which are read once per step; in decoding, each sequence also reads its own `cache` bytes. FLOPs of attention are neglected. For speculation, time is measured in steps of the large
-# model for one token at batch 1.
+# Write the four formulas behind most questions about serving. A GPU computes `flops` FLOP/s and reads `bandwidth`
+# bytes/s, and a step takes the longer of the two. A token costs two FLOPs for each of `parameters` weights, which are
+# read once per step; in decoding, each sequence also reads its own `cache` bytes. FLOPs of attention are neglected, and
+# for speculation, time is measured in steps of the large model for one token at batch 1.
 
 
 # %% solution="serve_ridge"
@@ -4571,7 +4580,8 @@ def best_drafts(rate, cost, batch, ridge):
 #
 # *Cost.* Constant time; all of it fits on a napkin, and interviewers expect you to do it there.
 #
-# - *An H100 has 990 TFLOP/s in 16 bits and 3.35 TB/s. Where is its ridge?* "At about 295 FLOPs per byte. In 16 bits, a weight of two bytes costs two FLOPs a token, so it is about 295 tokens."
+# - *An H100 has 990 TFLOP/s in 16 bits and 3.35 TB/s. Where is its ridge?* "It is at about 295 FLOPs per byte. In 16
+#   bits, a weight of two bytes costs two FLOPs a token, so it is about 295 tokens."
 # - *Do 8-bit weights move it?* "Weights in 8 bits that are computed in 16 halve the bytes, so the ridge falls to half as many tokens, and decoding at small batches is up to twice as fast."
 # - *Why does batching stop helping earlier with long contexts?* "The weights are shared and the caches aren't. Once the caches dominate the bytes, each further sequence adds as much
 #   time as it adds tokens."
@@ -4647,7 +4657,8 @@ check.show(
 # *Cost.* With a prompt of P tokens and N written ones, P + N − 1 rows are projected instead of about N·(P + N/2). Attention is O((P + N)·D) a token, with a cache or without. The
 # cache holds 2·(P + N)·D numbers.
 #
-# - *You concatenate in each step. Does that spoil it?* "It copies the cache each time, O(N·(P + N)·D) elements in all. A server allocates blocks or doubles a buffer, so that an append is O(1)."
+# - *If you concatenate in each step, does that spoil it?* "It copies the cache each time, O(N·(P + N)·D) elements in
+#   all. A server allocates blocks or doubles a buffer, so that an append is O(1)."
 # - *Why is one step still slow?* "It reads all weights and the cache to make one token, so the memory bandwidth limits it. Batching shares the weights, not the cache."
 # - *What has to be right about positions?* "A new token stands behind all cached ones. With start = 0 it gets the first position's vector, and the text drifts off after some tokens."
 #
