@@ -457,6 +457,17 @@ def restore(run, state):
     mytorch.set_rng_state(state["random"])
 
 
+# %% answer="capstone_repair_resume" wrong="replaces the run's objects by copies, each time"
+def snapshot(run):
+    return copy.deepcopy(run | {"random": mytorch.get_rng_state()})
+
+
+def restore(run, state):
+    state = copy.deepcopy(state)
+    mytorch.set_rng_state(state.pop("random"))
+    run.update(state)
+
+
 # %% answer="capstone_repair_resume" wrong="draws after it has restored"
 def snapshot(run):
     parts = {name: run[name].state_dict() for name in ("model", "optimizer", "schedule")}

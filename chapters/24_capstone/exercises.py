@@ -292,7 +292,8 @@ def train(make, folder, steps, every):
 # ### Exercise 3 · A resume that isn't exact
 # A colleague writes training loops without a trainer. `run` is a dict with "model", "optimizer", "schedule" and
 # "step". `snapshot(run)` returns its state, which is kept in memory, and `restore(run, state)` brings a run back to
-# that state. There are three reports:
+# that state. The run keeps its model, optimizer and schedule objects, because the rest of the program may refer to
+# them. There are three reports:
 #
 # - If a run is restored at once, its next losses are nearly correct but not equal, as if each step used other random
 #   numbers.
@@ -365,7 +366,9 @@ state = snapshot(run)
 shown = {"steps before the snapshot": before, "continued": losses_of(run, 8)}
 fresh = begin()
 for name, target in {"restored": run, "restored again": run, "in a fresh run": fresh}.items():
+    parts = dict(target)
     restore(target, state)
+    shown[f"{name}: objects kept"] = [part for part, each in parts.items() if part != "step" and target[part] is each]
     shown[f"{name}: step, rate"] = target["step"], target["schedule"].get_last_lr()
     shown[f"{name}: losses"] = losses_of(target, 8)
 check.show(shown, rtol=1e-4, atol=2e-3, text="The next eight losses, which should be the same each time.")

@@ -16,11 +16,12 @@ mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code
 # them are in [a file](files/milestones.py) that takes any library.
 
 # %% tags=["proof-chapters"]
+import inspect
 import linecache
 import sys
 
 sys.path.insert(0, "files")
-from milestones import failed, gpt_losses, lenet, lenet_losses, on, rank_losses, small_gpt
+from milestones import descend, failed, gpt_losses, lenet, lenet_losses, on, rank_losses, small_gpt
 
 
 def chapters_that_run(job):
@@ -42,7 +43,16 @@ for job in (lenet_losses, gpt_losses):
 # %% [markdown]
 # Even LeNet runs code from the first chapter on, because a tensor needs a dtype before it can exist. Only LeNet runs convolutions, while
 # only the GPT runs normalization, embeddings and attention. Both need the core: tensors, views, dispatch, the graph, modules, the loss and
-# the optimizer. To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
+# the optimizer.
+#
+# The programs themselves are short. `on` runs the file of a model with your library's name wherever it says `minitorch`, and each program
+# makes a model and takes its steps:
+
+# %%
+print("\n".join(inspect.getsource(each) for each in (on, descend, gpt_losses)))
+
+# %% [markdown]
+# To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
 
 # %% tags=["proof-operations"]
 loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]
@@ -453,8 +463,6 @@ print("loss after 30 steps, from 2.4:", last)
 # tests come down to one comparison, of which this is minitorch's version:
 
 # %%
-import inspect
-
 from minitorch.testing import assert_close
 
 print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
