@@ -368,11 +368,11 @@ leaf = moved.clone().requires_grad_()
 logp = logprobs(leaf)
 p, d = logp.detach().exp(), ref - logp
 (exact,) = torch.autograd.grad((logp.exp() * -d).sum(1).mean(), leaf, retain_graph=True)
-print(f"KL {(p * -d).sum(1).mean():.2f}")
+print(f"KL {(p * -d).sum(1).mean():.2f}, whose gradient the estimators should have")
 kinds = {"k1 in the reward": -d.detach() * logp, "k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}
 for name, each in kinds.items():
     (gradient,) = torch.autograd.grad((p * each).sum(1).mean(), leaf, retain_graph=True)
-    print(f"{name:16} off from the KL's gradient by {(gradient - exact).norm() / exact.norm():.1f} times its norm")
+    print(f"{name:16} relative error of the gradient {(gradient - exact).norm() / exact.norm():.1f}")
 
 # %% [markdown]
 # **Interview · Where does the KL penalty go, into the reward or into the loss?**
@@ -512,7 +512,8 @@ print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0
 # 1. SFT trains the assistant's words and the end token. Sum the losses, and divide once by the count of the whole batch.
 # 2. SFT copies mistakes, and RL only reinforces what the policy samples.
 # 3. Bradley-Terry learns differences of rewards, and only where there are pairs.
-# 4. DPO's implicit reward is β · log(π/π_ref). A small β moves further, and both log-probabilities may fall.
+# 4. DPO's implicit reward is β · log(π/π_ref). With a small β the policy moves further from the reference, and both
+#    log-probabilities may fall.
 # 5. A good baseline removes variance, while a mean that includes the sample multiplies the gradient by (K − 1)/K.
 # 6. In the first step on a batch the ratio is 1, and the gradient is REINFORCE's.
 # 7. The clip removes the incentive to move further from the old policy, but it doesn't bound a single step.
