@@ -944,3 +944,84 @@ class ExponentialAverage:
             with torch.no_grad():
                 for each, value in zip(held, own, strict=True):
                     each.copy_(value)
+
+
+# %% answer="schedule_average" wrong="the block runs without recording"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.count = decay, 0
+        self.mean = [torch.zeros_like(p) for p in model.parameters()]
+        self.buffers = []
+    @torch.no_grad()
+    def update(self, model):
+        self.count += 1
+        for a, p in zip(self.mean, model.parameters()):
+            a.mul_(self.decay).add_(p, alpha=1 - self.decay)
+        self.buffers = [b.clone() for b in model.buffers()]
+    @contextmanager
+    def swapped_in(self, model):
+        with torch.no_grad():
+            old = [t.clone() for t in [*model.parameters(), *model.buffers()]]
+            new = [a / (1 - self.decay**self.count) for a in self.mean] + self.buffers
+            for t, v in zip([*model.parameters(), *model.buffers()], new):
+                t.copy_(v)
+            try:
+                yield
+            finally:
+                for t, v in zip([*model.parameters(), *model.buffers()], old):
+                    t.copy_(v)
+
+
+# %% answer="schedule_average" wrong="only parameters that require grad"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.count = decay, 0
+        self.mean = [torch.zeros_like(p) for p in model.parameters() if p.requires_grad]
+        self.buffers = []
+    @torch.no_grad()
+    def update(self, model):
+        self.count += 1
+        for a, p in zip(self.mean, (p for p in model.parameters() if p.requires_grad)):
+            a.mul_(self.decay).add_(p, alpha=1 - self.decay)
+        self.buffers = [b.clone() for b in model.buffers()]
+    @contextmanager
+    def swapped_in(self, model):
+        mine = [*(p for p in model.parameters() if p.requires_grad), *model.buffers()]
+        with torch.no_grad():
+            old = [t.clone() for t in mine]
+            new = [a / (1 - self.decay**self.count) for a in self.mean] + self.buffers
+            for t, v in zip(mine, new):
+                t.copy_(v)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for t, v in zip(mine, old):
+                    t.copy_(v)
+
+
+# %% answer="schedule_average" wrong="one saved state on self, so blocks don't nest"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.count = decay, 0
+        self.mean = [torch.zeros_like(p) for p in model.parameters()]
+        self.buffers = []
+    @torch.no_grad()
+    def update(self, model):
+        self.count += 1
+        for a, p in zip(self.mean, model.parameters()):
+            a.mul_(self.decay).add_(p, alpha=1 - self.decay)
+        self.buffers = [b.clone() for b in model.buffers()]
+    @contextmanager
+    def swapped_in(self, model):
+        with torch.no_grad():
+            self.old = [t.clone() for t in [*model.parameters(), *model.buffers()]]
+            new = [a / (1 - self.decay**self.count) for a in self.mean] + self.buffers
+            for t, v in zip([*model.parameters(), *model.buffers()], new):
+                t.copy_(v)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for t, v in zip([*model.parameters(), *model.buffers()], self.old):
+                    t.copy_(v)

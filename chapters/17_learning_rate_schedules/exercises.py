@@ -919,13 +919,14 @@ def step(self, metrics):
 #   as a batch norm's statistics, aren't averaged; keep a copy of the current ones instead.
 # - `swapped_in(model)` is used in a `with` statement. Inside the block, the model's parameters hold the corrected
 #   averages, which are `a / (1 − decayᵗ)` after `t` updates, and its buffers hold the copies. After the block the
-#   model has its own values again, even if an error was raised inside. Write the values into the parameters
-#   (`copy_`), because an optimizer holds these objects. It is called after at least one update.
+#   model has its own values again, even if an error was raised inside; blocks may be nested. Write the values into
+#   the parameters (`copy_`), because an optimizer holds these objects. It is called after at least one update.
 #
 # Either method may get another model of the same shapes than the constructor got, such as a copy that is only evaluated.
 #
 # `@contextmanager` makes a context manager of a generator function: the code before its `yield` runs first, and the
-# code after it, in a `finally`, runs in any case. Autograd must not record any of this.
+# code after it, in a `finally`, runs in any case. Autograd must record none of these writes, while it goes on recording
+# inside the block.
 
 
 # %% solution="schedule_average"
@@ -972,6 +973,7 @@ generator = check.rng()
 decay = float(generator.choice([0.5, 0.75, 0.9]))
 torch.manual_seed(check.seed())
 model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+model[0].bias.requires_grad_(False)  # a frozen parameter is averaged like any other
 average = ExponentialAverage(model, decay)
 memory = [parameter.data_ptr() for parameter in model.parameters()]
 
@@ -990,8 +992,13 @@ for number in range(1, 4):
     shown[f"update {number}: weight"] = model[0].weight.detach().clone()
     with average.swapped_in(model):
         shown[f"update {number}: average"] = model[0].weight.detach().clone()
+        shown["the block records"] = torch.is_grad_enabled()
 model(torch.ones(3, 2))  # the statistics move on
 own = values()
+with average.swapped_in(model):
+    with average.swapped_in(model):
+        pass
+    shown["after a block in a block"] = model[0].weight.detach().clone()
 
 
 def failing():
@@ -1012,7 +1019,9 @@ with average.swapped_in(other):
 shown["another model's own, afterwards"] = other[0].weight.detach().clone()
 shown["the model's own, before"] = own
 shown["the model's own, afterwards"] = values()
-shown["still leaves that require grad"] = [each.is_leaf and each.requires_grad for each in model.parameters()]
+shown["still leaves, which require grad but for one"] = [
+    (each.is_leaf, each.requires_grad) for each in model.parameters()
+]
 check.show(shown, text="A linear layer and a batch norm. New weights are drawn before each update.")
 
 # %% [markdown] hint="schedule_average"
@@ -1025,6 +1034,39 @@ check.show(shown, text="A linear layer and a batch norm. New weights are drawn b
 # %% [markdown] hint="schedule_average"
 # In `swapped_in`, clone the model's parameters and buffers, write the averages, `try: yield`, and write the clones
 # back in `finally:`. Put both writes under `with torch.no_grad():`.
+
+
+# %% mutant="schedule_average"
+# Runs the block under no_grad
+# The `yield` is inside `no_grad`, so autograd records nothing in the block of the `with` statement either. Only the
+# writes belong under `no_grad`.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        correction = 1 - self.decay**self.updates
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        averaged = [*(average / correction for average in self.averages), *self.buffers]
+        with torch.no_grad():
+            for each, value in zip(held, averaged, strict=True):
+                each.copy_(value)
+            try:
+                yield
+            finally:
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
 
 
 # %% mutant="schedule_average"
