@@ -823,6 +823,19 @@ def decay_groups(model, weight_decay):
     ]
 
 
+# %% answer="optim_decay_groups" wrong="a matrix of one column counts as a vector"
+def decay_groups(model, weight_decay):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    return [{"params": [p for p in ps if p.ndim >= 1 and p.numel() > p.shape[0]], "weight_decay": weight_decay}, {"params": [p for p in ps if not (p.ndim >= 1 and p.numel() > p.shape[0])], "weight_decay": 0.0}]
+
+
+# %% answer="optim_decay_groups" wrong="an empty group is dropped"
+def decay_groups(model, weight_decay):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    groups = [{"params": [p for p in ps if p.ndim >= 2], "weight_decay": weight_decay}, {"params": [p for p in ps if p.ndim < 2], "weight_decay": 0.0}]
+    return [g for g in groups if g["params"]]
+
+
 # %% answer="training_confusion_matrix" wrong="macro over the classes that were predicted"
 def report(confusion):
     right = confusion.diagonal()
@@ -966,6 +979,42 @@ class EarlyStopping:
             self.best_loss, self.epochs = loss, 0
             self.kept = {name: value.detach().clone() for name, value in model.state_dict().items()}
         return self.epochs >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.kept)
+
+
+# %% answer="training_early_stopping" wrong="a best loss of 0 is none"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.kept = None, 0, None
+
+    def stop(self, loss, model):
+        if not self.best_loss or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.kept = {k: v.detach().clone() for k, v in model.state_dict().items()}
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.kept)
+
+
+# %% answer="training_early_stopping" wrong="the nan is an improvement"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.kept = None, 0, None
+
+    def stop(self, loss, model):
+        if self.best_loss is None or not loss >= self.best_loss - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.kept = {k: v.detach().clone() for k, v in model.state_dict().items()}
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
 
     def restore(self, model):
         model.load_state_dict(self.kept)

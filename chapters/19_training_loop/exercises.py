@@ -792,7 +792,8 @@ class Tied(nn.Module):
         self.hidden = nn.Linear(width, width)
         self.bilinear = nn.Bilinear(width, width, 2)
         self.scale = nn.Parameter(torch.ones(width))
-        self.places = nn.Parameter(torch.ones(3, width))
+        self.places = nn.Parameter(torch.ones(3, 1))
+        self.temperature = nn.Parameter(torch.tensor(1.0))
         self.head = nn.Linear(width, 9, bias=False)
         self.head.weight = self.embedding.weight
 
@@ -809,12 +810,14 @@ model.scale.grad = torch.zeros_like(model.scale)
 before = model.head.weight[0].detach().clone()
 optimizer.step()
 ratio = (model.head.weight[0] / before).mean()
+matrix = nn.Linear(width, 2, bias=False)
 check.show(
     {
         "frozen": frozen,
         "decay": decay,
         "groups": [[names[id(each)] for each in group["params"]] for group in groups],
         "their decay": [group["weight_decay"] for group in groups],
+        "parameters in the groups of a single matrix": [len(each["params"]) for each in decay_groups(matrix, decay)],
         "a shared weight after a step with a gradient of 0, over before": ratio,
         "scale, after such a step": model.scale,
     },
@@ -1300,7 +1303,7 @@ with torch.no_grad():
     model.weight.fill_(-1.0)
     model.running_mean.fill_(-1.0)
 stopping.restore(model)
-large, by_default, infinite = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2)
+large, by_default, infinite, undefined = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2), EarlyStopping(2)
 check.show(
     {
         "patience": patience,
@@ -1318,6 +1321,9 @@ check.show(
         ],
         "stop? for the losses inf, inf, 3, with patience 2": [
             bool(infinite.stop(loss, model)) for loss in (math.inf, math.inf, 3.0)
+        ],
+        "stop? for the losses 0, nan, 1, with patience 2": [
+            bool(undefined.stop(loss, model)) for loss in (0.0, math.nan, 1.0)
         ],
     },
     text="In epoch n both the weight and the running mean of the model are n.",
@@ -1489,6 +1495,26 @@ class EarlyStopping:
 
     def stop(self, loss, model):
         if self.state is None or loss < self.best_loss:
+            self.best_loss, self.waited = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% mutant="training_early_stopping"
+# Takes a best loss of 0 for none
+# `not self.best_loss` is true for 0 as well, so the epoch after a loss of 0 counts as improved. Compare with None.
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited, self.state = None, 0, None
+
+    def stop(self, loss, model):
+        if not self.best_loss or loss < self.best_loss - self.min_delta:
             self.best_loss, self.waited = loss, 0
             self.state = copy.deepcopy(model.state_dict())
         else:
