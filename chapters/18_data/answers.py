@@ -1153,3 +1153,59 @@ def pack(documents, length):
             at += len(document)
     owners[tokens == 0] = -1
     return tokens, positions, (owners[:, :, None] == owners[:, None, :]).tril()
+
+
+# %% answer="data_pack" wrong="a repeated document is listed once by value"
+def pack(documents, length):
+    rows = []
+    for number, document in enumerate(documents):
+        for row in rows:
+            if document not in row and sum(map(len, row)) + len(document) <= length:
+                break
+        else:
+            row = []
+            rows.append(row)
+        row.append(document)
+    tokens = torch.zeros(len(rows), length, dtype=torch.int64)
+    positions = torch.zeros(len(rows), length, dtype=torch.int64)
+    owner = torch.full((len(rows), length), -1)
+    for r, row in enumerate(rows):
+        at = 0
+        for n, d in enumerate(row):
+            tokens[r, at:at + len(d)] = torch.tensor(d)
+            positions[r, at:at + len(d)] = torch.arange(len(d))
+            owner[r, at:at + len(d)] = n
+            at += len(d)
+        positions[r, at:] = torch.arange(length - at)
+    same = owner[:, :, None] == owner[:, None, :]
+    mask = same & torch.ones(length, length, dtype=torch.bool).tril()
+    return tokens, positions, mask
+
+
+# %% answer="data_pack" wrong="documents of equal length attend to each other"
+def pack(documents, length):
+    rows = []
+    for number, document in enumerate(documents):
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                break
+        else:
+            row = []
+            rows.append(row)
+        row.append(document)
+    tokens = torch.zeros(len(rows), length, dtype=torch.int64)
+    positions = torch.zeros(len(rows), length, dtype=torch.int64)
+    owner = torch.full((len(rows), length), -1)
+    for r, row in enumerate(rows):
+        at = 0
+        for n, d in enumerate(row):
+            tokens[r, at:at + len(d)] = torch.tensor(d)
+            positions[r, at:at + len(d)] = torch.arange(len(d))
+            owner[r, at:at + len(d)] = n
+            at += len(d)
+        positions[r, at:] = torch.arange(length - at)
+    same = owner[:, :, None] == owner[:, None, :]
+    owner = torch.tensor([[len(row[o]) if o >= 0 else 0 for o in line] for row, line in zip(rows, owner.tolist())]).reshape(len(rows), length)
+    same = owner[:, :, None] == owner[:, None, :]
+    mask = same & torch.ones(length, length, dtype=torch.bool).tril()
+    return tokens, positions, mask

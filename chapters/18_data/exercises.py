@@ -982,7 +982,7 @@ def __next__(self):
 #   if both belong to the same document and `j` isn't after `i`. The free positions of a row form a document of their
 #   own, so that every position has something to attend to.
 #
-# No document is empty or longer than a row.
+# There is at least one document, and none is empty or longer than a row.
 
 
 # %% solution="data_pack"
@@ -1043,6 +1043,7 @@ check.show(
         "positions that attend to nothing": int((~mask.any(-1)).sum()),
         "5, 6 and 2 tokens, then 6, 5 and 2": choices,
         "rows filled exactly": [exact[0], exact[1], exact[2].sum((1, 2))],
+        "three equal documents": [each.int() for each in pack([[7, 7]] * 3, 7)],
         "one short document": [each.int() for each in pack([[5]], 3)],
         "attention in the packed rows": packed,
         "the last document alone": alone,
