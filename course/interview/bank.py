@@ -121,10 +121,13 @@ class Bank:
         return self.problems.get(card.words, 1) if card.kind == "whiteboard" else weight(card)
 
     def heading(self, topic: str, chapter: str = "") -> str:
-        """What a topic is called: the heading of the first section that teaches it, of this chapter if one is named."""
+        """What a topic is called: the heading of the first section that teaches it, of this chapter if one is named.
+
+        A chapter is called by its title.
+        """
         places = self.places.get(topic, [])
         found = [each for each in places if each["chapter"] == chapter] or places
-        return str(found[0]["heading"]) if found else topic
+        return str(found[0]["heading"]) if found else self.titles.get(topic, topic)
 
     def proofs(self, card: Card) -> list[Proof]:
         """The cells that show the answer of a question."""
@@ -150,12 +153,22 @@ class Bank:
             and (not exercise or exercise in place["exercises"])
         )
 
+    def _main(self, chapter: str, topics: Iterable[str]) -> str:
+        """Of the topics that list a card, the one with the fewest questions; a myth only if there is no other."""
+        asked = {
+            topic: sum(len(place["questions"]) for place in places if place["chapter"] == chapter)
+            for topic, places in self.places.items()
+            if topic in topics
+        }
+        return min(asked, key=lambda topic: (bool(_MYTH.fullmatch(topic)), asked[topic]), default="")
+
     def _questions(self) -> Iterable[Card]:
         for chapter, lesson in self.lessons.items():
             for each in questions(chapter, lesson):
                 topics = self._topics(chapter, asked=each.words)
                 proofs = tuple(CELL.findall(each.answer))
-                yield Card(each.target, "question", chapter, each.words, points(each), topics, proofs)
+                main = self._main(chapter, topics)
+                yield Card(each.target, "question", chapter, each.words, points(each), topics, proofs, topic=main)
 
     def _rapid_fire(self) -> Iterable[Card]:
         for chapter, lesson in self.lessons.items():
@@ -170,10 +183,10 @@ class Bank:
         for exercise in practice.exercises(self.course):
             topics = self._topics(exercise.chapter, exercise=exercise.name)
             names = self.names.get(exercise.name, "")
-            asked = ladder(exercise.below)
-            card = Card(f"e-{exercise.name}", "", exercise.chapter, exercise.name, asked, topics, exercise, names=names)
+            chapter, asked = exercise.chapter, ladder(exercise.below)
             if kind := _round_of(exercise) or ("whiteboard" if exercise.name in WHITEBOARD else ""):
-                yield replace(card, kind=kind)
+                card = Card(f"e-{exercise.name}", kind, chapter, exercise.name, asked, topics, exercise)
+                yield replace(card, names=names, topic=self._main(chapter, topics))
 
     def _faults(self) -> Iterable[Card]:
         for each in EVERY:

@@ -19,8 +19,9 @@ class Card:
     """One thing that can be asked again and again.
 
     `name` is the same from one version of the course to the next as long as the words are. `topics` are those of
-    topics.yml. `points` are what a good answer says; `about` is what a round needs beside the words. `weight` says how
-    often interviews ask it, compared with another card of its kind. `names` are others under which people look for it.
+    topics.yml, and `topic` is the one that it is mainly about, if more than its chapter is known. `points` are what a
+    good answer says; `about` is what a round needs beside the words. `weight` says how often interviews ask it,
+    compared with another card of its kind. `names` are others under which people look for it.
     """
 
     name: str
@@ -32,3 +33,9 @@ class Card:
     about: Any = field(default=None, compare=False)
     weight: float = 1.0
     names: str = ""
+    topic: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What an answer says something about: the card's main topic, or its chapter."""
+        return self.topic or self.chapter

@@ -79,7 +79,7 @@ class Interview:
         Cards that were asked together the last time come last, so that two debug rounds in a row have other faults.
         """
         cards = [card for kind in each.kinds for card in self.bank.of(kind) if scope.holds(card)]
-        order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
+        order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng, each.most)
         last = [answer.card for answer in self.history.answers if answer.round == each.name][-each.together :]
         return sorted(order, key=lambda card: each.together > 1 and card.name in last)
 
@@ -207,24 +207,19 @@ class Interview:
         """What was not right, and the chapter that teaches it."""
         cards = [self.bank.cards[each.card] for each in answers if each.score < schedule.ENOUGH]
         lines = [f"- {title(self.bank, card)} (chapter {card.chapter.partition('_')[0]})" for card in cards]
-        return "\n".join(["Not right, and asked again first:", "", *lines]) if lines else ""
+        return "\n".join(["Not right, so these come again soon:", "", *lines]) if lines else ""
 
     def _weakest(self) -> str:
-        """The three topics of all answers that go worst, and where they are taught."""
+        """The three subjects of all answers that go worst, and where they are taught."""
         history, cards = self.history.answers, self.bank.cards
-        asked = {topic for each in history if each.card in cards for topic in cards[each.card].topics}
-        weak = schedule.weakness(asked, history, cards)
-        ordered = sorted((topic for topic in asked if weak[topic] > 0.5), key=lambda topic: (-weak[topic], topic))
-        given = [(cards[each.card], each.score) for each in history if each.card in cards]
-        lost = {topic: card.chapter for card, score in given if score < 1 for topic in card.topics}
-        worst: dict[str, str] = {}
-        for topic in ordered:  # one for each chapter, the one in which it went wrong
-            worst.setdefault(lost[topic], topic)
+        weak = schedule.weakness(history, cards)
+        where = {cards[each.card].subject: cards[each.card].chapter for each in history if each.card in cards}
+        worst = sorted((subject for subject in weak if weak[subject] > 0.5), key=lambda subject: -weak[subject])[:3]
         named = [
-            f"{self.bank.heading(topic, chapter)} (chapter {chapter.partition('_')[0]})"
-            for chapter, topic in list(worst.items())[:3]
+            f"{self.bank.heading(subject, where[subject])} (chapter {where[subject].partition('_')[0]})"
+            for subject in worst
         ]
-        return f"Weakest topics so far, which come next: {'; '.join(named)}." if named else ""
+        return f"Weakest topics so far, which come more often: {'; '.join(named)}." if named else ""
 
 
 def _one_concept(order: Sequence[Card]) -> list[Card]:

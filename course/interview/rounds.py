@@ -25,7 +25,7 @@ from course.learner.practice import Exercise
 class RapidFire(Round):
     """One line, one answer."""
 
-    name, title, kinds, seconds, share = "rapid", "Rapid fire", ("line",), 20, 3
+    name, title, kinds, seconds, share, most = "rapid", "Rapid fire", ("line",), 20, 3, 2
 
     def talk(self, asking: Asking) -> Talk:
         card = asking.card
@@ -62,7 +62,7 @@ def _follow_up(point: Point) -> str:
 class Explain(Round):
     """A question of an interview: thirty seconds, then what they ask next, then the trap."""
 
-    name, title, kinds, seconds, share = "explain", "Explain", ("question",), 150, 8
+    name, title, kinds, seconds, share, most = "explain", "Explain", ("question",), 150, 8, 1
 
     def talk(self, asking: Asking) -> Talk:
         card = asking.card
@@ -129,14 +129,14 @@ class Whiteboard(Round):
     name, title, kinds, seconds, share = "whiteboard", "Whiteboard", ("whiteboard",), 900, 15
     extra: ClassVar[float] = 180
     """How many more seconds the questions about an answer take."""
-    most: ClassVar[float] = (1500 + extra) / (45 * 60)
+    longest: ClassVar[float] = (1500 + extra) / (45 * 60)
     """The part of the whole interview that its first problem may take: 25 minutes of 45, and the questions."""
 
     def items(self, order: Sequence[Card], minutes: float, whole: float, rng: np.random.Generator) -> list[Item]:
         """The first problem that fits into the interview, and those after it that fit into this round's minutes."""
         left, chosen = 60 * minutes, list[Card]()
         for card in order:
-            if (needed := self.allowed([card])) <= (left if chosen else max(1.1 * left, self.most * 60 * whole)):
+            if (needed := self.allowed([card])) <= (left if chosen else max(1.1 * left, self.longest * 60 * whole)):
                 chosen.append(card)
                 left -= needed
         short = [card for card in order if self.allowed([card]) <= self.seconds]

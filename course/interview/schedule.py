@@ -1,8 +1,8 @@
-"""Which cards come first: what was wrong, then weak topics, and none before its time (spaced repetition)."""
+"""Which cards come first: drawn by how often they are asked and what was wrong, none before its time."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,8 @@ RESTS = (HOUR, DAY, 3 * DAY, 7 * DAY, 16 * DAY, 35 * DAY)
 """How many seconds a card rests after it was right so many times in a row."""
 ENOUGH = 2 / 3
 """The share of a card that makes it right: two of three points."""
+AGAIN = 100.0
+"""How many times as likely a card is to come if it was wrong the last time: as likely as the whole bank beside it."""
 
 
 def streak(answers: Sequence[Answer]) -> int:
@@ -33,41 +35,67 @@ def due(answers: Sequence[Answer]) -> float:
     return answers[-1].when + RESTS[streak(answers)] if answers else 0.0
 
 
-def weakness(topics: Collection[str], history: Iterable[Answer], cards: dict[str, Card]) -> dict[str, float]:
-    """For each topic the share of points that were missing, as if one of two more answers had been wrong.
+def weakness(history: Iterable[Answer], cards: dict[str, Card]) -> dict[str, float]:
+    """For each subject that was asked, the share of points that were missing, as if one of two more answers was wrong.
 
-    So a topic that nobody asked about is at one half, between those that went well and those that didn't.
+    So one answer moves a subject from one half, where those are that nobody asked about, to a third or to two thirds.
     """
-    missed = dict.fromkeys(topics, 1.0)
-    asked = dict.fromkeys(topics, 2.0)
+    missed: dict[str, float] = {}
+    asked: dict[str, float] = {}
     for answer in history:
-        card = cards.get(answer.card)
-        for topic in card.topics if card else ():
-            if topic in asked:
-                missed[topic] += 1 - answer.score
-                asked[topic] += 1
-    return {topic: missed[topic] / asked[topic] for topic in topics}
+        if card := cards.get(answer.card):
+            missed[card.subject] = missed.get(card.subject, 1.0) + 1 - answer.score
+            asked[card.subject] = asked.get(card.subject, 2.0) + 1
+    return {subject: missed[subject] / asked[subject] for subject in asked}
 
 
 def order(
-    chosen: Iterable[Card], history: Sequence[Answer], cards: dict[str, Card], now: float, rng: np.random.Generator
+    chosen: Iterable[Card],
+    history: Sequence[Answer],
+    cards: dict[str, Card],
+    now: float,
+    rng: np.random.Generator,
+    most: int = 0,
 ) -> list[Card]:
-    """The cards: what was wrong the last time, then those of the weakest topics, and those that rest at the end.
+    """The cards in the order in which they are asked, those that rest at the end.
 
-    Chance decides between equals, and a card of twice the weight is twice as likely to come before another.
+    Every second card is drawn by how often interviews ask it. The others are drawn by that, too, but a card of a weak
+    subject counts up to twice, and one that was wrong the last time counts `AGAIN` times as much. So what was missed
+    comes back soon, and no miss decides about a whole interview.
+
+    Args:
+        most: how many cards of one chapter may come before each other chapter had its turn; any number, if it is 0.
     """
     found = list(chosen)
     by_card: dict[str, list[Answer]] = {}
     for answer in sorted(history, key=lambda each: each.when):
         by_card.setdefault(answer.card, []).append(answer)
-    weak = weakness({topic for card in found for topic in card.topics}, history, cards)
+    weak = weakness(history, cards)
 
-    def place(card: Card) -> tuple[bool, bool, float]:
+    def urgency(card: Card) -> float:
         given = by_card.get(card.name, [])
         was_wrong = bool(given) and not streak(given)
-        return due(given) > now, not was_wrong, -max((weak[topic] for topic in card.topics), default=0.5)
+        return card.weight * 2 * weak.get(card.subject, 0.5) * (AGAIN if was_wrong else 1.0)
 
-    return sorted(shuffled(found, [card.weight for card in found], rng), key=place)
+    asleep = [due(by_card.get(card.name, [])) > now for card in found]
+    drawn = []
+    for rests in (False, True):
+        group = [card for card, its in zip(found, asleep, strict=True) if its == rests]
+        ways = [shuffled(group, [way(card) for card in group], rng) for way in (urgency, lambda card: card.weight)]
+        first, second = ways if rng.random() < 0.5 else ways[::-1]
+        mixed = dict.fromkeys(card for pair in zip(first, second, strict=True) for card in pair)
+        drawn += spread(list(mixed), most or len(group))
+    return drawn
+
+
+def spread(order: Sequence[Card], most: int) -> list[Card]:
+    """The order in which each chapter has its first `most` cards before any chapter has its next ones."""
+    had: dict[str, int] = {}
+    turns = []
+    for card in order:
+        turns.append(had.get(card.chapter, 0) // most)
+        had[card.chapter] = had.get(card.chapter, 0) + 1
+    return [order[at] for at in sorted(range(len(order)), key=lambda at: turns[at])]
 
 
 def shuffled(values: Sequence[T], weights: Sequence[float], rng: np.random.Generator) -> list[T]:
