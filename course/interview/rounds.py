@@ -177,10 +177,17 @@ class Whiteboard(Round):
     def _checked(
         self, asking: Asking, exercise: Exercise, path: Path, made: Sequence[bool]
     ) -> Generator[Prompt, Any, tuple[judged.Verdict, str]]:
-        """Check the file on fresh inputs and tell the verdict. Returns it and the answer, which is put away."""
-        answer = path.read_text(encoding="utf-8")
+        """Check the file on fresh inputs and tell the verdict. Returns it and the answer, which is put away.
+
+        An answer that lacks a name is handed back once: which names there are is no part of the question.
+        """
         yield Say("Checking on fresh inputs …")
-        verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
+        for is_last in (False, True):
+            answer = path.read_text(encoding="utf-8")
+            verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
+            if is_last or not (name := tasks.missing(verdict.message)):
+                break
+            yield from written(unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
         message = verdict.message.replace("\n", "\n\n")
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
@@ -323,6 +330,13 @@ def written(told: str, path: Path, hints: Sequence[str] = ()) -> Generator[Promp
         told = f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}"
         taken += int((yield Edit(told, path, True, tuple(hints[taken:]))) or 0)
     return taken
+
+
+def unknown(name: str, names: Sequence[str]) -> str:
+    """What is said about an answer that lacks a name."""
+    listed = ", ".join(f"`{each}`" for each in names)
+    listed = f" Beside Python's own names and modules you have {listed}." if names else ""
+    return f"Your answer needs `{name}`, which isn't there.{listed} Fix that; the next time, the file counts as it is."
 
 
 def kept(course: Course, path: Path) -> str:

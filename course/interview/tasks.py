@@ -9,9 +9,15 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from course.authoring.cells import defined
 from course.files import Course
 from course.learner.practice import Exercise
 from course.parsed import parsed
+
+_MISSING = re.compile(
+    r"NameError: name '(\w+)' is not defined"
+    r"|(?:ImportError|ModuleNotFoundError): (?:No module named|cannot import name) '([\w.]+)'"
+)
 
 
 @cache
@@ -83,6 +89,21 @@ def definitions(exercise: Exercise, task: str) -> str:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 found.append("\n".join(lines[first - 1 : node.end_lineno]))
     return "\n\n\n".join(found)
+
+
+def missing(message: str) -> str:
+    """The name that an answer used without having it, or the module that it couldn't import, by what a check says."""
+    found = _MISSING.search(message)
+    return (found[1] or found[2]) if found else ""
+
+
+def in_scope(course: Course, exercise: Exercise) -> list[str]:
+    """What an answer may use beside Python's own names: of its module in mytorch, or of the notebook's first cells."""
+    files = {part.partition(":")[0].partition(".")[2].replace(".", "/") for part in exercise.kind.parts}
+    paths = [course.reference / f"{file}.py" for file in files]
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.exists()] if files else exercise.setup
+    names = {name for text in texts for name in defined(text)} - {"annotations", "check", *exercise.kind.names}
+    return sorted((name for name in names if not name.startswith("_")), key=lambda name: (name.lower(), name))
 
 
 def solution_of(course: Course, exercise: Exercise) -> str:

@@ -682,6 +682,44 @@ def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Cours
     assert not (history.folder(course) / f"{name}.py").exists()  # the next time begins anew
 
 
+@pytest.mark.parametrize("last", ["", "NameError: name 'torch' is not defined"])
+def test_an_answer_that_lacks_a_name_is_handed_back_once(
+    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    verdicts = iter(
+        [judged.Verdict(0, 3, "quantize: NameError: name 'torch' is not defined"), judged.Verdict(2, 3, last)]
+    )
+    monkeypatch.setattr(judged, "exercise", lambda *_: next(verdicts))
+    shown, (answer,) = talked(bank, course, Item("whiteboard", ["e-memory_int8"], 3), lambda _: 0)
+    first, again = (each for each in shown if isinstance(each, Edit))
+    assert again.text.startswith("Your answer needs `torch`, which isn't there. Beside Python's own names")
+    assert "`Linear`" in again.text and "`quantize`" not in again.text and first.path == again.path
+    assert answer.score == pytest.approx(2 / 3) and list(verdicts) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("split_heads: NameError: name 'torch' is not defined (line 3)", "torch"),
+        ("ModuleNotFoundError: No module named 'jax.numpy'", "jax.numpy"),
+        ("ImportError: cannot import name 'scan' from 'mytorch'", "scan"),
+        ("UnboundLocalError: cannot access local variable 'm'", ""),
+        ("m: 1.0 instead of 2.0", ""),
+    ],
+)
+def test_which_name_an_answer_lacks(message: str, name: str) -> None:
+    assert tasks.missing(message) == name
+
+
+def test_the_names_in_scope_are_those_of_the_module_or_of_the_notebook(bank: Bank) -> None:
+    of_module = tasks.in_scope(bank.course, bank.cards["e-features_lora"].about)
+    assert {"Parameter", "empty", "zeros", "copy", "linear", "draw", "no_grad"} <= {
+        *of_module
+    } and "np" not in of_module
+    of_notebook = tasks.in_scope(bank.course, bank.cards["e-serve_schedule"].about)
+    assert {"Request", "np", "torch", "Counter"} <= {*of_notebook} and not {"check", "annotations"} & {*of_notebook}
+
+
 def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Bank, course: Course) -> None:
     card = bank.cards["e-align_distill"]
     solution = tasks.solution_of(bank.course, card.about)
