@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 import yaml
@@ -128,6 +129,14 @@ class Bank:
         places = self.places.get(topic, [])
         found = [each for each in places if each["chapter"] == chapter] or places
         return str(found[0]["heading"]) if found else self.titles.get(topic, topic)
+
+    def reading(self, subject: str, chapter: str) -> str:
+        """Where a chapter teaches a subject: the section, if it is known, and a link to the lesson."""
+        path = f"{chapter}.ipynb"
+        if subject == chapter:
+            return f"[`notebooks/{path}`]({path})"
+        heading = self.heading(subject, chapter)
+        return f"*{heading}* in [`notebooks/{path}`]({path}#{quote(heading.replace(' ', '-'))})"
 
     def proofs(self, card: Card) -> list[Proof]:
         """The cells that show the answer of a question."""

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from course.files import write_atomically
-from course.interview import calibration, schedule
+from course.interview import schedule
 from course.interview.asking import Asking, Round
 from course.interview.bank import Bank
 from course.interview.cards import Card
 from course.interview.clock import Clock, Watch, spoken
-from course.interview.history import Answer, History, Item, Open
+from course.interview.history import History, Item, Open
 from course.interview.prompts import Prompt, Say
-from course.interview.rounds import ROUNDS, title
+from course.interview.rounds import ROUNDS
 from course.interview.scope import Plan, Scope
+from course.interview.screen import concept
+from course.interview.summary import summary
 
 
 class Interview:
@@ -55,7 +57,9 @@ class Interview:
         rng = np.random.default_rng(seed)
         orders = [(each, self._order(each, scope, rng)) for name, each in ROUNDS.items() if name in plan.of(ROUNDS)]
         if plan.screen:
-            orders = [(each, _one_concept(order) if each.name == "explain" else order) for each, order in orders]
+            (explain, questions), (whiteboard, problems) = orders
+            about = concept(questions, problems) if questions else (questions, problems)
+            orders = list(zip((explain, whiteboard), about, strict=True))
         held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
         if not held:
             raise LookupError("these rounds have nothing to ask about that")
@@ -130,7 +134,8 @@ class Interview:
             opened.elapsed += self.clock.ticks() - self.began
             opened.spent = 0.0
             self.history.save()
-        yield from self.summary()
+        answers = [each for each in self.history.answers if each.when >= opened.began]
+        yield from summary(self.bank, answers, self.history.answers)
         self.history.open = None
         self.history.save()
 
@@ -177,51 +182,3 @@ class Interview:
         left = max(0.0, opened.minutes * 60 - opened.elapsed - opened.spent)
         times = f" · {spoken(about.allowed(cards))} · {spoken(left)} left" if opened.clock else ""
         return f"{'#' * (2 if item.round != before else 3)} {told}", times
-
-    def summary(self) -> Iterator[Say]:
-        """How the interview went, by rounds, what is weakest, and how sure the learner was."""
-        opened = self.history.open
-        answers = [each for each in self.history.answers if opened and each.when >= opened.began]
-        if not answers:
-            yield Say("Nothing was asked.")
-            return
-        yield Say(self._rounds(answers))
-        if pairs := calibration.pairs(answers):
-            yield Say(f"{calibration.verdict(pairs)} Brier score {calibration.brier(pairs):.2f}; 0 is best.")
-            found = calibration.levels(pairs)
-            yield Say(f"```text\n{calibration.bars(found)}\n```", picture=lambda: calibration.curve(found))
-        if told := "\n\n".join(filter(None, [self._missed(answers), self._weakest()])):
-            yield Say(told)
-
-    def _rounds(self, answers: Iterable[Answer]) -> str:
-        lines = ["## How it went", "", "| round | asked | right | late |", "|---|---|---|---|"]
-        given = list(answers)
-        for name, each in ROUNDS.items():
-            of = [answer for answer in given if answer.round == name]
-            if of:
-                share = sum(answer.score for answer in of) / len(of)
-                lines.append(f"| {each.title} | {len(of)} | {share:.0%} | {sum(answer.late for answer in of)} |")
-        return "\n".join(lines)
-
-    def _missed(self, answers: Iterable[Answer]) -> str:
-        """What was not right, and the chapter that teaches it."""
-        cards = [self.bank.cards[each.card] for each in answers if each.score < schedule.ENOUGH]
-        lines = [f"- {title(self.bank, card)} (chapter {card.chapter.partition('_')[0]})" for card in cards]
-        return "\n".join(["Not right, so these come again soon:", "", *lines]) if lines else ""
-
-    def _weakest(self) -> str:
-        """The three subjects of all answers that go worst, and where they are taught."""
-        history, cards = self.history.answers, self.bank.cards
-        weak = schedule.weakness(history, cards)
-        where = {cards[each.card].subject: cards[each.card].chapter for each in history if each.card in cards}
-        worst = sorted((subject for subject in weak if weak[subject] > 0.5), key=lambda subject: -weak[subject])[:3]
-        named = [
-            f"{self.bank.heading(subject, where[subject])} (chapter {where[subject].partition('_')[0]})"
-            for subject in worst
-        ]
-        return f"Weakest topics so far, which come more often: {'; '.join(named)}." if named else ""
-
-
-def _one_concept(order: Sequence[Card]) -> list[Card]:
-    """The cards of an order that are about the same chapter as the first."""
-    return [card for card in order if card.chapter == order[0].chapter]

@@ -45,7 +45,7 @@ UNASKED = frozenset(
 class Plan:
     """What somebody wants of an interview: rounds (all, if empty), minutes, a seed, a clock, and what it is about.
 
-    A screen is an hour of questions about one concept, and of the whiteboard.
+    A screen is an hour of questions about one topic, and of the whiteboard.
     """
 
     rounds: tuple[str, ...] = ()

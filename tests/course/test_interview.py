@@ -40,6 +40,8 @@ from course.interview import (
 )
 from course.interview import bank as banks
 from course.interview import export as export_module
+from course.interview import screen as screens
+from course.interview import summary as summaries
 from course.interview.bank import Bank
 from course.interview.cards import Card, Point
 from course.interview.clock import Clock, Watch
@@ -51,6 +53,7 @@ from course.interview.prompts import Choose, Edit, Say, Tick, Write
 from course.interview.scope import PROFILES, UNASKED, Plan
 from course.interview.serving_faults import SERVING
 from course.interview.tuning_faults import TUNING
+from course.learner.practice import Exercise
 from course.site.lessons import Question, key, slug
 
 NOON = 1_800_000_000.0
@@ -77,11 +80,30 @@ def bank() -> Bank:
 
 
 @pytest.fixture
-def course(tmp_path: Path) -> Course:
-    """The course with an empty `my`."""
+def course(tmp_path: Path, bank: Bank, monkeypatch: pytest.MonkeyPatch) -> Course:
+    """The course with an empty `my`. Its cards are read once for all tests, which takes a second."""
     for folder in ("notebooks", "exercises", "solutions"):
         (tmp_path / folder).symlink_to(CODE / folder)
+    for module in (terminal, notebook):
+        monkeypatch.setattr(module, "Bank", lambda course: of_course(bank, course))
     return Course(tmp_path)
+
+
+def of_course(bank: Bank, course: Course) -> Bank:
+    own = Bank.__new__(Bank)
+    own.__dict__.update(bank.__dict__, course=course)
+    return own
+
+
+@pytest.fixture
+def graded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grades by text: all points for the course's solution, none for anything else. Grading takes ten seconds."""
+
+    def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> judged.Verdict:
+        is_right = answer.strip() == tasks.solution_of(course, asked).strip()
+        return judged.Verdict(asked.points * is_right, asked.points, "" if is_right else "Something is wrong.")
+
+    monkeypatch.setattr(judged, "exercise", exercise)
 
 
 @pytest.fixture
@@ -330,7 +352,7 @@ def test_the_summary_names_what_was_not_right(course: Course, time: Time) -> Non
 
 
 def test_a_verdict_can_be_read_before_the_next_item_begins(course: Course, time: Time) -> None:
-    replies = "9\n3\n\n9\n3\n\n"
+    replies = "1e30\n3\n\n" * 2
     done = hold(course, "--round", "estimate", "--minutes", "4", "--seed", "1", replies=replies)
     assert done.output.count("Enter: go on") == 2 and kept(course)["open"] is None
     assert re.search(r"No\..*Enter: go on.*Estimate · 2 of 2.*No\..*Enter: go on.*How it went", done.output, re.DOTALL)
@@ -450,6 +472,7 @@ def test_reading_a_verdict_takes_no_time_of_the_next_item(
     assert opened is not None and (opened.done, opened.spent) == (1, 0)
 
 
+@pytest.mark.usefixtures("graded")
 def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Time) -> None:
     """The names of the faults say what is wrong with the program."""
     hold(course, "--round", "debug", "--round", "whiteboard", "--seed", "1")
@@ -560,9 +583,7 @@ def test_what_nobody_knows_is_refused(course: Course, options: list[str], tmp_pa
 
 def talked(bank: Bank, course: Course, item: Item, reply: Callable[[Any], Any]) -> tuple[list[Any], list[Answer]]:
     """Everything that a round shows, and its answers; `reply` answers what it asks."""
-    own = Bank.__new__(Bank)
-    own.__dict__.update(bank.__dict__, course=course)
-    time = Time()
+    own, time = of_course(bank, course), Time()
     watch = Watch(time.clock, rounds.ROUNDS[item.round].seconds, True)
     cards = [bank.cards[name] for name in item.cards]
     talk = rounds.ROUNDS[item.round].talk(asking.Asking(own, item, cards, watch, time.clock))
@@ -720,6 +741,7 @@ def test_the_names_in_scope_are_those_of_the_module_or_of_the_notebook(bank: Ban
     assert {"Request", "np", "torch", "Counter"} <= {*of_notebook} and not {"check", "annotations"} & {*of_notebook}
 
 
+@pytest.mark.usefixtures("graded")
 def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Bank, course: Course) -> None:
     card = bank.cards["e-align_distill"]
     solution = tasks.solution_of(bank.course, card.about)
@@ -759,6 +781,7 @@ def test_an_older_exercise_says_what_to_build_and_hints_say_how(bank: Bank) -> N
             compile(stub, exercise.name, "exec")
 
 
+@pytest.mark.usefixtures("graded")
 def test_a_hint_costs_a_tenth(bank: Bank, course: Course) -> None:
     card = bank.cards["e-memory_int8"]
     solution = tasks.solution_of(bank.course, card.about)
@@ -772,10 +795,12 @@ def test_a_hint_costs_a_tenth(bank: Bank, course: Course) -> None:
     assert answer.score == pytest.approx(0.8)
 
 
+@pytest.mark.usefixtures("graded")
 def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: Course) -> None:
     card = bank.cards["e-memory_int8"]
     solution = tasks.solution_of(bank.course, card.about)
     answers = iter([solution.replace(".round()", ".floor()"), solution])
+    points = card.about.points
 
     def reply(prompt: Any) -> int:
         if isinstance(prompt, Edit):
@@ -785,9 +810,8 @@ def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: C
 
     shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     told = [each.text for each in shown if isinstance(each, Say) and "points.**" in each.text]
-    first, of = map(int, re.findall(r"\d+", told[0])[:2])
-    assert first < of and f"**{of} of {of} points.**" in told[1] and not list(answers)
-    assert answer.score == pytest.approx((1 + first / of) / 2)
+    assert f"**0 of {points} points.**" in told[0] and f"**{points} of {points} points.**" in told[1]
+    assert answer.score == pytest.approx(1 / 2) and not list(answers)
 
 
 def test_a_hint_is_shown_while_one_writes(tmp_path: Path) -> None:
@@ -808,12 +832,13 @@ def test_in_a_notebook_a_button_tells_the_next_hint(course: Course) -> None:
     assert hint.disabled and check.description == "Check it"
 
 
+@pytest.mark.usefixtures("graded")
 def test_what_is_no_value_is_asked_again(bank: Bank, course: Course) -> None:
     lines = iter(["no idea", "bfloat16, float32", "[3, 3, 6, 1, 1]"])
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, _ = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 4)
     assert [each.again for each in shown[:3]] == [False, True, True]
-    assert "`no idea` isn't a Python value" in shown[1].text and "4 of 5 are right" in shown[-1].text
+    assert "`no idea` isn't a Python value" in shown[1].text and "Something is wrong." in shown[-1].text
 
 
 def test_every_fold_of_what_they_ask_next_is_asked(bank: Bank) -> None:
@@ -852,10 +877,7 @@ def test_the_problems_of_an_interview_fit_into_its_time(bank: Bank, tmp_path: Pa
             assert 12 <= sum(written) <= 33 if screen else len(written) == 1 and written[0] <= 28
 
 
-@pytest.mark.parametrize("screen", [False, True])
-def test_any_problem_of_up_to_25_minutes_can_come(
-    bank: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: bool
-) -> None:
+def test_any_problem_of_up_to_25_minutes_can_come(bank: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the problem is, the others shrink around it, so that the debug round is still held in time."""
     scope, past = bank.scope("language-models"), History(tmp_path / "history.json")
     problems = [card for card in bank.of("whiteboard") if scope.holds(card) and card.about.minutes <= 25]
@@ -863,11 +885,11 @@ def test_any_problem_of_up_to_25_minutes_can_come(
     for card in problems:
         with monkeypatch.context() as patch:
             patch.setitem(bank.cards, card.name, replace(card, weight=1e9))  # which comes first
-            Interview(bank, past, Time().clock).draw(Plan(profile="language-models", seed=1, screen=screen))
+            Interview(bank, past, Time().clock).draw(Plan(profile="language-models", seed=1))
         assert past.open
         cards = {each.round: each.cards for each in past.open.items}
         assert [card.name] in [each.cards for each in past.open.items if each.round == "whiteboard"]
-        assert screen or 1 <= len(cards["debug"]) <= 4
+        assert 1 <= len(cards["debug"]) <= 4
         taken = [rounds.ROUNDS[each.round].allowed([bank.cards[x] for x in each.cards]) for each in past.open.items]
         assert sum(taken) <= 60 * past.open.minutes, card.name
 
@@ -879,13 +901,55 @@ def test_a_long_problem_is_asked_of_somebody_who_has_the_time(bank: Bank, tmp_pa
     assert past.open.minutes == 38
 
 
-def test_what_is_weakest_is_named_by_the_chapter_that_was_asked(bank: Bank, tmp_path: Path) -> None:
+def test_what_is_weakest_is_named_by_the_chapter_that_was_asked(bank: Bank) -> None:
     """A topic of chapters 11 and 22 that was missed in 22 isn't called by its heading in 11."""
-    card = next(card for card in bank.of("line") if card.chapter[:3] == "22_" and "A.cudnn" in card.topics)
-    past = History(tmp_path / "history.json")
-    past.answers = [Answer(card.name, "rapid", NOON, 0.0, 50, 1.0, False)]
-    told = Interview(bank, past, Time().clock)._weakest()
-    assert "(chapter 22)" in told and "chapter 11" not in told
+    card = replace(next(card for card in bank.of("question") if card.chapter[:3] == "22_"), topic="A.cudnn")
+    own = Bank.__new__(Bank)
+    own.__dict__.update(bank.__dict__, cards={card.name: card})
+    told = summaries.weakest(own, [Answer(card.name, "explain", NOON, 0.0, 50, 1.0, False)])
+    assert told.count("\n- ") == 1 and "notebooks/22_" in told and "notebooks/11_" not in told
+
+
+def test_a_miss_counts_for_the_main_topic_alone(bank: Bank) -> None:
+    card = next(card for card in bank.of("predict") if card.words == "backward_predict_detached_write")
+    assert len(card.topics) == 5 and card.topic == "D4"  # D4 and C.variable list one question each, and D4 comes first
+    told = summaries.weakest(bank, [Answer(card.name, "predict", NOON, 0.0)])
+    assert told.count("\n- ") == 1 and "0% of the points in the only answer." in told
+    assert f"*{bank.heading('D4', card.chapter)}* in [`notebooks/{card.chapter}.ipynb`]" in told
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        ([0.0], "0% of the points in the only answer"),
+        ([1 / 3], ""),  # one point of three is no clear miss
+        ([1 / 3, 2 / 3], "50% of the points in 2 answers"),
+        ([2 / 3, 2 / 3], ""),
+        ([0.0, 1.0, 1.0], ""),
+    ],
+)
+def test_a_topic_is_weak_after_several_answers_or_a_clear_miss(bank: Bank, scores: list[float], told: str) -> None:
+    card = next(card for card in bank.of("question") if card.topic == "A.moe")
+    past = [Answer(card.name, "explain", NOON + at, score) for at, score in enumerate(scores)]
+    assert told in summaries.weakest(bank, past) and bool(told) == bool(summaries.weakest(bank, past))
+
+
+def test_three_weak_topics_are_listed_and_of_equals_the_last(bank: Bank) -> None:
+    cards = list({card.topic: card for card in bank.of("question") if card.topic}.values())[:5]
+    past = [Answer(card.name, "explain", NOON + at, 0.0) for at, card in enumerate(cards)]
+    past.append(Answer(cards[0].name, "explain", NOON + 9, 0.0))
+    lines = summaries.weakest(bank, past).splitlines()[2:]
+    wanted = [cards[0], cards[4], cards[3]]  # two misses, then one each
+    assert [line.partition(":")[0] for line in lines] == [f"- {bank.heading(c.topic, c.chapter)}" for c in wanted]
+
+
+def test_the_sections_to_read_are_in_the_lessons(bank: Bank) -> None:
+    for card in bank.cards.values():
+        if card.topic and card.kind in ("question", "whiteboard", "predict"):
+            text = "\n".join(cell.source for cell in bank.lessons[card.chapter].cells if cell.cell_type == "markdown")
+            assert re.search(rf"^#+ {re.escape(bank.heading(card.topic, card.chapter))}$", text, re.MULTILINE), (
+                card.topic
+            )
 
 
 def test_a_whiteboard_problem_has_the_minutes_that_its_notebook_states(bank: Bank, course: Course) -> None:
@@ -916,13 +980,15 @@ def test_rounds_alone_are_as_long_as_in_a_whole_interview(
     assert drawn_of(bank, tmp_path, Plan(names, 60, 1)).history.open.minutes == 60  # type: ignore[union-attr]
 
 
+@pytest.mark.usefixtures("graded")
 def test_the_summary_calls_an_exercise_by_its_title(course: Course, time: Time) -> None:
     past = History(history.folder(course) / "history.json")
     past.open = history.Open(1, 45, True, [Item("predict", ["e-moe_predict_gradients"], 1)], began=NOON)
     past.save()
     done = hold(course, replies="[1]\n3\n\n")
     shown = " ".join(done.output.partition("come again soon:")[2].split())
-    assert "the exercise Who gets a gradient? (chapter 24c)" in shown and "moe_predict" not in shown
+    assert "the exercise Who gets a gradient? (read Dispatch and combine in notebooks/24c_" in shown
+    assert "moe_predict" not in shown
 
 
 def test_what_was_written_in_a_round_that_was_interrupted_is_still_there(bank: Bank, course: Course) -> None:
@@ -1511,6 +1577,7 @@ def test_a_slip_of_the_pen_is_said_before_it_counts(bank: Bank, course: Course) 
     assert [answer.score for answer in answers] == [0.75] * 4, "fixed, without tests"
 
 
+@pytest.mark.usefixtures("graded")
 def test_what_was_written_is_kept(bank: Bank, course: Course) -> None:
     item = Item("whiteboard", ["e-init_softmax"], 1)
 
@@ -1523,6 +1590,7 @@ def test_what_was_written_is_kept(bank: Bank, course: Course) -> None:
     assert "`init_softmax` in `exercises/10_activations_and_initialization.ipynb`" in shown[-2].text
 
 
+@pytest.mark.usefixtures("graded")
 def test_a_whiteboard_says_what_is_written_and_where(bank: Bank, course: Course) -> None:
     shown, _ = talked(bank, course, Item("whiteboard", ["e-schedule_cosine"], 1), lambda _: None)
     assert "`CosineAnnealingLR._next`" in shown[0].text and "`mytorch.optim." in shown[0].text
@@ -1630,6 +1698,7 @@ def test_in_a_notebook_what_another_editor_saved_is_not_lost(course: Course) -> 
     assert "4 of 4 faults found" in room.said.value
 
 
+@pytest.mark.usefixtures("graded")
 def test_in_a_notebook_a_complaint_about_a_file_goes_once_it_was_mended(course: Course) -> None:
     room = at(course, Item("whiteboard", ["e-init_softmax"], 1))
     room.answer.children[1].value = "broken("
@@ -1654,6 +1723,7 @@ def test_how_sure_is_no_answer_to_yes_or_no() -> None:
     assert not [each for each in asking.SURE if {"yes", "no", "not"} & set(each.split())]
 
 
+@pytest.mark.usefixtures("graded")
 def test_parts_are_listed_with_commas(bank: Bank, course: Course) -> None:
     shown, _ = talked(bank, course, Item("whiteboard", ["e-init_softmax"], 1), lambda _: None)
     told = "You write `softmax`, `derivative.softmax`, `log_softmax` and `derivative.log_softmax` of"
@@ -1725,19 +1795,30 @@ def test_the_minutes_go_to_the_rounds_that_have_something_to_ask(bank: Bank, tmp
     assert len(asked(interview, "explain")) > len(asked(whole, "explain"))
 
 
-def test_a_screen_is_one_concept_and_the_whiteboard_in_an_hour(bank: Bank, tmp_path: Path) -> None:
-    for seed in range(5):
+def test_a_screen_is_about_one_topic_at_the_whiteboard_too(bank: Bank, tmp_path: Path) -> None:
+    found = set()
+    for seed in range(40):
         interview = drawn_of(bank, tmp_path, Plan(screen=True, seed=seed))
-        opened = interview.history.open
+        assert interview.history.open is not None and interview.history.open.minutes == 60
+        questions, problems = asked(interview, "explain"), asked(interview, "whiteboard")
+        (topic,) = {questions[0].topic} & problems[0].topics
+        about = [topic in card.topics for card in questions]
+        assert sum(about) >= 3 and about == sorted(about, reverse=True)  # it comes first, and then its chapter
         assert (
-            opened is not None
-            and opened.minutes == 60
-            and {item.round for item in opened.items} == {"explain", "whiteboard"}
+            all(about[6:]) and len({card.chapter for card, mine in zip(questions, about, strict=True) if not mine}) < 2
         )
-        assert (
-            len({card.chapter for card in asked(interview, "explain")}) == 1 and len(asked(interview, "explain")) >= 4
-        )
-        assert len(asked(interview, "whiteboard")) in (1, 2)
+        assert all(topic in card.topics for card in problems) and len(problems) in (1, 2)
+        found.add(topic)
+    assert len(found) >= 6
+
+
+def test_a_screen_without_a_problem_of_its_topic_takes_the_chapters_or_any() -> None:
+    questions = [Card(f"q{at}", "question", "08_x", "", topics=frozenset("t"), topic="t") for at in range(3)]
+    here, there = Card("here", "whiteboard", "08_x", ""), Card("there", "whiteboard", "09_x", "")
+    assert screens.concept(questions, [there, here]) == (questions, [here])
+    assert screens.concept(questions, [there]) == (questions, [there])
+    few = [Card("q0", "question", "08_x", ""), Card("q1", "question", "09_x", ""), Card("q2", "question", "08_x", "")]
+    assert screens.concept(few, [there, here]) == ([few[0], few[2]], [here])
 
 
 def test_what_is_asked_often_comes_first_more_often(bank: Bank) -> None:
@@ -1809,6 +1890,7 @@ def test_an_empty_line_is_no_prediction(bank: Bank, course: Course) -> None:
     assert answer.score == 1.0 and [each.text for each in shown[1:3]] == ["The line is empty. Once more:"] * 2
 
 
+@pytest.mark.usefixtures("graded")
 def test_who_did_not_solve_a_whiteboard_problem_can_see_a_solution(bank: Bank, course: Course) -> None:
     shown, (answer,) = talked(
         bank, course, Item("whiteboard", ["e-init_softmax"], 11), lambda each: 1 if isinstance(each, Choose) else None
