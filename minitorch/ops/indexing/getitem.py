@@ -31,7 +31,6 @@ from minitorch.ops.views.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
 
 Indices = Sequence[Tensor | None]
-
 _ELSEWHERE = "indices should be either on cpu or on the same device as the indexed tensor ({})"
 _INDEXES: dict[str, Any] = {
     "from_cpu": ("indices",),
@@ -43,8 +42,7 @@ _INDEXES: dict[str, Any] = {
 
 def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
     """The index for NumPy, whose advanced indexing is PyTorch's. Raises IndexError for what can't index self."""
-    dim = 0
-    index: list[Any] = []
+    index, dim = list[Any](), 0
     indexed: list[int] = []
     for each in indices:
         if each is None:
