@@ -11,7 +11,7 @@ import numpy as np
 
 from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
-from course.interview import estimates, faults, judged, programs, tasks
+from course.interview import estimates, faults, judged, predictions, programs, tasks
 from course.interview.asking import Asking, Round, a_line, how_sure, timed
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
@@ -117,10 +117,21 @@ class Predict(Round):
             return [asking.answer(0.0)]
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
+        parts = predictions.values(asking.bank.course, exercise, given)
+        right = sum(each.is_right for each in parts)
+        if parts and right == len(parts):
+            yield Say(f"**Right.** {timed(asking)}")
+            return [asking.answer(1.0, sure)]
         yield Say("Checking …")
         verdict = judged.exercise(asking.bank.course, exercise, f"prediction = {given.strip()}", asking.item.seed)
-        yield Say(f"**{'Right' if not verdict.message else 'Not right'}.** {verdict.message}\n\n{timed(asking)}")
-        return [asking.answer(verdict.score, sure)]
+        if parts and verdict.message:
+            told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
+            score = max(right / len(parts), verdict.score)
+        else:
+            told = f"**{'Right' if not verdict.message else 'Not right'}.** {verdict.message}"
+            score = verdict.score
+        yield Say(f"{told}\n\n{timed(asking)}")
+        return [asking.answer(score, sure, right=not verdict.message)]
 
 
 class Whiteboard(Round):

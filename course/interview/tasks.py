@@ -118,6 +118,17 @@ def solution_of(course: Course, exercise: Exercise) -> str:
     return bare(re.sub(r"^ *### (BEGIN|END) SOLUTION\n?", "", found, flags=re.MULTILINE)).rstrip()
 
 
+def known_mistakes(course: Course, exercise: Exercise) -> list[tuple[str, str]]:
+    """The known wrong answers to an exercise, and what is wrong with each; none where the course has no solutions."""
+    from course.authoring.notebook import exercise_of, role, v4
+
+    path = course.solutions / f"{exercise.chapter}.ipynb"
+    cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
+    task = next((each for each in cells if (role(each), exercise_of(each)) == ("task", exercise.name)), None)
+    mutants = task.metadata["minitorch"]["mutants"] if task else ()
+    return [(str(each["source"]), str(each["says"])) for each in mutants]
+
+
 def whose(exercise: Exercise) -> str:
     """Which parts of mytorch an exercise writes; empty if it writes none."""
     parts = [part.partition(":") for part in exercise.kind.parts]

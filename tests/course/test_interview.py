@@ -32,6 +32,7 @@ from course.interview import (
     history,
     judged,
     notebook,
+    predictions,
     programs,
     rounds,
     schedule,
@@ -668,16 +669,53 @@ def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> N
     replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
     assert "meter.calls" in shown[0].text and "points" not in shown[0].text
-    assert "The replicas run, not the meter itself" in shown[-1].text
-    assert (answer.score, answer.sure) == (0.0, 90)
+    assert "calls: you said `2`, it is `0`. The replicas run, not the meter itself" in shown[-1].text
+    assert (answer.score, answer.sure, answer.right) == (0.0, 90, False)  # none of the four is right
 
 
-def test_a_prediction_of_several_parts_says_how_many_are_right(bank: Bank, course: Course) -> None:
-    replies: dict[type, Any] = {Write: "[3, 3, 6, 1, 1]", Choose: 4}
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank, course: Course) -> None:
+    replies: dict[type, Any] = {Write: "[3, 3, 3, 1, 1]", Choose: 4}
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
-    assert "rows, k = 1; dropped assignments: 4 of 5 are right" in shown[-1].text and answer.score == 0.0
     assert "rounded up as in Megatron" in shown[0].text
+    heading, _, *lines = shown[-1].text.strip().splitlines()
+    assert heading == "**3 of 5 values are right.**" and answer.score == pytest.approx(3 / 5)
+    assert calibration.pairs([answer]) == [(90, False)]
+    assert lines[:2] == ["- ✓ experts: `3`", "- ✓ rows, chosen logits: `3`"]
+    assert lines[2].startswith("- ✗ rows, all logits: you said `3`, it is `6`. A softmax over all logits has each of")
+    assert lines[3] == "- ✗ rows, k = 1: you said `1`, it is `0`."  # no known mistake predicts a 1
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_whose_values_are_right_needs_no_check(
+    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(judged, "exercise")
+    replies: dict[type, Any] = {Write: "(3, 3.0, 6, 0, 1)", Choose: 4}
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert (
+        shown[-1].text.startswith("**Right.**") and answer.score == 1.0 and calibration.pairs([answer]) == [(90, True)]
+    )
+
+
+def test_the_solution_of_each_prediction_is_right_value_by_value(bank: Bank) -> None:
+    """Of those of several values; three others ask for a word, a number or a set, which isn't compared by places."""
+    several = {}
+    for card in bank.of("predict"):
+        right = predictions._prediction(tasks.solution_of(bank.course, card.about))
+        several[card.words] = predictions.values(bank.course, card.about, repr(right))
+        assert all(each.is_right and not each.says for each in several[card.words]), card.words
+    assert sum(map(bool, several.values())) >= 27 and several["align_predict_clip"] == []
+    assert [each.name for each in several["data_predict_shares"]] == ["value 1", "value 2", "value 3"]
+    assert [each.name for each in several["settings_predict_types"]] == [*"abcdef"]
+
+
+@pytest.mark.parametrize("given", ["[3, 3, 6, 0]", "7", "f(x)", "{'a': 1}", "[3, 3"])
+def test_what_has_not_as_many_values_is_judged_as_a_whole(bank: Bank, given: str) -> None:
+    exercise = bank.cards["e-moe_predict_gradients"].about
+    assert predictions.values(bank.course, exercise, given) == []
 
 
 def test_none_passes_on_a_prediction(bank: Bank, course: Course) -> None:
@@ -838,7 +876,7 @@ def test_what_is_no_value_is_asked_again(bank: Bank, course: Course) -> None:
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, _ = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 4)
     assert [each.again for each in shown[:3]] == [False, True, True]
-    assert "`no idea` isn't a Python value" in shown[1].text and "Something is wrong." in shown[-1].text
+    assert "`no idea` isn't a Python value" in shown[1].text and "4 of 5 values are right" in shown[-1].text
 
 
 def test_every_fold_of_what_they_ask_next_is_asked(bank: Bank) -> None:

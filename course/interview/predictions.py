@@ -1,0 +1,101 @@
+"""A prediction of several values, value by value: what was said, what it is, and why, where that is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from course.files import Course
+from course.interview import programs, tasks
+from course.interview.prompts import code
+from course.learner.practice import Exercise
+from course.parsed import parsed
+
+
+@dataclass(frozen=True)
+class Value:
+    """One of several values."""
+
+    name: str
+    given: Any
+    right: Any
+    says: str = ""
+    """Why it isn't what was said."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it was predicted."""
+        return _same(self.given, self.right)
+
+
+def values(course: Course, exercise: Exercise, given: str) -> list[Value]:
+    """The values of a prediction beside the right ones.
+
+    There are none if one value was asked for, if as many weren't given, or if the course has no solutions.
+    """
+    right, mine = _prediction(tasks.solution_of(course, exercise)), _literal(given)
+    names, answers = _split(right), _split(mine)
+    is_by_place = len(exercise.expected["values"]) in (1, len(names), sum(map(_size, names.values())))
+    if len(names) < 2 or not is_by_place or list(names) != list(answers):
+        return []
+    known = [(_split(_prediction(source)), says) for source, says in tasks.known_mistakes(course, exercise)]
+    known.sort(key=lambda each: sum(not _same(value, names.get(key)) for key, value in each[0].items()))
+    labels = dict(zip(names, _labels(exercise) or names, strict=True))
+    found = []
+    for key, value in names.items():
+        says = next((says for others, says in known if key in others and _same(others[key], answers[key])), "")
+        is_right = _same(answers[key], value)
+        found.append(Value(labels[key], answers[key], value, "" if is_right else says))
+    return found
+
+
+def told(found: Sequence[Value]) -> str:
+    """A line for each value."""
+    lines = []
+    for each in found:
+        if each.is_right:
+            lines.append(f"- ✓ {each.name}: {code(str(each.right))}")
+        else:
+            lines.append(
+                f"- ✗ {each.name}: you said {code(str(each.given))}, it is {code(str(each.right))}. {each.says}"
+            )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _split(value: Any) -> dict[Any, Any]:
+    """The values of a list by their numbers, from 1, or those of a dict by name; nothing of anything else."""
+    if isinstance(value, dict):
+        return dict(sorted(value.items(), key=lambda item: str(item[0])))
+    return {f"value {place}": each for place, each in enumerate(value, 1)} if isinstance(value, list | tuple) else {}
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, list | tuple) else 1
+
+
+def _prediction(source: str) -> Any:
+    """What a cell sets `prediction` to; None if that isn't written out."""
+    for node in parsed(source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "prediction":
+            return _literal(ast.unparse(node.value))
+    return None
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text.strip())
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _labels(exercise: Exercise) -> list[str]:
+    """What a check calls the values, in the order in which it lists them; nothing unless it lists all of them."""
+    nodes = ast.walk(parsed(exercise.check))
+    lists = (_literal(ast.unparse(node)) for node in nodes if isinstance(node, ast.List | ast.Tuple))
+    return next((list(each) for each in lists if each and {*map(str, each)} == {*exercise.expected["values"]}), [])
+
+
+def _same(one: Any, other: Any) -> bool:
+    return programs.same(str(one), str(other))
