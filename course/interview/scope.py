@@ -16,6 +16,30 @@ PROFILES: Mapping[str, tuple[str, str]] = {
     "classics": ("Classic machine learning and vision", "04 10 11 12 13 15 16 17 19 21 25 29"),
 }
 """The jobs that an interview can be for: the title, and the chapters that their interviews ask about."""
+ALSO: Mapping[str, frozenset[str]] = {
+    "language-models": frozenset(
+        {
+            "init_softmax",
+            "Why does softmax subtract the largest logit first?",
+            "Why do transformers use GELU or SiLU where older networks use ReLU?",
+            "How does GPT-2 initialize its weights, and why?",
+            "How does gradient clipping work?",
+            "Do you clip gradients before or after `backward`?",
+            "norm_layer_norm",
+            "Batch norm or layer norm?",
+            "What does RMSNorm leave out, and why do language models use it?",
+            "Why does dropout divide by 1 − p?",
+            "Your transformer's validation loss changes from run to run, although you call `eval()`. "
+            "Where do you look?",
+            "features_lora",
+            "LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?",
+            "You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?",
+            "How many parameters does LoRA with `r = 4` train on a 4,096 × 4,096 layer?",
+            "parameters of LoRA",
+        }
+    )
+}
+"""What a profile asks of chapters that it leaves out otherwise, since they are about other networks as well."""
 
 _ASKED = {3.0: "14 22b 24b 24c 24d 26 27 28", 2.0: "06 07 10 12 16 19 21 22 23 23b 25"}
 """How often interviews of 2026 ask about a chapter, compared with one that isn't named: from the number of lines on its
@@ -78,10 +102,12 @@ class Scope:
     words: tuple[str, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
     """The headings under which topics are taught."""
+    also: frozenset[str] = frozenset()
+    """The words of cards of other chapters that count as well."""
 
     def holds(self, card: Card) -> bool:
         """Whether an interview of this scope may ask a card."""
-        if self.chapters and str(key(card.chapter)) not in self.chapters:
+        if self.chapters and str(key(card.chapter)) not in self.chapters and card.words not in self.also:
             return False
         text = " \n".join(
             [card.name, card.words, card.names, *(f"{each} {self.about.get(each, '')}" for each in card.topics)]
@@ -115,7 +141,7 @@ def scope(
     if unknown := sorted(named - known):
         raise LookupError(f"there is no chapter {unknown[0]!r}")
     own = PROFILES[profile][1].split() if profile else []
-    return Scope(frozenset({*own, *named} & known), tuple(words), about)
+    return Scope(frozenset({*own, *named} & known), tuple(words), about, ALSO.get(profile, frozenset()))
 
 
 def weight(card: Card) -> float:

@@ -51,7 +51,7 @@ from course.interview.fault import Fault
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Say, Tick, Write
-from course.interview.scope import PROFILES, UNASKED, Plan
+from course.interview.scope import ALSO, PROFILES, UNASKED, Plan
 from course.interview.serving_faults import SERVING
 from course.interview.tuning_faults import TUNING
 from course.learner.practice import Exercise
@@ -1790,12 +1790,22 @@ def test_every_chapter_belongs_to_a_profile(bank: Bank) -> None:
     assert {str(key(name)) for name in bank.titles} <= held
 
 
+def test_interviews_about_language_models_ask_for_softmax_layer_norm_and_lora(bank: Bank) -> None:
+    scope = bank.scope("language-models")
+    held = [card for card in bank.cards.values() if scope.holds(card)]
+    assert {"init_softmax", "norm_layer_norm", "features_lora"} <= {card.words for card in held}
+    assert {each for words in ALSO.values() for each in words} <= {card.words for card in bank.cards.values()}
+    of_others = [card for card in held if card.chapter[:2] in ("10", "12", "21", "29")]
+    assert {card.words for card in of_others} == ALSO["language-models"]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_asks_about_its_chapters_alone(bank: Bank, tmp_path: Path, profile: str) -> None:
     interview = drawn_of(bank, tmp_path, Plan(profile=profile, seed=2))
     assert interview.history.open is not None
     cards = [bank.cards[name] for item in interview.history.open.items for name in item.cards]
-    assert {str(key(card.chapter)) for card in cards} <= set(PROFILES[profile][1].split())
+    others = {card.words for card in cards if str(key(card.chapter)) not in PROFILES[profile][1].split()}
+    assert others <= ALSO.get(profile, set())
     assert {item.round for item in interview.history.open.items} >= {"rapid", "explain", "whiteboard"}
 
 
