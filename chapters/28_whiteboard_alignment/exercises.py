@@ -1229,6 +1229,20 @@ prediction = [1, 4, 8]
 chosen = {int(each) for each in prediction}
 check.show({f"token {number}: gradient 0": number in chosen for number in range(1, 9)}, secret=True)
 
+# %% [markdown]
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** two products and a minimum for each token, O(B·T) for a batch, and no memory beside the ratios.
+#
+# 1. *Which share of the tokens should be clipped?* "A few per cent to a fifth is common. If hardly any are, the steps could be
+#    larger; if most are, the policy has left the samples, so I'd take fewer epochs or a smaller learning rate."
+# 2. *Does clipping keep the policy near the old one?* "No. A clipped token stops pushing, but the gradients of other tokens can
+#    move it further. That is why people also watch the KL, and stop or add a penalty when it grows."
+# 3. *Why do the clipped tokens differ between A > 0 and A < 0?* "Clipping only stops a move that the advantage asks for: up for
+#    A > 0, down for A < 0. A token that moved the wrong way keeps its gradient, which brings it back."
+#
+# </details>
+
 # %% [markdown] hint="align_predict_clip"
 # A clipped number has no gradient. But the minimum chooses between the clipped and the unclipped product: which of them is
 # smaller?
@@ -2995,7 +3009,10 @@ check.show(
 )
 
 # %% [markdown]
-# <details><summary>Once it passes: what they ask next</summary>
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# **Cost:** the backward loop takes O(T) time and O(T) memory, while the double loop to compare with takes O(T²), which is fine for
+# seven steps. The matrix of discounts takes O(T²) memory, 4 GB in float64 for a rollout of 22,000 steps.
 #
 # 1. *Which identities test GAE without a second implementation?* "λ = 0 gives the TD errors; λ = 1 gives the discounted
 #    rewards plus the discounted `last_value`, minus the values; cutting a rollout at an episode's end and joining the results changes nothing; scaling rewards,
