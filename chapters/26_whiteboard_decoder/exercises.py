@@ -4586,7 +4586,10 @@ check.show(
 )
 
 # %% [markdown]
-# <details><summary>Once it passes: what they ask next</summary>
+# <details><summary>Once it passes: cost, and what they ask next</summary>
+#
+# *Cost.* O(T·window·(D + E)) time is enough, and O(T·window) memory for the scores. A candidate that masks all T·S scores is correct
+# as well, so don't test the cost unless the task states it. The loop that you compare with is slow, which is fine for S = 7.
 #
 # - *How do you test code for which you have no reference?* "By what has to hold: a window of S equals causal attention; a
 #   change to a key outside the window changes nothing; one call for T tokens equals T calls with one query each; rows of
