@@ -105,6 +105,36 @@ def features(model, names):
             m._forward_hooks.clear()
 
 
+# %% answer="features_context" wrong="the model is left in evaluation mode"
+def features(model, names):
+    found, handles = {}, []
+    model.eval()
+    try:
+        for name in names:
+            def hook(module, args, result, name=name):
+                found[name] = result.detach().clone()
+            handles.append(model.get_submodule(name).register_forward_hook(hook))
+        yield found
+    finally:
+        for h in handles:
+            h.remove()
+
+
+# %% answer="features_context" wrong="a module under two names has one of them"
+def features(model, names):
+    found, handles = {}, []
+    by_module = {model.get_submodule(name): name for name in names}
+    def hook(module, args, result):
+        found[by_module[module]] = result.detach().clone()
+    try:
+        for m in by_module:
+            handles.append(m.register_forward_hook(hook))
+        yield found
+    finally:
+        for h in handles:
+            h.remove()
+
+
 # %% answer="features_lora" wrong="the merged layer shares the memory of the frozen bias"
 def __init__(self, base, r, alpha):
     super().__init__()
@@ -301,6 +331,12 @@ def add_scalar(self, tag, value, step, wall_time=None):
     if wall_time is None:
         wall_time = time.time()
     self.write(event(wall_time, step=step, summary=message({1: message({1: tag, 2: float(value)})})))
+
+
+# %% answer="features_events" wrong="a step of 0 is not given" spoils="event"
+def event(wall_time, **fields):
+    numbers = {"step": 2, "file_version": 3, "summary": 5}
+    return varint(1 << 3 | 1) + struct.pack("<d", wall_time) + message({numbers[k]: v for k, v in fields.items() if v})
 
 
 # %% answer="features_repair_hook" right="as first written, from the task alone"

@@ -146,6 +146,10 @@ with mytorch.utils.features(model, ["0", "2.0"]) as found:
     inside = hooks()
 model(3 * x)
 afterwards = dict(found.items())
+twice = layers.Linear(3, 3)
+shared = layers.Sequential(twice, twice)
+with mytorch.utils.features(shared, ["0", "1"]) as under_two_names:
+    shared(x)
 same = all((latest[name] == afterwards[name]).all().item() for name in latest)
 values = {
     "before the first call": list(empty),
@@ -164,6 +168,8 @@ values = {
     "a wrong name": with_hooks(["0", "9"], x),
     "hooks after a wrong name": hooks(),
     "one name": list(with_hooks(["2"], x)),
+    "a module with two names": under_two_names,
+    "the model is still in training mode": model.training,
 }
 check.show(values, text="A model with three submodules, of which the second writes into the first one's output.")
 
@@ -1071,6 +1077,7 @@ check.show(
     {
         "tag, value, step, time": [tag, value, step, moment],
         "an event with a step": board.event(moment, step=step).hex(" "),
+        "with step 0": board.event(moment, step=0).hex(" "),
         "with a version": board.event(moment, file_version="brain.Event:2").hex(" "),
         "with a step and a summary": board.event(moment, step=step, summary=b"abc").hex(" "),
         "a point": writer.events[0].hex(" "),
