@@ -215,7 +215,7 @@ def fields(data):
         elif kind == 5:
             v, at = struct.unpack("<f", data[at:at + 4])[0], at + 4
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         out[key >> 3].append(v)
     return out
 
@@ -274,7 +274,7 @@ def fields(data):
         elif kind == 5:
             v, at = struct.unpack("<f", data[at:at + 4])[0], at + 4
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         out[key >> 3].append(v)
     return out
 
@@ -333,7 +333,7 @@ def fields(data):
         elif kind == 5:
             v, at = struct.unpack("<f", data[at:at + 4])[0], at + 4
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         out[key >> 3].append(v)
     return out
 
@@ -1180,7 +1180,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number] = [value]
     return found
 
@@ -1199,7 +1199,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found.setdefault(number, []).append(value)
     return found
 
@@ -1218,7 +1218,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length].decode(), at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 
@@ -1237,7 +1237,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 
@@ -1256,7 +1256,7 @@ def fields(data):
             length, at = data[at], at + 1
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 
@@ -1275,7 +1275,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 
@@ -1314,7 +1314,7 @@ def fields(data):
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 
@@ -1334,7 +1334,7 @@ def fields(data):
             value = bytes(data[at : at + length])
             at += length
         else:
-            raise ValueError(f"fields of kind {kind} are not known")
+            raise ValueError(f"fields of wire type {kind} are not known")
         found[number].append(value)
     return found
 

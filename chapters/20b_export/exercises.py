@@ -814,7 +814,7 @@ def fields():
     type 5 is a 4-byte float, `struct.unpack("<f", …)`.
 
     Raises:
-        ValueError: "fields of kind 1 are not known", with the number of any other wire type.
+        ValueError: "fields of wire type 1 are not known", with the number of any other wire type.
     """
 
 
@@ -1008,7 +1008,7 @@ def fields(data: bytes) -> dict[int, list[Any]]:
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {key & 7} are not known")
+            raise ValueError(f"fields of wire type {key & 7} are not known")
         found[key >> 3] = [value]
     return found
 
@@ -1029,7 +1029,7 @@ def fields(data: bytes) -> dict[int, list[Any]]:
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {key & 7} are not known")
+            raise ValueError(f"fields of wire type {key & 7} are not known")
         found[key >> 3].append(value)
     return found
 
@@ -1051,7 +1051,7 @@ def fields(data: bytes) -> dict[int, list[Any]]:
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {key & 7} are not known")
+            raise ValueError(f"fields of wire type {key & 7} are not known")
         found[key >> 3].append(value)
     return found
 

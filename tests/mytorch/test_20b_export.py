@@ -81,7 +81,7 @@ def test_fields_are_read_back(mytorch: ModuleType) -> None:
     data = mytorch.onnx.protobuf.message({1: [3, 300], 2: 0.5, 16: ["a", ""], 4: b"\x00\xff"})
     assert dict(mytorch.onnx.runtime.fields(data)) == {1: [3, 300], 2: [0.5], 16: [b"a", b""], 4: [b"\x00\xff"]}
     assert mytorch.onnx.runtime.fields(b"")[3] == []
-    with pytest.raises(ValueError, match="fields of kind 1 are not known"):
+    with pytest.raises(ValueError, match="fields of wire type 1 are not known"):
         mytorch.onnx.runtime.fields(b"\x09" + bytes(8))
 
 

@@ -40,7 +40,7 @@ def fields(data: bytes) -> dict[int, list[Any]]:
             length, at = read_varint(data, at)
             value, at = data[at : at + length], at + length
         else:
-            raise ValueError(f"fields of kind {key & 7} are not known")
+            raise ValueError(f"fields of wire type {key & 7} are not known")
         found[key >> 3].append(value)
     return found
 
