@@ -100,6 +100,7 @@ def test_every_lesson_exercise_and_question_has_its_place(built: Path) -> None:
             assert (built / "exercises" / path.stem / f"{name}.html").exists()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.needs("site", "browser", "axe")
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
