@@ -237,8 +237,7 @@ class Tensor(Convertible, metaclass=_TensorType):
     def data(self) -> Tensor:
         """The same memory with a version counter of its own: autograd doesn't notice writes through it.
 
-        Returns a leaf of the same shape and dtype. Setting it gives this tensor the other's memory, shape and dtype.
-        Raises TypeError for what is no tensor, RuntimeError for integers where the tensor requires a gradient.
+        Returns a leaf of the same shape. May be set; raises TypeError for no tensor, RuntimeError for a wrong dtype.
         """
         alias = Tensor.detach(self)  # which a lazy parameter refuses to be asked for
         if alias._counter is not UNTRACKED:

@@ -322,3 +322,10 @@ def test_repeats_that_are_not_integers_and_states_that_are_not_two(torch: Any) -
         lambda: cell(torch.ones(1, 2), (torch.ones(1, 3),)),
         lambda: cell(torch.ones(1, 2), (torch.ones(1, 3),) * 3),
     )
+
+
+@same
+def test_functions_of_numpy_return_tensors(torch: Any) -> Any:
+    x = torch.tensor([[1.0, 4.0], [9.0, 16.0]])
+    found = [np.sqrt(x), np.add(x, 1.0), np.sqrt(x[0, 1]), np.isnan(x)]
+    return [type(each).__name__ for each in found], found[:2], errors(lambda: np.sqrt(x.requires_grad_()))

@@ -143,10 +143,10 @@ class LSTMCell(RNNCellBase):
         self._check(input, None)
         if isinstance(hx, Tensor) and hx.dim() > 1:
             raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
-        if hx is not None and len(hx) != 2:
-            raise RuntimeError("lstm_cell expects two hidden states")
         for number, each in enumerate(() if hx is None else hx):
             if each.dim() not in (1, 2):
                 raise ValueError(f"LSTMCell: Expected hx[{number}] to be 1D or 2D, got {each.dim()}D instead")
+        if hx is not None and len(hx) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
         hidden, memory = self._step("LSTM", input, None if hx is None else list(hx))
         return hidden, memory
