@@ -1172,6 +1172,30 @@ class Rounded(torch.autograd.Function):
         return torch.where(ctx.x.abs() > ctx.limit, torch.zeros_like(grad), grad), None, None
 
 
+# %% answer="backward_straight_through" wrong="a float32 mask changes the dtype of float64 and half gradients"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward((x.abs() <= limit).float())
+        return (torch.round(x / step) * step).clamp(-limit, limit)
+    @staticmethod
+    def backward(ctx, grad):
+        (inside,) = ctx.saved_tensors
+        return (grad.float() * inside), None, None
+
+
+# %% answer="backward_straight_through" wrong="truncates"
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x.abs() <= limit)
+        return ((x / step + 0.5).to(torch.int64) * step).clamp(-limit, limit).to(x.dtype)
+    @staticmethod
+    def backward(ctx, grad):
+        (inside,) = ctx.saved_tensors
+        return grad * inside, None, None
+
+
 # %% answer="backward_hessian_vector" wrong="the second pass by backward, which reaches all that func uses"
 def hvp(func, inputs, v):
     x = inputs.detach().requires_grad_()

@@ -530,13 +530,19 @@ class Rounded(torch.autograd.Function):
 # %% check="backward_straight_through"
 generator = check.rng()
 step, limit = 0.25, 1.0
-inside = [*generator.uniform(-0.95, 0.95, size=3).tolist(), float(generator.uniform(0.88, 0.99))]
+inside = [
+    *generator.uniform(-0.95, 0.95, size=2).tolist(),
+    float(generator.uniform(-0.95, -0.3)),
+    float(generator.uniform(0.88, 0.99)),
+]
 near = float(generator.uniform(1.02, 1.1))  # outside, and rounded to the limit
 x = torch.tensor([*inside, limit, near, 1.7, -2.3], requires_grad=True)
 weight = torch.tensor(generator.normal(size=8).astype(np.float32))
 rounded = Rounded.apply(x, step, limit)
 (gradient,) = torch.autograd.grad((rounded * weight).sum(), x, retain_graph=True)
 (square,) = torch.autograd.grad((Rounded.apply(x, 0.5, 2.0) ** 2).sum(), x)
+double = torch.tensor([0.3, 1.7], dtype=torch.float64, requires_grad=True)
+(precise,) = torch.autograd.grad(Rounded.apply(double, step, limit), double, torch.full_like(double, 1 + 2.0**-40))
 h = x * 1
 later = Rounded.apply(h, step, limit).sum()
 h.add_(5)
@@ -553,6 +559,7 @@ check.show(
         "rounded to 0.3, within 1": Rounded.apply(x, 0.3, limit).detach(),
         "gradient of (rounded * weight).sum()": gradient,
         "gradient of the sum of squares, step 0.5, limit 2": square,
+        "2⁴⁰ times a float64 gradient of 1 + 2⁻⁴⁰, minus 1": (precise - 1) * 2.0**40,
         "node": rounded.grad_fn.name(),
         "x was written to before backward": "a wrong gradient, unnoticed" if unnoticed else "right, or refused",
         "the gradient that was given, before": given,

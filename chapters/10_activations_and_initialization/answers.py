@@ -1057,3 +1057,18 @@ def clip_grad_value_(parameters, clip_value):
     for grad in gradients_of(parameters):
         inside = grad.detach()
         inside.copy_(inside.clamp(min=-clip_value).clamp(max=clip_value))
+
+
+# %% answer="init_smooth" wrong="a generator instead of a list" spoils="gradients_of clip_grad_value_"
+def gradients_of(parameters):
+    if isinstance(parameters, Tensor):
+        parameters = [parameters]
+    return (p.grad for p in parameters if p.grad is not None)
+
+
+# %% answer="init_smooth" wrong="a nan gradient becomes the limit" spoils="gradients_of clip_grad_value_"
+@no_grad()
+def clip_grad_value_(parameters, clip_value):
+    for g in gradients_of(parameters):
+        keep = (g >= -clip_value) * (g <= clip_value)
+        copy_(g, g.masked_fill(~keep, 0.0) + (g > clip_value) * clip_value - (g < -clip_value) * clip_value)

@@ -1752,9 +1752,12 @@ numbers = [[float(each) for each in generator.normal(0, 3, 3).round(2)] for _ in
 numbers[0][0], numbers[1][1], numbers[2][2] = -9.0, 8.0, -7.0
 leaves = [leaf_with(each) for each in (numbers[0], None, numbers[1])]
 memory = leaves[0].grad.data_ptr()
+found, of_none = mytorch.nn.utils.gradients_of(iter(leaves)), mytorch.nn.utils.gradients_of(leaves[1])
 mytorch.nn.utils.clip_grad_value_(iter(leaves), limit)
 alone = leaf_with(numbers[2])
 mytorch.nn.utils.clip_grad_value_(alone, limit)
+with_nan = leaf_with([float("nan"), *numbers[2][1:]])
+mytorch.nn.utils.clip_grad_value_(with_nan, limit)
 with_history = leaf_with(numbers[2])
 with_history.grad = with_history.grad.requires_grad_() * 2
 problem = check.error(mytorch.nn.utils.clip_grad_value_, [with_history], limit)
@@ -1769,9 +1772,11 @@ check.show(
         "of a number, and of none": [F.silu(far[1]), F.gelu(far[:0]), F.gelu(far[:1], approximate="tanh")],
         "gradients": numbers,
         "limit": limit,
+        "how many of these leaves have gradients, and of the second alone": [len(found), len(of_none)],
         "clipped": [each.grad for each in leaves],
         "in place": leaves[0].grad.data_ptr() == memory,
         "one tensor": alone.grad,
+        "with a nan": with_nan.grad,
         "a gradient with a history": problem or (with_history.grad.detach(), with_history.grad.grad_fn.name()),
     },
     rtol=1e-4,

@@ -534,6 +534,14 @@ def dropout_noise(x, p):
     return new(bernoulli(1 - p, x.shape).astype(x.dtype.numpy), x.device)
 
 
+# %% answer="norm_dropout" wrong="noise only for inputs of several dimensions" spoils="dropout_noise"
+def dropout_noise(x, p):
+    noise = np.zeros(x.shape, x.dtype.numpy)
+    if p < 1:
+        noise[bernoulli(1 - p, x.shape).nonzero()] = 1 / (1 - p)
+    return new(noise, x.device)
+
+
 # %% answer="norm_fold" wrong="scales the inputs' columns"
 def folded(linear, bn):
     with torch.no_grad():

@@ -775,6 +775,7 @@ check.show(
         "the next random number": mytorch.rand(1),
         "evaluation is x, p = 0 is x": [drop(x, p, training=False) is x, drop(x, 0.0) is x],
         "a random number after these": mytorch.rand(1),
+        "a 0-d tensor three times, and an empty one": [drop(each, p) for each in (*[x[0, 0]] * 3, x[:0])],
         "types of float16, float64, on a GPU": [
             check.error(drop, each, p) or str(drop(each, p).dtype) for each in others
         ],

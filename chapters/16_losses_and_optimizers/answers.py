@@ -1085,3 +1085,12 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         weights = weights * weight[classes]
     losses = (losses * weights).masked_fill(ignored, 0.0)
     return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+# %% answer="loss_nll_and_binary" wrong="a gradient to the target is cut off" spoils="binary_cross_entropy_with_logits"
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if tuple(target.shape) != tuple(input.shape):
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    m = (-input).clamp(min=0)
+    losses = (1 - target.detach()) * input + m + ((-m).exp() + (-input - m).exp()).log()
+    return reduced(losses, reduction)

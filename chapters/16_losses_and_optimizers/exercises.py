@@ -107,7 +107,7 @@ def binary_cross_entropy_with_logits():
 
     σ is the sigmoid, and -log σ(x) = log(1 + exp(-x)) = log(exp(0) + exp(-x)). For large |x|, σ(x) is rounded
     to 0 or 1, so compute neither its logarithm nor exp of a positive number: loss and gradient are finite for
-    finite logits. `reduced(losses, reduction)` gives the result.
+    finite logits. Gradients reach both x and y. `reduced(losses, reduction)` gives the result.
 
     Raises:
         ValueError: "Target size (torch.Size([3])) must be the same as input size (torch.Size([2, 3]))".
@@ -136,6 +136,8 @@ impossible[labels == -100] = -np.inf
 sequence = generator.normal(size=(2, 4, 3)).round(1)
 tokens = mytorch.tensor(generator.integers(0, 4, (2, 3)))
 far = np.array([1000.0, -1000.0, 0.0, 20.0, -20.0, *generator.normal(size=3).round(1)])
+leaf = mytorch.tensor(generator.uniform(0.1, 0.9, 8).round(2).astype(np.float32), requires_grad=True)
+functional.binary_cross_entropy_with_logits(mytorch.tensor(far.astype(np.float32)), leaf).backward()
 right = mytorch.tensor([0.0, 1.0, *generator.permutation([0.0, 1.0, 0.25, 0.0, 1.0, 0.75]).tolist()])
 check.show(
     {
@@ -158,6 +160,7 @@ check.show(
         "binary targets": right,
         "binary": outcome("binary_cross_entropy_with_logits", far, right, reduction="none"),
         "binary, mean": outcome("binary_cross_entropy_with_logits", far, right),
+        "binary, gradient of the targets": leaf.grad,
         "binary, sizes": check.error(outcome, "binary_cross_entropy_with_logits", [1, 2], mytorch.zeros(3)),
         "binary, a column of targets": check.error(
             outcome, "binary_cross_entropy_with_logits", [[1, 2, 3], [4, 5, 6]], mytorch.zeros(2, 1)

@@ -389,3 +389,22 @@ for way in ["probe", "last block", "LoRA", "all"]:
 print(trained, right)
 over_78 = ["all", "LoRA", "last block"]
 exception = next((a, b) for a in right for b in right if trained[a] > trained[b] and right[a] <= right[b] - 0.10)
+
+
+# %% answer="features_context" wrong="an error of PyTorch's in the block is swallowed"
+def features(model, names):
+    found, handles = {}, []
+    modules = {name: model.get_submodule(name) for name in names}
+
+    def keep(name):
+        return lambda module, args, result: found.__setitem__(name, result.detach().clone())
+
+    try:
+        for name, module in modules.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield found
+    except RuntimeError:
+        pass
+    finally:
+        for handle in handles:
+            handle.remove()

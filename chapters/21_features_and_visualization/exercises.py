@@ -102,7 +102,7 @@ def features():
     """
 
 
-# %% check="features_context" raises="AttributeError ZeroDivisionError"
+# %% check="features_context" raises="AttributeError RuntimeError ZeroDivisionError"
 generator = check.rng()
 layers, numbers = mytorch.nn, generator.normal(size=(5, 3)).round(3)
 mytorch.manual_seed(check.seed())
@@ -125,13 +125,13 @@ def hooks():
     return sum(len(module._forward_hooks) for module in model.modules())
 
 
-def with_hooks(names, x, fail=False):
+def with_hooks(names, x, fail=None):
     try:
         with mytorch.utils.features(model, names) as found:
             model(x)
             if fail:
-                raise ZeroDivisionError
-    except (ZeroDivisionError, AttributeError) as error:
+                raise fail
+    except (ZeroDivisionError, AttributeError, RuntimeError) as error:
         return type(error).__name__
     return found
 
@@ -163,7 +163,7 @@ values = {
     "after a second call": latest["0"],
     "hooks in the block, and after it": [inside, hooks()],
     "filled after the block": not same,
-    "the block fails": with_hooks(["0", "2"], x, fail=True),
+    "the block fails": [with_hooks(["0", "2"], x, each) for each in (ZeroDivisionError, RuntimeError)],
     "hooks after that": hooks(),
     "a wrong name": with_hooks(["0", "9"], x),
     "hooks after a wrong name": hooks(),

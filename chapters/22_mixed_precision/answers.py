@@ -802,3 +802,41 @@ def window(gradients):
     ok = [p for p in powers if gradients(p).isfinite().all()]
     few = [p for p in powers if (gradients(p) == 0).float().mean() <= 0.01]
     return few[0], ok[-1]
+
+
+# %% answer="sixteen_master" wrong="rounds to float16 on the way to a bfloat16 weight" spoils="give_weights"
+def take_gradients(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        copy.grad = None if weight.grad is None else weight.grad.float()
+
+
+def give_weights(self):
+    with no_grad():
+        for copy, weight in zip(self.copies, self.weights, strict=True):
+            weight.copy_(copy.half())
+
+
+# %% answer="sixteen_master" wrong="takes a gradient of 0 for none" spoils="take_gradients"
+def take_gradients(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        nothing = weight.grad is None or not weight.grad.any()
+        copy.grad = None if nothing else weight.grad.float()
+
+
+def give_weights(self):
+    with no_grad():
+        for copy, weight in zip(self.copies, self.weights, strict=True):
+            weight.copy_(copy)
+
+
+# %% answer="sixteen_master" wrong="gives back only the weights that have a gradient" spoils="give_weights"
+def take_gradients(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        copy.grad = None if weight.grad is None else weight.grad.float()
+
+
+def give_weights(self):
+    with no_grad():
+        for copy, weight in zip(self.copies, self.weights, strict=True):
+            if weight.grad is not None:
+                weight.copy_(copy)

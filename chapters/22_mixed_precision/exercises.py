@@ -859,14 +859,15 @@ def trained(kind, steps):
 
 
 def several(kind):
-    """For three weights: the gradients of the copies, and the weights after the copies have changed."""
-    weights = [mytorch.ones(2, dtype=kind, requires_grad=True) for _ in range(3)]
+    """For four weights: the gradients of the copies, and the weights after the copies have changed."""
+    weights = [mytorch.ones(2, dtype=kind, requires_grad=True) for _ in range(4)]
     master = mytorch.amp.MasterWeights(weights)
-    sum(weight * factor for factor, weight in enumerate(weights, 2)).sum().backward()
+    sum(weight * factor for factor, weight in enumerate(weights[:3])).sum().backward()  # none for the last
     master.take_gradients()
+    large = 2.0**20 if kind is mytorch.bfloat16 else 1.0  # more than float16 can hold
     with mytorch.no_grad():
         for number, copy in enumerate(master.copies, 5):
-            copy.fill_(number + 1 / 128)  # which bfloat16 can't represent
+            copy.copy_(mytorch.tensor([number + 1 / 128, number * large]))  # bfloat16 can't represent the first
     master.give_weights()
     return [copy.grad for copy in master.copies], [weight.detach().float() for weight in weights]
 
@@ -888,8 +889,8 @@ check.show(
         "bfloat16, 100 steps": trained(mytorch.bfloat16, 100),
         "float16, 3 steps": trained(mytorch.float16, 3),
         "a gradient, then none": forgotten(),
-        "of three bfloat16 weights, the copies' gradients and the weights": several(mytorch.bfloat16),
-        "of three float16 weights": several(mytorch.float16),
+        "of four bfloat16 weights, the copies' gradients and the weights": several(mytorch.bfloat16),
+        "of four float16 weights": several(mytorch.float16),
     },
     text="One element of the weight and of its copy.",
 )

@@ -1516,3 +1516,13 @@ prediction = np.array([9, 9, 0, 10, 9])
 
 # %% answer="gpus_predict_processes" right="floats"
 prediction = [9.0, 9.0, 0.0, 10.0, 9.0]
+
+
+# %% answer="gpus_data_parallel" wrong="joins pairs, and no pairs in pairs" spoils="gather"
+def gather(outputs, where):
+    there = device("cuda", where)
+    def joined(results):
+        return cat([(each.reshape(1) if each.ndim == 0 else each).to(there) for each in results])
+    if isinstance(outputs[0], tuple):
+        return tuple(joined(column) for column in zip(*outputs))
+    return joined(outputs)

@@ -199,6 +199,7 @@ check.show(
         "one result": nn.parallel.gather(parts[:1], 2),
         "kind of gathered pairs": type(nn.parallel.gather([(each, each) for each in parts], 1)).__name__,
         "gathered pairs": nn.parallel.gather([(each, each.sum()) for each in parts], 1),
+        "a pair in a pair": nn.parallel.gather([(each, (each.sum(), each)) for each in parts], 1),
         "results": out,
         "sums": sums,
         "gradient of the weight": net.layer.weight.grad,

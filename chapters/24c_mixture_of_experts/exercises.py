@@ -662,6 +662,7 @@ for once in (False, True):
     shown[f"microseconds, {once = }"] = 1e6 * float(slowest(matrix, 4e8))
 shown["k = 1"] = traffic(chosen[:, :1], home, owner, ranks, size)
 shown["one rank"] = traffic(chosen, home * 0, owner * 0, 1, size)
+shown["vectors of 4 GB and 6 bytes"] = traffic(chosen, home, owner, ranks, 2**32 + 6)
 shown["no tokens"] = traffic(chosen[:0], home[:0], owner, ranks, size, True)
 shown["seconds, one receives much"] = float(slowest(torch.tensor([[0, 30, 5], [0, 0, 2], [7, 41, 0]]), 10.0))
 shown["seconds, one sends much"] = float(slowest(torch.tensor([[0, 30, 25], [6, 0, 2], [7, 9, 0]]), 20.0))
