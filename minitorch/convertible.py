@@ -130,7 +130,7 @@ class Convertible(Differentiable, Methods):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Where the elements lie on a GPU, for other libraries. Raises AttributeError for tensors that don't.
+        """Where other libraries find the elements in GPU memory. Raises AttributeError for tensors on other devices.
 
         Source: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
         """

@@ -195,12 +195,12 @@ class Tensor(Convertible, metaclass=_TensorType):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the tensor lies on a GPU. Returns a bool."""
+        """Whether the tensor is on a GPU. Returns a bool."""
         return self._device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the tensor lies on the CPU. Returns a bool."""
+        """Whether the tensor is on the CPU. Returns a bool."""
         return self._device.type == "cpu"
 
     @property

@@ -927,7 +927,7 @@ def test_any_problem_of_up_to_25_minutes_can_come(bank: Bank, tmp_path: Path, mo
         assert past.open
         cards = {each.round: each.cards for each in past.open.items}
         assert [card.name] in [each.cards for each in past.open.items if each.round == "whiteboard"]
-        assert 1 <= len(cards["debug"]) <= 4
+        assert 1 <= len(cards.get("debug", [])) <= 4, card.name  # there is time for a fault at least
         taken = [rounds.ROUNDS[each.round].allowed([bank.cards[x] for x in each.cards]) for each in past.open.items]
         assert sum(taken) <= 60 * past.open.minutes, card.name
 
