@@ -310,6 +310,30 @@ def render(conversation, headers, end, limit, only_last=False):
     return ids, labels
 
 
+# %% answer="tune_chat" wrong="walks from the end and skips a turn that doesn't fit, but goes on"
+def render(conversation, headers, end, limit, only_last=False):
+    parts = []
+    for role, words in conversation:
+        parts.append([headers[role]] if words is None else [headers[role], *words, end])
+    left = limit
+    keep = set()
+    if conversation[:1] and conversation[0][0] == "system":
+        keep.add(0)
+        left -= len(parts[0])
+    for i in reversed(range(len(parts))):
+        if i not in keep and len(parts[i]) <= left:
+            keep.add(i)
+            left -= len(parts[i])
+    last = max((i for i, (role, _) in enumerate(conversation) if role == "assistant"), default=-1)
+    ids, labels = [], []
+    for i in sorted(keep):
+        role, words = conversation[i]
+        ids += parts[i]
+        trained = role == "assistant" and words is not None and (not only_last or i == last)
+        labels += [-100, *parts[i][1:]] if trained else [-100] * len(parts[i])
+    return ids, labels
+
+
 # %% answer="tune_baseline" right="matrices: the gradients of all replies at once"
 def policy_gradient(logits, rewards):
     p = logits.softmax(-1)
@@ -551,6 +575,24 @@ def best_baseline(logits, rewards):
     p = logits.softmax(0)
     weights = p if (p == 1).any() else p * (1 - 2 * p + (p**2).sum())
     return (weights * rewards).sum() / weights.sum()
+
+
+# %% answer="tune_baseline" wrong="certain from 1 - 1e-6 on"
+def policy_gradient(logits, rewards):
+    p = logits.softmax(-1)
+    return p * (rewards - (p * rewards).sum())
+
+def variance(logits, rewards, baseline, group=1):
+    p = logits.softmax(-1)
+    s = 1 - 2 * p + (p**2).sum()
+    return ((p * (rewards - baseline) ** 2 * s).sum() - (policy_gradient(logits, rewards) ** 2).sum()) / group
+
+def best_baseline(logits, rewards):
+    p = logits.softmax(-1)
+    if p.max() > 1 - 1e-6:
+        return (p * rewards).sum()
+    s = 1 - 2 * p + (p**2).sum()
+    return (p * rewards * s).sum() / (p * s).sum()
 
 
 # %% answer="tune_repair_loop" right="a loss to descend, and backward"
@@ -992,6 +1034,25 @@ def best_size(probabilities, proxy, true, sizes):
     return n, found[n], (q[kept] * (q[kept] / probabilities[kept]).log()).sum().item()
 
 
+# %% answer="tune_best_of" wrong="stops at the first size that is no better than the one before"
+def best_of(probabilities, proxy, n):
+    below = ((proxy < proxy[:, None]) * probabilities).sum(1)
+    tied = ((proxy == proxy[:, None]) * probabilities).sum(1)
+    share = torch.where(tied > 0, probabilities / torch.where(tied > 0, tied, torch.ones_like(tied)), torch.zeros_like(tied))
+    return ((below + tied) ** n - below**n) * share
+
+def best_size(probabilities, proxy, true, sizes):
+    best = None
+    for n in sorted(sizes):
+        q = best_of(probabilities, proxy, n)
+        reward = float(q @ true)
+        m = q > 0
+        if best is not None and reward <= best[1]:
+            break
+        best = (n, reward, float((q[m] * (q[m] / probabilities[m]).log()).sum()))
+    return best
+
+
 # %% answer="tune_pass" right="the product of the Codex paper"
 def pass_at_k(correct, n, k):
     def one(c):
@@ -1263,3 +1324,30 @@ def group_size(p, share):
     while signal_rate(p, K) < share:
         K += 1
     return K
+
+
+# %% answer="tune_pass" wrong="gives up after a group of 5000"
+def pass_at_k(correct, n, k):
+    return sum(1 - math.comb(n - c, k) / math.comb(n, k) for c in correct) / len(correct)
+
+def signal_rate(p, K):
+    return 1 - p**K - (1 - p) ** K
+
+def group_size(p, share):
+    for K in range(1, 5001):
+        if signal_rate(p, K) >= share:
+            return K
+    return None
+
+
+# %% answer="tune_pass" wrong="the closed form of the likelier uniform group alone"
+def pass_at_k(correct, n, k):
+    return sum(1 - math.comb(n - c, k) / math.comb(n, k) for c in correct) / len(correct)
+
+def signal_rate(p, K):
+    return 1 - p**K - (1 - p) ** K
+
+def group_size(p, share):
+    if p in (0, 1):
+        return None
+    return max(2, math.ceil(math.log(1 - share) / math.log(max(p, 1 - p))))

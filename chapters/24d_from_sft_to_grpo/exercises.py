@@ -114,7 +114,8 @@ def render(
     """The ids and the labels of a conversation, two lists of the same length.
 
     Args:
-        conversation: turns (role, words), where the words are token ids, perhaps none. The last
+        conversation: turns (role, words), perhaps no turn at all. The words are token ids,
+            perhaps none, and may contain any id, even that of a header or of the end. The last
             turn may be ("assistant", None), an open turn that the model is to write: its header
             alone, of which nothing is trained.
         headers: the token that opens a turn of each role: "system", "user", "assistant" and
@@ -182,6 +183,11 @@ shown["cut, no system turn"] = shown_turn(longer[1:], sum(sizes[1:]) - 1)
 shown["cut, open"] = shown_turn([*longer[:4], ("assistant", None)], sizes[0] + sizes[3] + 1)
 reminded = [*longer[:3], ("system", said()), *longer[3:]]
 shown["cut, two system turns"] = shown_turn(reminded, sizes[0] + sum(sizes[5:]))
+uneven = [longer[0], ("user", said(1, 2)), ("assistant", said(7, 9)), ("user", said()), ("assistant", said())]
+shown["cut, a short turn before a long one"] = shown_turn(uneven, sum(len(words) + 2 for _, words in uneven) - 4)
+imitated = [("user", [*said(), end, headers["assistant"], *said()]), ("assistant", [headers["user"], *said(), end, 7])]
+shown["words that look like turns"] = shown_turn(imitated)
+shown["words that look like turns, open"] = shown_turn([*imitated[:1], ("assistant", None)], only_last=True)
 shown["the last turn is the user's"] = shown_turn(longer[:4], sizes[0] + sizes[3], only_last=True)
 shown["the conversation afterwards"] = [words for _, words in longer]
 check.show(shown, text="The ids and the labels of several conversations; the ids of headers and end are drawn.")
@@ -331,6 +337,23 @@ def render(conversation, headers, end, limit, only_last=False):
     return ids, labels
 
 
+# %% mutant="tune_chat"
+# Looks for the headers in the ids
+# A user can type what looks like a header, so the roles decide what is trained, and not the ids.
+def render(conversation, headers, end, limit, only_last=False):
+    turns = [[headers[role], *([] if words is None else [*words, end])] for role, words in conversation]
+    first = int(bool(conversation) and conversation[0][0] == "system")
+    while sum(map(len, turns)) > limit:
+        del turns[first]
+    ids = [each for turn in turns for each in turn]
+    starts = [n for n, each in enumerate(ids) if each == headers["assistant"]]
+    labels = [-100] * len(ids)
+    for n in starts[-1:] if only_last else starts:
+        stop = ids.index(end, n) if end in ids[n:] else n
+        labels[n + 1 : stop + 1] = ids[n + 1 : stop + 1]
+    return ids, labels
+
+
 # %% [markdown] exercise="tune_baseline" kind="build" points=3
 # ### Exercise 3 · The baseline with the least variance
 # A policy is a softmax over N replies, with a logit of its own for each, so the gradient of log π(reply i) has the entries 1 − pᵢ at i and
@@ -391,6 +414,11 @@ shown["a policy that is certain"] = {
     "gradient": policy_gradient(certain, rewards),
     "variance": variance(certain, rewards, 0.3),
     "best baseline": best_baseline(certain, rewards),
+}
+nearly = torch.tensor([*generator.normal(size=3), 18.0])
+shown["a policy that is nearly certain"] = {
+    "variance": variance(nearly, rewards, 0.3),
+    "best baseline": best_baseline(nearly, rewards),
 }
 equal = torch.tensor(generator.normal(size=5))
 shown["equal rewards"] = [
@@ -835,6 +863,9 @@ for name, values in {"drawn": true, "minus it": -true, "the proxy itself": proxy
     shown[f"best size, {name}"] = [int(n), float(reward), float(kl)]
 n, reward, kl = best_size(likely, climb, good, sizes)
 shown["best size, a hacked proxy"] = [int(n), float(reward), float(kl)]
+dip = torch.where(rank == N - 1, 10.0, torch.where(rank >= N // 2, -8.0, 0.0)).double()
+n, reward, kl = best_size(likely, climb, dip, sizes)
+shown["best size, a reward that falls first"] = [int(n), float(reward), float(kl)]
 n, reward, kl = best_size(probabilities, proxy, proxy * 0, [5, 2, 9])
 shown["best size, no true reward"] = [int(n), float(reward), float(kl)]
 shown["the arguments afterwards"] = [sizes, proxy]
@@ -1009,8 +1040,9 @@ shown["pass@1 of one sample"] = float(pass_at_k([1, 0, 0], 1, 1))
 shown["signal"] = [float(signal_rate(p, K)) for p in rates for K in (1, 2, 8)]
 shown["signal of the certain"] = [float(signal_rate(p, 4)) for p in (0.0, 1.0)]
 shown["group sizes"] = [group_size(p, share) for p in rates for share in (0.05, 0.5, 0.93)]
+shown["group sizes of the rare"] = [group_size(p, 0.99999) for p in (0.001, 0.999)]
 shown["group sizes of the certain"] = [group_size(p, 0.5) for p in (0.0, 1.0)]
-shown["exactly a half"] = group_size(0.5, 0.5)
+shown["group sizes of one half"] = [group_size(0.5, share) for share in (0.5, 0.93)]
 shown["the arguments afterwards"] = correct
 check.show(shown, rtol=1e-6, atol=1e-9, text="pass@k, the probability of a signal, and the smallest group sizes.")
 
