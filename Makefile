@@ -3,10 +3,9 @@
 #   make setup PYTHON=python3.13                another interpreter
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
-#   make test TURN=all                          all of the longest tests of exercises, where each commit runs some of them
-#                                               (tests/turn.py): half an hour more
-#   make test TURN=7                            those of the seventh turn; and the notebooks run as `make kernels` does,
-#                                               the seventh in turn
+#   make test TURN=all                          all of the long tests and notebooks, where each commit runs some of them
+#                                               (tests/turn.py): an hour more
+#   make test TURN=7                            those of the seventh turn
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
 #   make site ADDRESS=https://…                 the repository's address on the pages, where git's remote isn't it
 #   make site PAGES=https://…                   where the pages will be read, if not at GitHub's address for them: for previews
@@ -80,7 +79,7 @@ endif
 	$(RUN) mypy
 	$(RUN) course build --check --stored
 	$(PYTEST)
-	$(if $(filter-out all,$(TURN)),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
+	$(if $(filter-out all,$(MINITORCH_TURN)),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(MINITORCH_TURN),$(PYTEST) --nbval notebooks solutions)
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif

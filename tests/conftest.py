@@ -203,11 +203,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def select_those_of_this_turn(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests marked with `turns` that other turns run: see tests/turn.py."""
-    marked: dict[int, list[pytest.Item]] = {}
+    marked: dict[int, dict[object, list[pytest.Item]]] = {}
     for item in items:
-        for mark in item.iter_markers("turns"):
-            marked.setdefault(mark.args[0], []).append(item)
-    left_out = {item for turns, each in marked.items() for item in set(each) - set(in_turn(each, turns, this_turn()))}
+        if mark := item.get_closest_marker("turns"):
+            unit = item.path if mark.kwargs.get("together") else item
+            marked.setdefault(mark.args[0], {}).setdefault(unit, []).append(item)
+    left_out = {
+        item
+        for turns, units in marked.items()
+        for unit in units.keys() - set(in_turn(list(units), turns, this_turn()))
+        for item in units[unit]
+    }
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=sorted(left_out, key=lambda item: item.nodeid))
 

@@ -59,6 +59,19 @@ def test_short():
 """
 
 
+TOGETHER = """
+import pytest
+
+pytestmark = pytest.mark.turns(2, together=True)
+
+def test_long():
+    pass
+
+def test_as_long():
+    pass
+"""
+
+
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run a test file under this conftest.py, with nothing on PATH, and return the result."""
@@ -67,7 +80,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PATH", "")
         monkeypatch.setenv("MINITORCH_REQUIRE_ALL", "1" if require_all else "0")
         pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
-        markers = "needs(*names): what the test needs\n turns(count): one in so many"
+        markers = "needs(*names): what the test needs\n turns(count, together): one in so many"
         pytester.makeini(f"[pytest]\nmarkers =\n {markers}\naddopts = --strict-markers -ra")
         pytester.makepyfile(source)
         return pytester.runpytest_inprocess(*arguments)
@@ -124,3 +137,12 @@ def test_each_turn_runs_one_in_three_of_the_long_tests(run, monkeypatch) -> None
         run(IN_TURN, require_all=False).assert_outcomes(passed=2, deselected=2)
     monkeypatch.delenv("MINITORCH_TURN")
     run(IN_TURN, require_all=False).assert_outcomes(passed=4)
+
+
+def test_those_of_a_file_run_together_where_they_say_so(run, pytester, monkeypatch) -> None:
+    pytester.makepyfile(test_first=TOGETHER, test_second=TOGETHER.replace("long", "short"))
+    for turn, passed in ("6", "long"), ("7", "short"):
+        monkeypatch.setenv("MINITORCH_TURN", turn)
+        result = run("", "-v", require_all=False)
+        result.assert_outcomes(passed=2, deselected=2)
+        result.stdout.fnmatch_lines(f"*test_as_{passed} PASSED*")

@@ -219,6 +219,7 @@ def test_a_boolean_alone_says_little_about_a_mistake_that_gets_more_wrong() -> N
     assert explained({"D": {"d": False}}, d=False) == ["D"]
 
 
+@pytest.mark.turns(4)
 def test_two_mistakes_in_secret_values_are_both_explained() -> None:
     known = {"A": {"a": "x"}, "B": {"b": "x", "c": "x"}, "also A": {"a": "y"}}
     assert explained(known, secret=True, a="x") == ["A"]

@@ -83,6 +83,7 @@ def said(tmp_path: Path, mode: str) -> Said:
     return said
 
 
+@pytest.mark.turns(4)
 def test_an_exercise_leaves_nothing_for_the_next_nor_for_the_next_submission(course: Course, said: Said) -> None:
     assert said(course, [LEAVES] * 2, ["predict_strides", "running_mean", "contiguous_strides"]) == [NOTHING] * 6
 
@@ -91,6 +92,7 @@ def test_a_run_of_all_parts_leaves_nothing_for_that_of_one(core_course: Course, 
     assert said(core_course, [IN_PARTS], ["core_tensor"]) == [NOTHING] * 3
 
 
+@pytest.mark.turns(4)
 def test_two_sandboxes_share_nothing(course: Course, said: Said) -> None:
     assert said(course, [HOLDS, WAITS], ["predict_strides"], jobs=2) == ["found []"] * 2
 

@@ -102,6 +102,7 @@ def test_the_lesson_quotes_given_parts_and_runs_on_its_chapter(core_course: Cour
     assert lesson.cells[-1].outputs[0].text == "4 True False\n"
 
 
+@pytest.mark.turns(4)
 def test_the_reference_is_copied_and_compared(own_core_course: Course) -> None:
     source, copied = own_core_course.chapters / "mytorch", own_core_course.reference
     assert {p.relative_to(source): p.read_bytes() for p in source.rglob("*.py")} == {
@@ -115,6 +116,7 @@ def test_the_reference_is_copied_and_compared(own_core_course: Course) -> None:
     ]
 
 
+@pytest.mark.turns(4)
 def test_what_passes_goes_into_the_learners_mytorch_until_it_is_reset(own_core_course: Course) -> None:
     course = own_core_course
     notebook = filled(course, core_strides=RIGHT, core_tensor=WRONG_TENSOR)
@@ -141,6 +143,7 @@ def test_what_passes_goes_into_the_learners_mytorch_until_it_is_reset(own_core_c
     assert "# the reference's\ndef strides(" in (course.mine / "mytorch" / "strides.py").read_text()
 
 
+@pytest.mark.turns(4)
 def test_a_lesson_runs_on_the_learners_parts_and_in_tests_on_the_reference(own_core_course: Course) -> None:
     course = own_core_course
     wrong = "def strides(size):\n    return (100,) * len(size)"
@@ -212,6 +215,7 @@ def tested_course(own_core_course: Course) -> Course:
     return own_core_course
 
 
+@pytest.mark.turns(4)
 def test_course_mine_runs_the_tests_of_the_learners_parts_and_says_their_share(tested_course: Course) -> None:
     course = tested_course
     shown = course_command(course, "mine")
@@ -237,6 +241,7 @@ def find_what_tests_see(course: Course) -> tuple[int, list[str]]:
     return done.returncode, [line[15:] for line in done.stdout.splitlines() if line.startswith("no test misses")]
 
 
+@pytest.mark.turns(4)
 def test_a_definition_that_no_test_misses_is_named(tested_course: Course) -> None:
     code, missing = find_what_tests_see(tested_course)
     unseen = ["derivatives:derivative.mul", "derivatives:derivative.neg", "derivatives:slope", "strides:later"]
@@ -246,6 +251,7 @@ def test_a_definition_that_no_test_misses_is_named(tested_course: Course) -> Non
     assert "mytorch.strides:later" not in seen
 
 
+@pytest.mark.turns(4)
 def test_a_definition_without_an_exercise_can_be_written(tested_course: Course) -> None:
     course = tested_course
     tests = course.root / "tests" / "mytorch" / "test_parts.py"
@@ -352,6 +358,7 @@ def test_in_a_grade_the_text_of_the_part_under_test_is_nowhere(core_course: Cour
     assert (items["core_strides"].status, items["core_strides"].message) == ("passed", "")
 
 
+@pytest.mark.turns(4)
 def test_what_a_grade_finds_without_a_sandbox(
     core_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,6 +374,7 @@ def test_what_a_grade_finds_without_a_sandbox(
     assert items["memory"]["core_strides"].status == "passed"
 
 
+@pytest.mark.turns(4)
 def test_one_part_costs_no_other_and_a_grade_is_what_the_notebook_says(core_course: Course, tmp_path: Path) -> None:
     torch_at_the_top = "import minitorch\ndef strides(size):\n    return minitorch.empty(size).stride()"
     submissions = {
@@ -438,6 +446,7 @@ def test_a_core_exercise_that_breaks_a_rule(own_core_course: Course, old: str, n
     assert message in str(raised.value)
 
 
+@pytest.mark.turns(4)
 def test_a_mutant_of_one_part_that_is_right_passes_the_check(own_core_course: Course) -> None:
     """The other part comes from the reference; so nothing is wrong in it, and the build says so."""
     path = own_core_course.chapters / CHAPTER / "exercises.py"

@@ -180,6 +180,7 @@ def test_a_loop_is_stopped_after_its_first_round_unless_it_ends_there_anyway() -
     assert not any("break" in becomes for _, becomes in changed("for each in x: return each"))
 
 
+@pytest.mark.turns(4)
 def test_survivors_are_listed_unless_they_are_recorded_as_equivalent(own_core_course: Course) -> None:
     chapter = own_core_course.chapters / "06_core"
     source = (chapter / "exercises.py").read_text()

@@ -1,7 +1,7 @@
 """The inputs of checks tell known mistakes from right answers, whatever the seed.
 
-Each turn runs a sixteenth of the exercises, on seeds that no turn before it had (`make test TURN=7`), and each night
-another sixteenth is run on two hundred. All of them, on many seeds: `python -m course.authoring.draws`.
+Each turn runs one exercise in 32, on seeds that no turn before it had (`make test TURN=7`), and each night
+as many are run on two hundred. All of them, on many seeds: `python -m course.authoring.draws`.
 """
 
 import os
@@ -16,7 +16,7 @@ from course.files import CODE, Course
 from tests.turn import in_turn, this_turn
 
 TURN = this_turn() or 0
-SIXTEENTH, SEEDS = 16, int(os.environ.get("MINITORCH_SEEDS", "4"))
+TURNS, SEEDS = 32, int(os.environ.get("MINITORCH_SEEDS", "4"))
 CHECK = re.compile(r'^# %% check="(\w+)"', re.MULTILINE)
 EVERY = [
     (path, name)
@@ -66,7 +66,7 @@ def larger(a, b):
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [pytest.param(path, name, id=name) for path, name in in_turn(EVERY, SIXTEENTH, TURN)],
+    [pytest.param(path, name, id=name) for path, name in in_turn(EVERY, TURNS, TURN)],
 )
 def test_no_draw_lets_a_mistake_pass_or_the_reference_fail(path: Path, name: str) -> None:
     chosen = [name for each in exercises(path) if each == name]

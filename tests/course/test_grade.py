@@ -27,6 +27,8 @@ from course.grading.submission import Submission
 from course.sandbox import launch
 from course.sandbox.launch import Limits, cgroup
 
+pytestmark = pytest.mark.turns(4, together=True)
+
 CHAPTER = "01_fixture"
 NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]
 RIGHT_STRIDES = """def contiguous_strides(size):

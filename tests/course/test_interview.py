@@ -664,6 +664,7 @@ def test_how_a_prediction_may_be_written(given: str, right: str, same: bool) -> 
     assert programs.same(given, right) is same
 
 
+@pytest.mark.turns(4)
 def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> None:
     item = Item("predict", ["e-gpus_predict_pass"], 7)
     replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}

@@ -23,6 +23,8 @@ from course.authoring import distributions
 from course.files import CODE
 from tests.conftest import tool
 
+pytestmark = pytest.mark.turns(4, together=True)
+
 PROJECT, LIBRARY = (
     tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for folder in (CODE, CODE / distributions.LIBRARY)

@@ -106,6 +106,7 @@ def test_what_is_kept_and_the_notebook_are_carried_over(after: Course) -> None:
     )
 
 
+@pytest.mark.turns(4)
 def test_a_submission_of_before_gets_its_points(
     before: Course, after: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,6 +345,7 @@ def test_answers_to_exercises_that_are_gone_stay_in_cells_of_the_learners(older:
     assert backup.read_text().count("# mine") == len(answers)
 
 
+@pytest.mark.turns(4)
 def test_the_progress_of_somebody_who_solved_what_is_gone(older: Course) -> None:
     shutil.copy(Course(CODE).pristine / GRAPHS, older.pristine)
     for command in ("progress", "mine", "next"):

@@ -95,6 +95,7 @@ def test_a_tensor_in_a_list_is_shown_over_several_lines() -> None:
     assert found.got.endswith(", 1]")
 
 
+@pytest.mark.turns(4)
 def test_the_mistake_and_the_hints_of_the_exercise(course: Course, report: Report) -> None:
     tasks = tasks_of(course)
     wrong, right, error, skipped = (feedback(item, tasks) for item in report.submissions[0].items)

@@ -86,6 +86,7 @@ def text_of(course: Course, folder: str = "exercises") -> str:
     return (course.root / folder / f"{CHAPTER}.ipynb").read_text()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("options", [[], ["--rebase"]])
 def test_a_pull_keeps_the_answers_and_brings_the_new_text(

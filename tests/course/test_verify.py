@@ -336,6 +336,7 @@ def _of_the_course() -> list[Any]:
     return [pytest.param(path, id=path.parent.name) for path in paths]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", _of_the_course())
 def test_the_references_tests_tell_all_variants_of_the_course_apart(path: Path) -> None:
     """What is written beside each variant is what the reference says of it."""

@@ -40,6 +40,7 @@ def test_of_three_all_that_are_left_see_it() -> None:
         assert lines[0][2] != "done"
 
 
+@pytest.mark.turns(4)
 def test_a_process_that_stops_is_waited_for_once() -> None:
     (first, _) = answers("stops")
     assert first[0] == ("all_reduce", "late", "Timed out waiting 3000ms for recv operation to complete")

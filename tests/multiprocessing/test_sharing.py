@@ -171,6 +171,7 @@ def open_memory() -> int:
     return sum("minitorch" in link for link in links)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="only Linux lists memory among the open files")
 def test_nothing_is_left_behind() -> None:
     before = open_memory()

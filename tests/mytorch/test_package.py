@@ -34,6 +34,7 @@ def test_the_package_as_of_a_chapter_can_be_imported(chapter: int | str) -> None
     assert package.__name__ == "mytorch"
 
 
+@pytest.mark.turns(4)
 def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
     """What a learner's cell replaces are the part's own lines, and the indentation is the part's.
 
@@ -51,7 +52,7 @@ def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
             assert without_answers(back, decorators) == without_answers(REFERENCE[name], decorators), part
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.needs("torch", "onnxruntime", "tensorboard")  # as some of those tests do
 def test_the_tests_miss_every_definition() -> None:
     """Each is taken away, in one process; `tests/mytorch/seen.json` says which tests to try (docs/authoring.md)."""
