@@ -147,6 +147,14 @@ def answer_logprobs(logits, ids, real, prompt_lengths):
     return taken.masked_fill(~kept, 0.0).sum(1)
 
 
+# %% answer="align_repair_scores" wrong="adds 1e-9 to the probabilities"
+def answer_logprobs(logits, ids, real, prompt_lengths):
+    place = real.cumsum(1) - 1
+    kept = (real & (place >= prompt_lengths[:, None]))[:, 1:]
+    taken = (logits[:, :-1].softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1) + 1e-9).log()
+    return taken.masked_fill(~kept, 0.0).sum(1)
+
+
 # %% answer="align_reward" right="flips to find the last real token"
 def last_reward(values, real):
     T = real.shape[1]
@@ -327,6 +335,30 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
         return ((lead - 1 / beta) ** 2).mean(), (beta * ratio).detach()
     loss = -(1 - label_smoothing) * F.logsigmoid(beta * lead) - label_smoothing * F.logsigmoid(-beta * lead)
     return loss.mean(), (beta * ratio).detach()
+
+
+# %% answer="align_dpo" wrong="IPO is smoothed, too"
+def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
+    ratio = policy - reference.detach()
+    lead = ratio[0] - ratio[1]
+    if kind == "ipo":
+        loss = lambda x: (x - 1 / (2 * beta)) ** 2
+    else:
+        loss = lambda x: -F.logsigmoid(beta * x)
+    return ((1 - label_smoothing) * loss(lead) + label_smoothing * loss(-lead)).mean(), (beta * ratio).detach()
+
+
+# %% answer="align_dpo" wrong="switches off the gradient of the caller's reference"
+def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
+    reference.requires_grad_(False)
+    ratio = policy - reference
+    lead = ratio[0] - ratio[1]
+    if kind == "ipo":
+        loss = ((lead - 1 / (2 * beta)) ** 2).mean()
+    else:
+        s = label_smoothing
+        loss = (-(1 - s) * F.logsigmoid(beta * lead) - s * F.logsigmoid(-beta * lead)).mean()
+    return loss, (beta * ratio).detach()
 
 
 # %% answer="align_reinforce" right="autograd for the scores, batches by hand"
@@ -583,6 +615,22 @@ def gae(rewards, values, steps, ended, last_value, gamma, lam):
     return out.masked_fill(~steps, 0.0), (out + values).masked_fill(~steps, 0.0)
 
 
+# %% answer="align_gae" wrong="zeros where no step is, written into the rewards alone"
+def gae(rewards, values, steps, ended, last_value, gamma, lam):
+    B, T = rewards.shape
+    rewards = rewards.masked_fill_(~steps, 0)
+    values = values.detach().masked_fill(~steps, 0)
+    adv = torch.zeros(B)
+    nxt = last_value.detach() * ~ended
+    out = torch.zeros(B, T)
+    for t in reversed(range(T)):
+        s = steps[:, t]
+        adv = torch.where(s, rewards[:, t] + gamma * nxt - values[:, t] + gamma * lam * adv, adv)
+        nxt = torch.where(s, values[:, t], nxt)
+        out[:, t] = torch.where(s, adv, torch.zeros(B))
+    return out, out + values
+
+
 # %% answer="align_predict_clip" right="as a tuple, unordered"
 prediction = (8, 4, 1)
 
@@ -692,6 +740,30 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     errors = torch.maximum((values - returns) ** 2, (near - returns) ** 2)
     n = mask.sum(1)
     return -(torch.minimum(free, held).sum(1) / n).mean(), 0.5 * (errors.sum(1) / n).mean(), ((held < free).sum() / n.sum()).item()
+
+
+# %% answer="align_ppo" wrong="the mask comes after exp, so that the gradient is nan"
+def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
+    old, advantages, old_values, returns = old.detach(), advantages.detach(), old_values.detach(), returns.detach()
+    zero = torch.zeros_like(new)
+    r = torch.where(mask, (new - old).exp(), zero)
+    advantages = torch.where(mask, advantages, zero)
+    a, c = r * advantages, r.clamp(1 - clip, 1 + clip) * advantages
+    near = values.clamp(old_values - clip, old_values + clip)
+    value = 0.5 * torch.where(mask, torch.maximum((values - returns) ** 2, (near - returns) ** 2), zero).sum() / mask.sum()
+    return -torch.where(mask, torch.minimum(a, c), zero).sum() / mask.sum(), value, float((c < a).sum() / mask.sum())
+
+
+# %% answer="align_ppo" wrong="an advantage of 0 is clipped as well"
+def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
+    new, old, advantages, values, old_values, returns = (x[mask] for x in (new, old, advantages, values, old_values, returns))
+    old, advantages, old_values, returns = old.detach(), advantages.detach(), old_values.detach(), returns.detach()
+    r = (new - old).exp()
+    a, c = r * advantages, r.clamp(1 - clip, 1 + clip) * advantages
+    near = values.clamp(old_values - clip, old_values + clip)
+    value = 0.5 * torch.maximum((values - returns) ** 2, (near - returns) ** 2).mean()
+    gone = ((advantages >= 0) & (r > 1 + clip)) | ((advantages <= 0) & (r < 1 - clip))
+    return -torch.minimum(a, c).mean(), value, float(gone.float().mean())
 
 
 # %% answer="align_grpo" right="a loop over answers"
@@ -925,6 +997,73 @@ def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", 
     if average == "answer":
         return -((gain * m).sum(1) / m.sum(1).clamp(min=1)).mean()
     return -(gain * m).sum() / (m.sum() if average == "batch" else m.numel())
+
+
+# %% answer="align_grpo" wrong="keeps the deviation above 1e-4 instead of adding 1e-4"
+def group_advantages(rewards, scale=True):
+    centred = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centred
+    return centred / rewards.std(1, keepdim=True).clamp(min=1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    N, T = new.shape
+    change = torch.where(mask, new - old.detach(), torch.zeros_like(new))
+    gap = torch.where(mask, ref.detach() - new, torch.zeros_like(new))
+    count = mask.sum(1, keepdim=True)
+    if ratio == "sequence":
+        change = (change.sum(1, keepdim=True) / count.clamp(min=1)).expand(N, T)
+    r, A = change.exp(), advantages.detach()[:, None]
+    each = (torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * (gap.exp() - 1 - gap)) * mask
+    if average == "answer":
+        return -(each / count.clamp(min=1)).sum() / N
+    return -each.sum() / (mask.sum().clamp(min=1) if average == "batch" else N * T)
+
+
+# %% answer="align_grpo" wrong="the KL of GSPO is k3 of the mean gap"
+def group_advantages(rewards, scale=True):
+    centred = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centred
+    return centred / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    N, T = new.shape
+    change = torch.where(mask, new - old.detach(), torch.zeros_like(new))
+    gap = torch.where(mask, ref.detach() - new, torch.zeros_like(new))
+    count = mask.sum(1, keepdim=True)
+    if ratio == "sequence":
+        change = (change.sum(1, keepdim=True) / count.clamp(min=1)).expand(N, T)
+        gap = (gap.sum(1, keepdim=True) / count.clamp(min=1)).expand(N, T)
+    r, A = change.exp(), advantages.detach()[:, None]
+    each = (torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * (gap.exp() - 1 - gap)) * mask
+    if average == "answer":
+        return -(each / count.clamp(min=1)).sum() / N
+    return -each.sum() / (mask.sum().clamp(min=1) if average == "batch" else N * T)
+
+
+# %% answer="align_grpo" right="GSPO's ratio at every token, with the gradient of the token"
+def group_advantages(rewards, scale=True):
+    centred = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centred
+    return centred / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    N, T = new.shape
+    change = torch.where(mask, new - old.detach(), torch.zeros_like(new))
+    gap = torch.where(mask, ref.detach() - new, torch.zeros_like(new))
+    count = mask.sum(1, keepdim=True)
+    if ratio == "sequence":
+        change = (change.sum(1, keepdim=True) / count.clamp(min=1)).detach() + change - change.detach()
+    r, A = change.exp(), advantages.detach()[:, None]
+    each = (torch.minimum(r * A, r.clamp(1 - low, 1 + high) * A) - beta * (gap.exp() - 1 - gap)) * mask
+    if average == "answer":
+        return -(each / count.clamp(min=1)).sum() / N
+    return -each.sum() / (mask.sum().clamp(min=1) if average == "batch" else N * T)
 
 
 # %% answer="align_kl" right="gradients by formula"
@@ -1537,6 +1676,30 @@ def plan(budget, k, a, gpus, peak, mfu):
 
 def cheapest(sizes, law, loss, served):
     return len(sizes) - 1
+
+
+# %% answer="align_scaling" wrong="sorts the sizes, and gives the index among the sorted ones"
+def fit_sizes(budgets, sizes, losses):
+    best = []
+    for s, l in zip(sizes, losses):
+        u, v, w = np.polyfit(np.log(s), l, 2)
+        best.append(-v / (2 * u))
+    a, b = np.polyfit(np.log(budgets), best, 1)
+    return float(np.exp(b)), float(a)
+
+
+def plan(budget, k, a, gpus, peak, mfu):
+    n = k * budget**a
+    return n, budget / (6 * n), budget / (gpus * peak * mfu) / 86400
+
+
+def cheapest(sizes, law, loss, served):
+    E, A, alpha, B, beta = law
+    sizes = np.sort(sizes)
+    left = loss - E - A / sizes**alpha
+    cost = [6 * n * (B / x) ** (1 / beta) + 2 * n * served if x > 0 else math.inf for n, x in zip(sizes, left)]
+    return int(np.argmin(cost))
+
 
 # %% answer="align_verify_gae" right="identities: λ = 0, λ = 1, joined episodes, and a loop"
 def tests(candidate):

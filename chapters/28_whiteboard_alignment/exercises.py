@@ -262,7 +262,7 @@ def answer_logprobs(
     """The log-probability of each row's answer (B,).
 
     `logits` (B, T, V) at position t predict the token at t + 1. `real` (B, T) is False at padding, which stands on
-    one side of a row, left or right. `prompt_lengths` (B,), each at least 1, count the real tokens of the prompt;
+    one side of a row, left or right; the logits there may be infinite. `prompt_lengths` (B,), each at least 1, count the real tokens of the prompt;
     the answer is the rest, and may be empty.
     """
     ### BEGIN SOLUTION
@@ -308,6 +308,7 @@ check.show(
         "120 tokens": answer_logprobs(
             drawn(generator, 2, 120, V, scale=3.0), long_ids, torch.ones(2, 120) > 0, prompt_lengths[:2]
         ),
+        "logits up to 100": answer_logprobs(logits * 30, ids, right, prompt_lengths),
         "a row alone": answer_logprobs(logits[1:2, :6], ids[1:2, :6], right[1:2, :6], prompt_lengths[1:2]),
         "logits that are infinite at padding": answer_logprobs(
             logits.masked_fill(~right[..., None], -math.inf), ids, right, prompt_lengths
@@ -589,7 +590,8 @@ def dpo_loss(
     """The mean loss, a scalar, and the implicit rewards (2, B), which carry no gradient.
 
     `policy` and `reference` (2, B) are summed log-probabilities, of the chosen answers in row 0 and of the rejected
-    ones in row 1. The reference gets no gradient, even if its tensor asks for one. IPO ignores the smoothing.
+    ones in row 1. The reference gets no gradient, even if its tensor asks for one, and stays as it is. IPO ignores
+    the smoothing.
     """
     ### BEGIN SOLUTION
     ratio = policy - reference.detach()
@@ -613,9 +615,9 @@ def tried(policy, reference, *options, **named):
     policy, reference = policy.clone().requires_grad_(), reference.clone().requires_grad_()
     loss, rewards = dpo_loss(policy, reference, *options, **named)
     loss.backward()
-    frozen = reference.grad is None or not reference.grad.any().item()
+    frozen = [reference.grad is None or not reference.grad.any().item(), reference.requires_grad]
     found = {"loss": loss, "rewards": rewards, "gradient": policy.grad}
-    return found | {"the reference is frozen": frozen, "rewards are detached": not rewards.requires_grad}
+    return found | {"the reference is frozen, and untouched": frozen, "rewards are detached": not rewards.requires_grad}
 
 
 def at_the_optimum(beta):
@@ -640,6 +642,7 @@ check.show(
         "a larger beta": tried(policy, reference, 3 * beta),
         "one label in five is wrong": tried(policy, reference, beta, 0.2),
         "IPO": tried(policy, reference, beta, kind="ipo"),
+        "IPO, one label in five is wrong": tried(policy, reference, beta, 0.2, "ipo"),
         "1000 nats apart": tried(far, torch.zeros(2, 2), 1.0),
         "gradient at reference · exp(reward / beta)": at_the_optimum(beta),
     },
@@ -1033,10 +1036,10 @@ def run(gamma, lam, rewards=rewards, values=values, steps=steps, ended=ended, la
 
 
 leaves = [each.clone().requires_grad_() for each in (values, last_value)]
-graph = gae(rewards, leaves[0], steps, ended, leaves[1], gamma, lam)
+graph = gae(rewards.clone(), leaves[0], steps, ended, leaves[1], gamma, lam)
 poison = [each.masked_fill(~steps, math.nan) for each in (rewards, values)]
-given = [each.clone() for each in (rewards, values, last_value)]
-gae(given[0], given[1], steps, ended, given[2], gamma, lam)
+given = [each.clone() for each in (rewards, values, steps, ended, last_value)]
+gae(*given, gamma, lam)
 check.show(
     {
         "gamma, lambda": [gamma, lam],
@@ -1051,7 +1054,7 @@ check.show(
         "no step": run(gamma, lam, steps=steps & False),
         "carry a gradient": [each.requires_grad for each in graph],
         "values still do": [each.requires_grad for each in leaves],
-        "arguments stay as they are": [*map(torch.equal, given, (rewards, values, last_value))],
+        "arguments stay as they are": [*map(torch.equal, given, (rewards, values, steps, ended, last_value))],
     },
     rtol=1e-4,
     atol=1e-5,
@@ -1338,11 +1341,14 @@ poison = [
     each.masked_fill(~mask, bad) for each, bad in ((old + far, -math.inf), (old, -math.inf), (advantages, math.nan))
 ]
 rest = values, old_values, returns
+elsewhere = [each.masked_fill(~mask, math.nan) for each in rest]
 cases = {
     "a clip of 0.2": tried(old + far, old, advantages, mask, *rest),
     "a narrow clip": tried(old + far, old, advantages, mask, *rest, clip=0.05),
     "a wide clip": tried(old + far, old, 3 * advantages, mask, *rest, clip=0.5),
     "no update yet": tried(old, old, advantages, mask, *rest),
+    "no advantage is negative": tried(old + far, old, advantages.clamp(min=0), mask, *rest),
+    "-inf and nan where no answer is": tried(*poison, mask, *elsewhere),
     "one token": tried(
         old[:1, :1] + 0.1, old[:1, :1], advantages[:1, :1], mask[:1, :1], *(each[:1, :1] for each in rest)
     ),
@@ -1352,7 +1358,6 @@ check.show(
         "mask": mask,
         "log-ratios": far,
         **{f"{case}: {name}": value for case, found in cases.items() for name, value in found.items()},
-        "-inf and nan where no answer is": ppo_loss(*poison, mask, *rest),
     },
     rtol=1e-4,
     atol=1e-5,
@@ -1542,6 +1547,21 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     return -torch.minimum(free, held).mean(), value_loss, (held < free).float().mean().item()
 
 
+# %% mutant="align_ppo"
+# The mask comes after exp
+# `where` hides the nan of −inf − (−inf) from the loss, but not from the gradient, which becomes 0 · nan = nan. Cut off what doesn't
+# count, or replace it, before `exp`.
+def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
+    old, advantages, old_values, returns = (x.detach() for x in (old, advantages, old_values, returns))
+    ratio = torch.where(mask, (new - old).exp(), 0.0)
+    advantages = torch.where(mask, advantages, 0.0)
+    free, held = ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages
+    near = old_values + (values - old_values).clamp(-clip, clip)
+    error = torch.where(mask, torch.maximum((values - returns) ** 2, (near - returns) ** 2), 0.0)
+    policy, count = torch.where(mask, torch.minimum(free, held), 0.0).sum(), mask.sum()
+    return -policy / count, 0.5 * error.sum() / count, ((held < free).sum() / count).item()
+
+
 # %% [markdown] exercise="align_grpo" kind="build" points=4
 # ### Exercise 9 · GRPO and three corrections
 # GRPO samples K answers to each of G prompts and needs no value function: the advantage of an answer is its reward compared
@@ -1634,18 +1654,20 @@ check.show(
         "not scaled": group_advantages(rewards, scale=False),
         "two answers": group_advantages(rewards[:, :2]),
         "one answer": group_advantages(rewards[:, :1]),
+        "a thousandth of the rewards": group_advantages(rewards / 1000),
         "three equal rewards: near 0": bool(group_advantages(torch.full((1, 3), 0.9)).abs().max() < 0.01),
         "GRPO": tried(*inputs),
         "GRPO with a KL": tried(*inputs, beta=0.3),
         "DAPO": tried(*inputs, average="batch", high=0.45),
         "Dr. GRPO": tried(*inputs, average="constant", beta=0.3),
         "GSPO": tried(*inputs, ratio="sequence", low=0.02, high=0.03),
+        "GSPO with a KL": tried(*inputs, ratio="sequence", beta=0.3),
         "before the first step": tried(old, old, ref, mask, advantages),
         "no tokens at all": tried(*inputs[:3], mask & False, advantages, average="batch"),
         "an answer without tokens": tried(*inputs[:3], empty, advantages, beta=0.3),
         "-inf outside the mask": [
-            grpo_loss(*hidden, mask, advantages, beta=0.3),
-            grpo_loss(*hidden, mask, advantages, ratio="sequence"),
+            tried(*hidden, mask, advantages, beta=0.3),
+            tried(*hidden, mask, advantages, ratio="sequence"),
         ],
     },
     rtol=1e-4,
@@ -2602,7 +2624,7 @@ center = (0.2 * budgets**0.45)[:, None]
 sizes = center * np.exp(np.linspace(-1.5, 1.2, 6)) * generator.uniform(0.8, 1.3, (4, 1))
 losses = loss_of(sizes, budgets[:, None] / (6 * sizes)) + generator.normal(size=(4, 6)) * 2e-3
 k, a = fit_sizes(budgets.copy(), sizes.copy(), losses.copy())
-grid = np.logspace(7.5, 11.5, 801)
+grid = generator.permutation(np.logspace(7.5, 11.5, 801))
 target = float(loss_of(1e9, 2e10))
 found = [cheapest(grid.copy(), law, target, served) for served in (0.0, 1e11, 1e12, 1e14)]
 check.show(
