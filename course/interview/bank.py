@@ -97,7 +97,7 @@ class Bank:
         )
         self.lessons = {path.stem: _read(path) for path in sorted(course.notebooks.glob("*.ipynb"), key=_order)}
         self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
-        self.problems, self.names = collections(course)
+        self.problems, self.names, self.alike = collections(course)
         found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
         self.cards = {card.name: replace(card, weight=self._weight(card)) for card in found}
 
@@ -194,7 +194,8 @@ class Bank:
             names = self.names.get(exercise.name, "")
             chapter, asked = exercise.chapter, ladder(exercise.below)
             if kind := _round_of(exercise) or ("whiteboard" if exercise.name in WHITEBOARD else ""):
-                card = Card(f"e-{exercise.name}", kind, chapter, exercise.name, asked, topics, exercise)
+                every = topics.union(*(self._topics(*each) for each in self.alike.get(exercise.name, ())))
+                card = Card(f"e-{exercise.name}", kind, chapter, exercise.name, asked, every, exercise)
                 yield replace(card, names=names, topic=self._main(chapter, topics))
 
     def _faults(self) -> Iterable[Card]:
@@ -213,16 +214,22 @@ class Bank:
         return next((name for name in self.lessons if str(key(name)) == number), number)
 
 
-def collections(course: Course) -> tuple[dict[str, int], dict[str, str]]:
-    """Of each exercise in whiteboard.yml, how many public collections ask for its problem, and what it is called."""
+def collections(course: Course) -> tuple[dict[str, int], dict[str, str], dict[str, set[tuple[str, str, str]]]]:
+    """Of each exercise in whiteboard.yml, how many public collections ask for its problem, and what it is called.
+
+    And the exercises of the same problem, in this chapter and in others, as what `Bank._topics` takes.
+    """
     listed = yaml.safe_load((course.notebooks / "whiteboard.yml").read_text(encoding="utf-8"))
     counts: dict[str, int] = {}
     names: dict[str, str] = {}
+    alike: dict[str, set[tuple[str, str, str]]] = {}
     for problem in listed:
-        for exercise in (each for exercises in problem["exercises"].values() for each in exercises):
+        every = {(chapter, "", each) for chapter, exercises in problem["exercises"].items() for each in exercises}
+        for _, _, exercise in every:
             counts[exercise] = max(counts.get(exercise, 0), problem["collections"])
             names[exercise] = f"{names.get(exercise, '')}\n{problem['name']}\n{problem['chinese']}"
-    return counts, names
+            alike[exercise] = alike.get(exercise, set()) | every
+    return counts, names, alike
 
 
 def points(question: Question) -> tuple[Point, ...]:

@@ -6,26 +6,29 @@ from collections.abc import Sequence
 
 from course.interview.cards import Card
 
-ENOUGH = 3
-"""A topic with fewer questions is no concept for half an hour."""
 FILLED = 6
-"""Where the topic has fewer questions than these, its chapter's follow."""
+"""Where a topic has fewer questions than these, its chapter's follow."""
 
 
 def concept(questions: Sequence[Card], problems: Sequence[Card]) -> tuple[list[Card], list[Card]]:
     """The questions and the problems of a screen, from the orders in which they would be asked.
 
-    The topic is the first one that has several questions and a problem. Without a problem of its own, a topic gets one
-    of its chapter, or any. Without a topic of several questions, the first question's chapter stands for it.
+    The topic is the first one that has a problem and, with its chapter, enough questions. Without such a topic the
+    first question's stands for it, or this question's chapter, with a problem of the chapter or any.
     """
-    topics = [topic for topic in dict.fromkeys(card.topic for card in questions) if topic]
-    several = [topic for topic in topics if len(_about(topic, questions)) >= ENOUGH]
-    topic = next((each for each in several if _about(each, problems)), next(iter(several), ""))
+    topics = [topic for topic in dict.fromkeys(card.topic for card in questions) if topic and _about(topic, problems)]
+    topic = next((each for each in topics if len(_filled(each, questions)) >= FILLED), questions[0].topic)
+    chosen = _filled(topic, questions)
+    beside = [card for card in problems if card.chapter == chosen[0].chapter]
+    return chosen, _about(topic, problems) or beside or list(problems)
+
+
+def _filled(topic: str, questions: Sequence[Card]) -> list[Card]:
+    """The questions about a topic, and then others of its chapter; those of the first one's, if it has no topic."""
     mine = _about(topic, questions)
     chapter = (mine or questions)[0].chapter
     beside = [card for card in questions if card.chapter == chapter and card not in mine]
-    chosen = _about(topic, problems) or [card for card in problems if card.chapter == chapter] or list(problems)
-    return [*mine, *beside][: max(FILLED, len(mine))], chosen
+    return [*mine, *beside][: max(FILLED, len(mine))]
 
 
 def _about(topic: str, cards: Sequence[Card]) -> list[Card]:
