@@ -565,6 +565,59 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return dropout(weights, dropout_p) @ value
 
 
+# %% answer="attention_scaled_dot_product" wrong="the mask is added as it is, in its own dtype"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.mT * scale
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    if attn_mask is not None:
+        if attn_mask.dtype is boolean:
+            scores = scores + additive(attn_mask, scores.dtype)
+        else:
+            scores = scores + attn_mask
+        dead = (scores == -math.inf).all(-1, keepdim=True)
+        weights = softmax(scores.masked_fill(dead, 0.0), -1).masked_fill(dead, 0.0)
+    else:
+        weights = softmax(scores, -1)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_scaled_dot_product" wrong="a query that is hidden in one batch is hidden in all"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = query @ key.mT * scale
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    if attn_mask is None:
+        return dropout(softmax(scores, -1), dropout_p) @ value
+    scores = scores + additive(attn_mask, scores.dtype)
+    dead = (scores == -math.inf).all(-1, keepdim=True)
+    while dead.ndim > 2:
+        dead = dead.any(0)
+    weights = softmax(scores.masked_fill(dead, 0.0), -1).masked_fill(dead, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_scaled_dot_product" right="hidden queries found in the mask"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = (query @ key.mT).mul(scale)
+    if attn_mask is None:
+        return dropout(softmax(scores, -1), dropout_p) @ value
+    bias = additive(attn_mask, scores.dtype)
+    empty_row = (bias == -math.inf).all(-1, keepdim=True)
+    bias = bias.masked_fill(empty_row, 0.0)
+    weights = softmax(scores + bias, -1).masked_fill(empty_row, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
 # %% answer="attention_heads" wrong="the scores are divided by the root of the whole width"
 def attend(self, query, key, value, mask, need_weights):
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -691,6 +744,26 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     return new(places.astype(np.int64), "cpu")
 
 
+# %% answer="attention_draw_tokens" right="searchsorted, and topk by lexsort"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source = default_generator if generator is None else generator
+    weights = on_host(input)
+    rows = weights.reshape(-1, weights.shape[-1])
+    m, n = rows.shape
+    out = np.empty((m, num_samples), np.int64)
+    if num_samples == 1 or not replacement:
+        quotients = rows / exponential(source, m * n, rows.dtype).reshape(m, n)
+        for r in range(m):
+            out[r] = np.lexsort((np.arange(n), -quotients[r]))[:num_samples]
+    else:
+        u = source.uniform(m * num_samples, 53).reshape(m, num_samples)
+        for r in range(m):
+            cum = np.cumsum(rows[r])
+            out[r] = np.searchsorted(cum / cum[-1], u[r], side="left")
+    return new(out if input.ndim == 2 else out[0], input.device)
+
+
 # %% answer="attention_kv_cache" wrong="keeps the inputs, and projects all of them again"
 class CachedAttention:
     def __init__(self, layer):
@@ -777,6 +850,68 @@ class CachedAttention:
         later = torch.arange(start + T)[None, :] > torch.arange(start, start + T)[:, None]
         scores = (q @ self.keys.transpose(-2, -1) * (C // H) ** -0.5).masked_fill(later, float("-inf"))
         return self.layer.c_proj((scores.softmax(-1) @ self.values).transpose(1, 2).flatten(2))
+
+
+# %% answer="attention_kv_cache" wrong="a float32 mask is added to the scores of any dtype"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        h = self.layer.n_head
+        q, k, v = (y.reshape(B, T, h, C // h).transpose(1, 2) for y in self.layer.c_attn(x).split(C, -1))
+        if self.keys is not None:
+            k = torch.cat([self.keys, k], 2)
+            v = torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        total = k.shape[2]
+        mask = torch.full((T, total), -math.inf, dtype=torch.float32).triu(total - T + 1)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(C // h) + mask
+        out = scores.softmax(-1) @ v
+        return self.layer.c_proj(out.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" wrong="the cache is kept in the class"
+class CachedAttention:
+    keys = values = None
+
+    def __init__(self, layer):
+        self.layer = layer
+        CachedAttention.keys = CachedAttention.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        h = self.layer.n_head
+        q, k, v = (y.reshape(B, T, h, C // h).transpose(1, 2) for y in self.layer.c_attn(x).split(C, -1))
+        if self.keys is not None:
+            k = torch.cat([CachedAttention.keys, k], 2)
+            v = torch.cat([CachedAttention.values, v], 2)
+        CachedAttention.keys, CachedAttention.values = k, v
+        total = k.shape[2]
+        mask = torch.ones(T, total, dtype=torch.bool).tril(total - T)
+        out = F.scaled_dot_product_attention(q, k, v, mask)
+        return self.layer.c_proj(out.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" right="position by position"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        h = self.layer.n_head
+        q, k, v = self.layer.c_attn(x).reshape(B, T, 3, h, C // h).permute(2, 0, 3, 1, 4).unbind()
+        outs = []
+        for t in range(T):
+            kt, vt = k[:, :, t : t + 1], v[:, :, t : t + 1]
+            self.keys = kt if self.keys is None else torch.cat([self.keys, kt], 2)
+            self.values = vt if self.values is None else torch.cat([self.values, vt], 2)
+            outs.append(F.scaled_dot_product_attention(q[:, :, t : t + 1], self.keys, self.values))
+        return self.layer.c_proj(torch.cat(outs, 2).transpose(1, 2).flatten(2))
 
 
 # %% answer="attention_repair_mask" wrong="adds -inf times the mask, which is nan where nothing is hidden"
@@ -895,3 +1030,113 @@ def forward(
     if single:
         output, weights = output.squeeze(0), None if weights is None else weights.squeeze(0)
     return output, weights
+
+
+# %% answer="attention_module" wrong="squeezes every dimension of size 1" spoils="forward"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    if single:
+        query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    out, w = self.attend(query, key, value, mask, need_weights)
+    if w is not None and average_attn_weights:
+        w = w.mean(1)
+    if single:
+        return out.squeeze(), None if w is None else w.squeeze()
+    if not self.batch_first:
+        out = out.transpose(0, 1)
+    return out, w
+
+
+# %% answer="attention_module" wrong="the mask is always float32" spoils="forward"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    if single:
+        query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    mask = self.merged(attn_mask, key_padding_mask, float32)
+    out, w = self.attend(query, key, value, mask, need_weights)
+    if w is not None and average_attn_weights:
+        w = w.mean(1)
+    if single:
+        return out.squeeze(0), None if w is None else w.squeeze(0)
+    if not self.batch_first:
+        out = out.transpose(0, 1)
+    return out, w
+
+
+# %% answer="attention_module" wrong="the weights of a batch of one lose their N" spoils="forward"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    if single:
+        query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    out, w = self.attend(query, key, value, mask, need_weights)
+    if w is not None and average_attn_weights:
+        w = w.mean(1)
+    if not single and not self.batch_first:
+        out = out.transpose(0, 1)
+    if single:
+        out = out.squeeze(0)
+    if w is not None and w.shape[0] == 1:
+        w = w.squeeze(0)
+    return out, w
+
+
+# %% answer="attention_module" wrong="returns each head's weights although none are needed" spoils="forward"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    if single:
+        query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    out, w = self.attend(query, key, value, mask, need_weights or not average_attn_weights)
+    if w is not None and average_attn_weights:
+        w = w.mean(1)
+    if single:
+        return out.squeeze(0), None if w is None else w.squeeze(0)
+    if not self.batch_first:
+        out = out.transpose(0, 1)
+    return out, w
+
+
+# %% answer="attention_module" right="assert, movedim and a loop over the heads"
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
+    super().__init__()
+    for name, option in {"embed_dim": embed_dim, "num_heads": num_heads, "dropout": dropout, "batch_first": batch_first}.items():
+        setattr(self, name, option)
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    if bias:
+        constant_(self.out_proj.bias, 0.0)
+    self.in_proj_weight = Parameter(xavier_uniform_(empty(3 * embed_dim, embed_dim)))
+    self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim)) if bias else None)
+
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    if query.ndim == 2:
+        padding = key_padding_mask if key_padding_mask is None else key_padding_mask[None]
+        mask = self.merged(attn_mask, padding, query.dtype)
+        out, w = self.attend(query[None], key[None], value[None], mask, need_weights)
+        out, w = out[0], w if w is None else w[0]
+        return out, w.sum(-3) / self.num_heads if w is not None and average_attn_weights else w
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    if self.batch_first:
+        out, w = self.attend(query, key, value, mask, need_weights)
+    else:
+        out, w = self.attend(query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0), mask, need_weights)
+        out = out.transpose(1, 0)
+    return out, (w.mean(-3) if w is not None and average_attn_weights else w)

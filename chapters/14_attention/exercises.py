@@ -153,6 +153,8 @@ allowed = generator.random((L, S)) < 0.6
 allowed[:, 0], allowed[0] = True, False  # the first query may look nowhere
 bias = generator.normal(size=(L, S)).astype(np.float32)
 bias[-1] = -np.inf  # nor may the last one, by a mask of numbers
+per_batch = generator.random((2, L, S)) < 0.6
+per_batch[..., 0], per_batch[0, 0] = True, False  # the first query may look nowhere in one batch alone
 given = mytorch.tensor(bias).requires_grad_()
 shown = {
     "queries, keys, width, values": [L, S, E, V],
@@ -163,6 +165,7 @@ shown = {
     "causal": attended((2,), is_causal=True),
     "allowed": allowed,
     "boolean mask": attended((2,), attn_mask=mytorch.tensor(allowed)),
+    "a mask for each batch": attended((2,), attn_mask=mytorch.tensor(per_batch)),
     "floating-point mask": attended(attn_mask=given),
     "the mask afterwards": given.detach(),
     "the gradient of the mask": given.grad,
@@ -175,8 +178,8 @@ shown = {
 }
 triangle = mytorch.ones(3, 3, dtype=mytorch.bool).tril()
 for each in (mytorch.bfloat16, mytorch.float64):
-    masks = {"attn_mask": triangle}, {"is_causal": True}
-    shown[f"result of {each}, masked and causal"] = [dtype_of(each, **mask) for mask in masks]
+    masks = {"attn_mask": triangle}, {"is_causal": True}, {"attn_mask": mytorch.zeros(3, 3)}
+    shown[f"result of {each}, masked, causal and with a float32 mask"] = [dtype_of(each, **mask) for mask in masks]
 bias[0], bias[0, 0] = np.finfo(np.float32).min, -np.inf  # low, but only the first key is hidden
 shown["a mask of very low values"] = attended(attn_mask=mytorch.tensor(bias))
 mytorch.manual_seed(check.seed())
@@ -1320,6 +1323,11 @@ for name, sizes in {"one by one": [1] * 7, "a prompt first": [4, 1, 1, 1], "in p
         "positions through c_attn": sum(seen),
         "shape of the cache": [None if each is None else tuple(each.shape) for each in (cached.keys, cached.values)],
     }
+first, second = CachedAttention(layer), CachedAttention(layer)
+first.step(x[:, :3]), second.step(x[:, 3:])
+outcomes["a second cache in between"] = first.step(x[:, 3:5]).sum(-1).detach()
+low = CachedAttention(CausalSelfAttention(GPTConfig(n_embd=12, n_head=2)).to(torch.bfloat16))
+outcomes["output of a bfloat16 layer"] = low.step(x.to(torch.bfloat16)).dtype
 check.show(outcomes, rtol=1e-3, atol=1e-5, text="A sequence of 7 positions, given in pieces.")
 
 # %% [markdown] hint="attention_kv_cache"
@@ -1985,6 +1993,13 @@ def looked(query, key, value, batch_first=False, **options):
     return problem or [each if each is None else each.detach() for each in results[0]]
 
 
+def dtype_of(each):
+    """The dtype of a layer's result, with a boolean mask."""
+    layer = mytorch.nn.MultiheadAttention(4, 2).to(each)
+    x = mytorch.ones(3, 1, 4, dtype=each)
+    return layer(x, x, x, attn_mask=mytorch.ones(3, 3, dtype=mytorch.bool).triu(1))[0].dtype
+
+
 query, key, value = numbers(L, N, E), numbers(S, N, E), numbers(S, N, E)
 turned = [each.transpose(0, 1) for each in (query, key, value)]
 single = [each[:, 0] for each in (query, key, value)]
@@ -2004,9 +2019,13 @@ check.show(
         "each head of (L, E)": looked(*single, average_attn_weights=False),
         "no weights": looked(query, key, value, need_weights=False),
         "no weights of (L, E)": looked(*single, need_weights=False),
+        "no weights, each head": looked(query, key, value, need_weights=False, average_attn_weights=False),
+        "a batch of one": looked(*(each[:, :1] for each in (query, key, value))),
+        "a single query, (1, E)": looked(single[0][:1], *single[1:]),
         "padding": looked(query, key, value, key_padding_mask=mytorch.tensor(padding)),
         "padding of (L, E)": looked(*single, key_padding_mask=mytorch.tensor(padding[0])),
         "both masks": looked(*turned, True, key_padding_mask=mytorch.tensor(padding), attn_mask=causal),
+        "the dtype of a bfloat16 layer's output": dtype_of(mytorch.bfloat16),
     },
     rtol=1e-3,
     atol=1e-4,
@@ -2074,6 +2093,28 @@ def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=
     xavier_uniform_(self.in_proj_weight)
     if bias:
         constant_(self.out_proj.bias, 0.0)
+
+
+# %% mutant="attention_module"
+# Squeezes every dimension of size 1
+# `squeeze()` without an argument also removes the length of a sequence that has one position. Remove the first dimension
+# alone, by `squeeze(0)`.
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    batched, inputs = query.ndim == 3, (query, key, value)
+    if not batched:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    mask = self.merged(attn_mask, key_padding_mask, inputs[0].dtype)
+    output, weights = self.attend(*inputs, mask, need_weights)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        return output.squeeze(), None if weights is None else weights.squeeze()
+    return (output if self.batch_first else output.transpose(0, 1)), weights
 
 
 # %% mutant="attention_module"
