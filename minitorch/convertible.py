@@ -164,12 +164,12 @@ class Convertible(Differentiable, Methods):
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self._only())
+        return int(self._real("int64_t"))
 
     def __float__(self) -> float:
         if self.requires_grad and grad_mode.enabled:
             _warn_of_gradient()
-        return float(self._only())
+        return float(self._real("double"))
 
     def __complex__(self) -> complex:
         if self.requires_grad and grad_mode.enabled:
@@ -180,6 +180,15 @@ class Convertible(Differentiable, Methods):
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
+
+    def _real(self, target: str) -> Any:
+        """The only element as a real number, of which the imaginary part has to be 0."""
+        value = self._only()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(f"value cannot be converted to type {target} without overflow")
+            return value.real
+        return value
 
     def __index__(self) -> int:
         if self._dtype.category >= FLOATING or self._array.size != 1:
@@ -195,6 +204,9 @@ class Convertible(Differentiable, Methods):
         if not self._array.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Convertible, int, float, complex, bool)):

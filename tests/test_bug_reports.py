@@ -109,6 +109,8 @@ def test_warnings_as_torchs() -> None:
             lambda: lib.linspace(0, 1, 2, out=lib.ones(3)),
             lambda: lib.add(lib.ones(2), 1, out=lib.ones(3)),
             lambda: lib.linalg.slogdet(lib.full((2, 2), float("nan"))),
+            lambda: lib.nn.functional.conv1d(lib.ones(1, 1, 3), lib.ones(1, 1, 2), padding="same"),
+            lambda: lib.nn.functional.conv1d(lib.ones(1, 1, 3), lib.ones(1, 1, 3), padding="same"),
         )
 
     assert of(minitorch) == of(torch)
@@ -329,3 +331,59 @@ def test_functions_of_numpy_return_tensors(torch: Any) -> Any:
     x = torch.tensor([[1.0, 4.0], [9.0, 16.0]])
     found = [np.sqrt(x), np.add(x, 1.0), np.sqrt(x[0, 1]), np.isnan(x)]
     return [type(each).__name__ for each in found], found[:2], errors(lambda: np.sqrt(x.requires_grad_()))
+
+
+@exactly_the_same
+def test_channels_that_are_dropped_from_any_number_of_dimensions(torch: Any) -> Any:
+    """dropout3d adds a dimension to everything but a batch of volumes, and draws for the second one of the result."""
+    images = [torch.ones(4), torch.ones(4, 3), torch.ones(4, 3, 2), torch.ones(4, 3, 2, 2), torch.ones(4, 3, 2, 2, 2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [torch.nn.functional.dropout3d(each) for each in images]
+
+
+@same
+def test_labels_of_more_dimensions_than_the_scores(torch: Any) -> Any:
+    scores, labels = torch.arange(24.0).view(2, 3, 4), torch.ones(1, 2, 3, 4)
+    return torch.nn.functional.multilabel_soft_margin_loss(scores, labels)
+
+
+@same
+def test_complex_numbers_whose_imaginary_part_is_zero_are_real(torch: Any) -> Any:
+    numbers = [torch.tensor(2 + 0j), torch.tensor([2 + 0j]), torch.tensor(2 + 1j), torch.tensor([1j, 2])]
+    return [
+        errors(lambda: int(each), lambda: float(each), lambda: complex(each), lambda: bool(each))  # noqa: B023
+        for each in numbers
+    ]
+
+
+@same
+def test_tensors_in_lists_and_items_that_are_deleted(torch: Any) -> Any:
+    pairs = [torch.tensor([1, 2]), torch.tensor([1.0, 2.0])]
+    dtypes = None, torch.int64, torch.float32, torch.bool, torch.complex64
+
+    def delete() -> None:
+        del pairs[0][0]
+
+    return errors(
+        *(lambda pair=pair, dtype=dtype: torch.tensor([pair], dtype=dtype) for pair in pairs for dtype in dtypes),
+        lambda: torch.tensor([1, pairs[0]]),
+        lambda: torch.tensor(pairs),
+        delete,
+    )
+
+
+@same
+def test_outputs_and_inputs_that_are_no_tensors(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    grad, backward = torch.autograd.grad, torch.autograd.backward
+    return errors(
+        lambda: grad("x", x),
+        lambda: grad([x.sum(), 3], x),
+        lambda: grad([3], x, [torch.ones(2)]),
+        lambda: grad(x.sum(), "x"),
+        lambda: grad(x.sum(), [x, 3]),
+        lambda: backward(["x"]),
+        lambda: backward(x.sum(), inputs="x"),
+        lambda: backward(x.sum(), inputs=[3]),
+    )

@@ -159,7 +159,7 @@ def _batched(
 
 
 def _places(inputs: Any, function: str) -> list[Place]:
-    """The inputs as a list of tensors and edges."""
+    """The inputs as a list of tensors and edges. Raises RuntimeError for anything else."""
     if isinstance(inputs, (Tensor, GradientEdge)):
         return [inputs]
     if isinstance(inputs, Mapping) and type(inputs) is not dict:
@@ -170,6 +170,9 @@ def _places(inputs: Any, function: str) -> list[Place]:
     places = list(inputs.values() if isinstance(inputs, dict) else inputs)
     if not places:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    for each in places:
+        if not isinstance(each, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
     return places
 
 
@@ -221,8 +224,10 @@ def _weight(number: int, output: Place, weight: Any) -> Any:
         shape, dtype, device = output.node._input_metadata[output.output_nr]
         if weight is None:
             return _one(make_tensor(device.xp.empty(shape, dtype.numpy), dtype, device).requires_grad_())
-    else:
+    elif isinstance(output, Tensor):
         shape, dtype = output.shape, output._dtype
+    else:
+        raise AssertionError("Expected output to be a torch.Tensor")
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if weight.shape != shape:

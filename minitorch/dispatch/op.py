@@ -96,6 +96,8 @@ class Op:
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.flags = tuple(i for i, kind in enumerate(kinds) if kind == "bool")
         self.unchecked = min(self.keyword_only_from, *self.flags) if self.flags else self.keyword_only_from
+        if len(kernel.__kwdefaults__ or ()) < code.co_kwonlyargcount:
+            self.unchecked = -1  # a keyword has no default: calls without it are refused
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
         if promotion == NONE:
             self.promoted: frozenset[int] = frozenset()

@@ -180,3 +180,27 @@ def test_full_singular_vectors_have_gradients_where_there_are_singular_values(
     u, s, vh = torch.linalg.svd(x, full_matrices=True)
     k = min(shape)
     return torch.autograd.grad((u[:, :k].abs() * s).sum() + vh[:k].abs().exp().sum(), x)
+
+
+@pytest.mark.parametrize("name", ["vecdot", "cross"])
+@same
+def test_products_of_vectors_of_two_types(torch: Any, name: str) -> Any:
+    function = getattr(torch.linalg, name)
+    kinds = torch.float32, torch.float64, torch.float16, torch.complex64, torch.int64, torch.bool
+    return errors(
+        *(
+            lambda x=x, y=y: function(torch.ones(2, 3).to(x), torch.ones(2, 3).to(y)).dtype.itemsize
+            for x in kinds
+            for y in kinds
+        )
+    )
+
+
+@same
+def test_which_triangle_has_no_default(torch: Any) -> Any:
+    x = torch.eye(2)
+    return errors(
+        lambda: torch.linalg.solve_triangular(x, x),
+        lambda: torch.linalg.solve_triangular(x, x, left=False),
+        lambda: torch.linalg.solve_triangular(x, x, upper=None),
+    )

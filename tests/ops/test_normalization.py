@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import minitorch
 from minitorch.nn import functional as F
+from tests.same import attempt, same
 
 
 def draw(*shape: int) -> Any:
@@ -34,3 +36,26 @@ def test_both_gradients_are_equal(norm: Any) -> None:
     assert not fused[0].requires_grad and in_ops[0].requires_grad
     for one, other in zip(fused, in_ops, strict=True):
         assert np.allclose(one.tolist(), other.tolist())
+
+
+KINDS = "float32 float64 float16 int64 bool complex64"
+
+
+@pytest.mark.parametrize("parameters", [None, "float32", "float64", "float16", "int64"])
+@same
+def test_types_are_refused_in_torchs_words(torch: Any, parameters: str | None) -> Any:
+    functional = torch.nn.functional
+    norms = (
+        lambda x, w: functional.layer_norm(x, (4,), w, w),
+        lambda x, w: functional.group_norm(x, 2, w, w),
+        lambda x, w: functional.rms_norm(x, (4,), w),
+        lambda x, w: functional.batch_norm(x, None, None, w, w, training=True),
+    )
+    weight = None if parameters is None else torch.ones(4).to(getattr(torch, parameters))
+
+    def tried(kind: str, norm: Any) -> Any:
+        return attempt(lambda: str(norm(torch.ones(2, 4).to(getattr(torch, kind)), weight).dtype))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rms_norm, which then computes in several steps
+        return [tried(kind, norm) for kind in KINDS.split() for norm in norms]

@@ -116,13 +116,15 @@ def array_of(data: Any, requested: dtype | None) -> Array:
     if elements and isinstance(elements[0], (str, bytes)) and shape:
         raise ValueError(f"too many dimensions '{type(elements[0]).__name__}'")
     kind = inferred_type(elements)
-    elements = [_one_number(each) if isinstance(each, Tensor) else each for each in elements]
     target = requested or kind
+    elements = [_one_number(each, target) if isinstance(each, Tensor) else each for each in elements]
     return _converted(elements, kind, target).reshape(shape)
 
 
-def _one_number(tensor: Tensor) -> Any:
+def _one_number(tensor: Tensor, target: dtype) -> Any:
     if tensor.numel() != 1:
+        if target.category < FLOATING:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         raise ValueError("only one element tensors can be converted to Python scalars")
     return tensor.item()
 

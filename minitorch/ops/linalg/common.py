@@ -7,7 +7,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import declare
-from minitorch.dtypes import type_name
+from minitorch.dtypes import FLOATING, FROM_NUMPY, type_name
 from minitorch.layout import contiguous_format, laid_out
 from minitorch.tensor import Tensor
 
@@ -23,8 +23,10 @@ def check_square(name: str, array: Any) -> None:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
-def check_float(name: str, array: Array) -> None:
-    if array.dtype.kind not in "fc" or array.dtype.itemsize == 2:
+def check_float(name: str, array: Array, two_bytes: bool = False) -> None:
+    """Raises RuntimeError for integers, and for two-byte floats where a function doesn't take them."""
+    kind = FROM_NUMPY[array.dtype]
+    if kind.category < FLOATING or (kind.is_low_precision and not two_bytes):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}")
 
 

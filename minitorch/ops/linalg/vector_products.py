@@ -10,11 +10,13 @@ from typing import Any
 
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import composite, declare
+from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.iteration import combined
 from minitorch.dispatch.op import CASTS, KEEP
 from minitorch.dispatch.overlap import ANY_SOURCE, ANY_TARGET
 from minitorch.dtypes import type_name
 from minitorch.kernels.matrix_product import product, product_in_single
+from minitorch.ops.linalg.common import check_float
 from minitorch.ops.linalg.matrix_products import check_expands, mm, plus, scaled
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.size import check_dim
@@ -164,15 +166,20 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) · y along `dim`, which is removed from the shape that both broadcast to.
 
-    Raises RuntimeError if they don't.
+    Raises RuntimeError if they don't, and for different dtypes or integers.
     """
+    check_float("linalg.vecdot", x._array, two_bytes=True)
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{type_name(x._array)} and y of type {type_name(y._array)} instead"
+        )
     return x.vdot(y) if x.dim() == y.dim() == 1 else (x.conj() * y).sum(dim)
 
 
 @declare(
     variants="function out",
     namespace="linalg",
-    promotion="keep",
     row_major=True,
     derivatives={
         "self": lambda grad, other, dim: cross(conj(other), grad, dim=dim),
@@ -181,7 +188,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     autocast_on_gpu="widest",
 )
 def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
-    """The cross product along a dimension of size 3."""
+    """The cross product along a dimension of size 3.
+
+    Raises RuntimeError for other sizes and different dtypes, NotImplementedError for bools.
+    """
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     check_dim(dim, self.ndim)
@@ -189,5 +199,9 @@ def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}"
         )
+    if self.dtype == "bool":
+        raise not_implemented("cross", "bool")
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(self)} but found {type_name(other)}")
     one, two = (xp.roll(self, shift, dim) for shift in (-1, -2))
     return one * xp.roll(other, -2, dim) - two * xp.roll(other, -1, dim)

@@ -264,7 +264,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.size(-1), reduction)
+    classes = input.dim() - 1  # not −1: a target of more dimensions broadcasts
+    return reduced(loss.sum(classes) / input.size(classes), reduction)
 
 
 @composite(autocast="float32", variants="function", namespace="nn.functional")

@@ -11,6 +11,7 @@ from minitorch.arrays import Ints
 from minitorch.dtypes import c_type_name, type_name
 from minitorch.ops.nn.padding import pad
 from minitorch.tensor import Tensor
+from minitorch.warn_once import warn_once
 
 
 class Geometry(NamedTuple):
@@ -132,6 +133,11 @@ def padded_by_name(input: Tensor, weight: Tensor, padding: str, stride: Any, dil
     kernel, dilation = weight.shape[2:], expanded(dilation, n, "dilation", weight)
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if any(each % 2 for each in total):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            stacklevel=5,
+        )
         ends = [end for each in reversed(total) for end in (0, each % 2)]
         input = pad(input, ends)
     return input, tuple(each // 2 for each in total)

@@ -101,7 +101,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _batched(input, 2, p, training, inplace)
+    return _batched(input, 3, p, training, inplace)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -132,12 +132,12 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     if input.dim() not in (4, 5):
         _warn_dimensions("dropout3d", input.dim(), 3, "4D or 5D")
-    return _batched(input, 4, p, training, inplace)
+    return _batched(input, 5, p, training, inplace)
 
 
-def _batched(input: Tensor, unbatched: int, p: float, training: bool, inplace: bool) -> Tensor:
-    """Dropout of channels, of which an input of `unbatched` dimensions has them first."""
-    if input.dim() != unbatched:
+def _batched(input: Tensor, batched: int, p: float, training: bool, inplace: bool) -> Tensor:
+    """Dropout of channels, which an input of other than `batched` dimensions has first."""
+    if input.dim() == batched:
         return _dropped(input, _channels(input), p, training, inplace)
     batch = input.unsqueeze(0)
     return _dropped(batch, _channels(batch), p, training, inplace).squeeze(0)

@@ -17,8 +17,8 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, private
-from minitorch.dispatch.errors import floating
-from minitorch.dtypes import finfo, float32, float64
+from minitorch.dispatch.errors import floating, not_implemented
+from minitorch.dtypes import FLOATING, finfo, float32
 from minitorch.kernels.normalization import normalized, scale_into
 from minitorch.layout import suggested_format
 from minitorch.ops.indexing.joining import cat
@@ -65,15 +65,17 @@ def normalize_over(
     return laid_out_like(xp, result.reshape(self.shape), self, over.node)
 
 
-def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
-    """Raises RuntimeError for parameters of another type than the input; float32 goes with two-byte floats."""
+def _check_types(kernel: str, input: Tensor, *parameters: Tensor | None) -> None:
+    """Raises RuntimeError for parameters of another type than the input, NotImplementedError unless that is a real
+    floating point type; float32 goes with two-byte floats.
+    """
     kinds = {each.dtype for each in parameters if each is not None}
-    if not input.is_floating_point() or kinds <= {input.dtype}:
-        return
-    if input.dtype is float64:
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-    if kinds != {float32}:
+    if kinds <= {input.dtype}:
+        floating(input._array, kernel)
+    elif kinds != {float32}:
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    elif not input.dtype.is_low_precision:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 @composite(variants="function", namespace="nn.functional", autocast_on_gpu="float32")
@@ -87,7 +89,7 @@ def layer_norm(
     Ba et al. 2016, https://arxiv.org/abs/1607.06450
     """
     normalized = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
-    _check_types(input, weight, bias)
+    _check_types("LayerNormKernelImpl", input, weight, bias)
     shape = tuple(input.shape)
     leading = len(shape) - len(normalized)
     over = Over(shape, tuple(range(leading, len(shape))), (1,) * leading + normalized, eps, LAYER)
@@ -123,8 +125,13 @@ def _check_normalized_shape(
 
 @composite(variants="function", namespace="nn.functional", autocast_on_gpu="float32")
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """x / √(mean(x²) + eps) · weight over the last dimensions. eps is by default that of the type computed in."""
+    """x / √(mean(x²) + eps) · weight over the last dimensions. eps is by default that of the type computed in.
+
+    Raises NotImplementedError for integers.
+    """
     normalized = _check_normalized_shape("rms_norm", input, normalized_shape, weight)
+    if input.dtype.category < FLOATING:
+        raise not_implemented("rms_norm", input.dtype.name)
     dims = list(range(input.dim() - len(normalized), input.dim()))
     wide = input.float() if input.dtype.is_low_precision else input
     if eps is None:
@@ -156,7 +163,7 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
-    _check_types(input, weight, bias)
+    _check_types("GroupNormKernelImpl", input, weight, bias)
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
@@ -205,7 +212,7 @@ def batch_norm(
         each = given[name]
         if each is not None and each._device is not input._device:
             raise differs(name, each._device, input._device)
-    _check_types(input, running_mean, running_var, weight, bias)
+    _check_types("batch_norm", input, running_mean, running_var, weight, bias)
     if not input.numel():
         result = input.clone() if weight is None else input.clone() * weight[0]
         return result if bias is None else result + bias[0]
