@@ -38,9 +38,9 @@ def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps o
 
 
 # %% [markdown] tags=["short"]
-# ## DPO's loss falls, and so does the chosen answer
-# The task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
-# end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. Somebody prefers "3 3 end" to
+# ## The DPO loss falls, and so does the chosen answer's probability
+# The model's task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
+# end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to
 # "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
 
 # %% tags=["proof-both-fall"]
@@ -101,10 +101,12 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 # - *Thirty seconds:* "Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
 #   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch."
 # - *They ask next:* What if several conversations are packed into a row? Then neither predictions nor attention may cross the seam.
+# - *They ask next:* Which tokens count when an agent calls tools? The calls do, because the model writes them. The tools' outputs
+#   are masked out, in RL as well, because the policy didn't choose them.
 # - *The trap:* Masking every token with the padding's id, because if that is the end token, the model never learns to stop.
 # - *Proof:* `proof-SFT`.
 #
-# Nine demonstrations teach our policy the format and some of the task. All losses below start from an answer's log-probability,
+# Nine demonstrations teach our policy to stop and some of the arithmetic. All losses below start from an answer's log-probability,
 # which is the *sum* over its tokens and not their mean.
 
 # %% tags=["proof-SFT"]
@@ -174,11 +176,13 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 #   difference of β times the log-ratios trains the policy directly."
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
+# - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed lead, because DPO's loss rewards an ever larger one even for a
+#   pair on which everybody agrees. SimPO drops the reference and compares the mean log-probabilities per token.
 # - *The trap:* Saying that DPO needs no reference: although it needs no reward *model*, the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
 #
-# ### Reward hacking, exactly
-# Suppose the reward model likes fives, so that it adds 0.5 for each of them. Because the optimum for each β is known, we can
+# ### Reward hacking: the proxy rises, the true reward falls
+# Suppose the reward model has a weakness for fives and adds 0.5 for each of them. Because the optimum for each β is known, we can
 # follow it away from the reference as β gets smaller:
 
 # %% tags=["proof-hacking"]
@@ -198,6 +202,10 @@ print("length     ", [f"{each:.1f}" for each in length])
 pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expected reward")
 
 # %% [markdown]
+# At first both rewards rise, since most of what the reward model likes is correct. The true reward peaks at a KL of 2.6 nats, and
+# at the end the policy writes almost nothing but fives. The length stays between 3.1 and 3.4 until then, so by itself it would have
+# warned us too late.
+#
 # **Interview · How do you see reward hacking?**
 #
 # - *Thirty seconds:* "The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
@@ -210,11 +218,14 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # ## The policy gradient and its baseline
 # The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from samples. The
 # **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be subtracted from r: the mean
-# stays as it is, while the variance changes, for better or worse. The mean reward of a batch of K samples isn't such a baseline,
-# because it contains the sample itself: r minus the batch's mean is (K − 1)/K times r minus the mean of the *others*, so the expected
-# gradient shrinks by that factor. RLOO subtracts the mean of the others and is unbiased, whereas a division by the batch's standard
-# deviation can change the direction, too. The folded cell computes each answer's score, and the next
-# one the variance of one sample's gradient over all of them, and what the batch's mean does for K = 2:
+# stays as it is, while the variance changes, for better or worse.
+#
+# The mean reward of a batch of K samples isn't such a baseline, because it contains the sample itself: r minus the batch's mean is
+# (K − 1)/K times r minus the mean of the *others*, so the expected gradient shrinks by that factor. RLOO subtracts the mean of the
+# others and is unbiased, whereas dividing by the batch's standard deviation can change the direction, too.
+#
+# The folded cell computes each answer's score. The cell after it prints the variance of a single sample's gradient for three
+# baselines, and what the batch's mean does to the expected gradient for K = 2:
 
 # %% hidden=true
 score = torch.zeros(781, 6, 6)
@@ -235,7 +246,7 @@ print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)
 
 # %% [markdown]
 # ### GAE: between one step and the whole episode
-# PPO has a value function V for every token, and it needs an advantage for each of them. The **TD error** δ = r + γV(next) − V
+# PPO needs an advantage for every token, and its value function V predicts at each token what reward is still to come. The **TD error** δ = r + γV(next) − V
 # looks one step ahead, so it has little variance and all the bias of the value function. The return minus V looks ahead to the end,
 # which removes the bias and brings the variance of the whole episode. GAE sums TD errors with weights (γλ)^k, where λ = 0 gives the
 # former and λ = 1 the latter. If an episode was only truncated by a limit, V of what follows still counts, whereas after a real end
@@ -286,7 +297,7 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   model goes, too."
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
-# - *The trap:* Counting four equal models, although the trained ones take about 16 bytes a parameter and the frozen ones 2.
+# - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
 # %% tags=["proof-memory"]
@@ -303,8 +314,8 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 #
 # The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about 1/√(p(1 − p)), which
 # is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0 or a rounding error, so a small
-# number is added to it. The next two cells follow the lengths in training with exact gradients, from a uniform policy and from five
-# random ones, and try two such numbers:
+# number is added to it. Of the next two cells, one trains with exact gradients, from a uniform policy and from five random ones, and
+# follows the lengths; the other tries two such numbers:
 
 # %% tags=["proof-length-bias"]
 averages = {"mean over each answer": 1 / lengths, "the same for all tokens": torch.full((781,), 1 / 4)}
@@ -324,6 +335,9 @@ for rewards in ([0.7] * 4, [0.9] * 3):
         print(f"{len(equal)} rewards of {rewards[0]}, + {eps:g}: |A| < 0.01 is {bool(advantage.abs().max() < 0.01)}")
 
 # %% [markdown]
+# With at most four tokens the drift is small, about 4 % of the length, and one start of six goes the other way. Real answers have
+# thousands of tokens, so 1/length has far more room to act.
+#
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
 # - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers tend to be
@@ -413,8 +427,8 @@ for name, way in ways.items():
 pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown]
-# With a temperature T, the logits of both models are divided by T. As the gradient of the KL then shrinks like 1/T², the loss is
-# multiplied by T².
+# With a temperature T, the logits of both models are divided by T. For large T the gradient of the KL shrinks like 1/T², so the
+# loss is multiplied by T²; between 1 and 2 the compensation is only rough.
 #
 # **Interview · Distillation on the teacher's or on the student's text?**
 #
@@ -573,7 +587,9 @@ for b in (1, 16, 256):
 # - *Proof:* `proof-batch`.
 #
 # ### Loss spikes
-# Adam's second moment forgets slowly, so what happens when the gradient suddenly grows a hundredfold depends on β2:
+# Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
+# the same, a step is about as large as the learning rate. The next cell shows the first step after the gradient has grown a
+# hundredfold:
 
 # %% tags=["proof-spike"]
 for beta2 in (0.999, 0.95):
@@ -612,7 +628,7 @@ for width in (64, 256, 1024):
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.
 #
-# ### One point better
+# ### One point better: the standard error of a benchmark
 # A benchmark's score is a mean over questions, so it has a standard error:
 
 # %% tags=["proof-one-point"]
