@@ -55,16 +55,19 @@ last, first = (ranked(np.zeros(10_000), np.sort(labels)[::step])[0] for step in 
 print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first:.0f} with them first")
 
 # %% [markdown] tags=["short"]
-# To find nine in ten objects it has to accept so much background that only about one in four of its boxes holds an object. The
-# AUC is the probability that a random positive outranks a random negative, and it doesn't depend on how many negatives there are,
-# whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the hits. The last line shows what
-# this function does with equal scores: it ranks them by their position in the file, although the correct AUC is 0.5.
+# To find nine in ten objects, the detector has to accept so much background that only about one in four of its boxes holds an
+# object. The AUC is the probability that a random positive outranks a random negative, and it doesn't depend on how many negatives
+# there are, whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the
+# hits. The last line shows what this function does with equal scores: it ranks them by their position in the file, although the
+# correct AUC is 0.5.
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
 # - *Thirty seconds:* "A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
 #   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
 #   precision."
+# - *They ask next:* Are the scores probabilities? The AUC can't tell, because every increasing function of the scores leaves it
+#   unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
 #   the mean of their ranks.
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
@@ -100,21 +103,23 @@ for exponent in (2, 4, 6):
 #
 # **Interview · Why don't you invert xᵀx?**
 #
-# - *Thirty seconds:* "I don't invert it because its condition number is the square of x's, so it loses twice as many digits,
-#   unless the residual is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty,
-#   which raises the small eigenvalues."
+# - *Thirty seconds:* "The condition number of xᵀx is the square of x's, so I would lose twice as many digits, unless the residual
+#   is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty, which raises the small
+#   eigenvalues."
 # - *They ask next:* When would you use gradient descent instead? I would use it when N or D is so large that a decomposition takes
 #   too long or doesn't fit into memory, or when the model isn't linear anyway.
-# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas L1 sets small ones to exactly 0,
-#   because its derivative doesn't vanish there.
+# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas the optimum with L1 has some weights
+#   at exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump back and forth across 0, so
+#   solvers for L1 use soft thresholding.
 # - *The trap:* Penalizing the intercept, because then adding a constant to every target changes the weights, unless the features
 #   are centred.
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
-# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** works well: its step is the
+# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps: its step is the
 # first derivative over the second one, and with several weights it solves a linear system with the Hessian. The next cell fits a
-# single weight to six points, first by Newton's method and by gradient descent, and then by Newton's method with separable labels.
+# single weight to six points by Newton's method and by gradient descent. Then it starts Newton's method elsewhere, and finally it
+# gives it separable labels.
 
 # %% tags=["proof-Newton"]
 points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
@@ -125,8 +130,7 @@ def derivatives(weight, labels):
     return points @ (p - labels), points**2 @ (p * (1 - p))  # of the loss
 
 
-def newton(steps, labels):
-    weight = 0.0
+def newton(steps, labels, weight=0.0):
     for _ in range(steps):
         first, second = derivatives(weight, labels)
         weight -= first / second
@@ -137,12 +141,17 @@ best, descending = newton(20, mixed), 0.0
 for step in range(1, 5):
     descending -= 0.1 * derivatives(descending, mixed)[0]
     print(f"step {step}: Newton is off by {abs(newton(step, mixed) - best):.4f}, descent by {best - descending:.1f}")
+for start in (2.0, 3.0):
+    print(f"from {start:.0f}:", ", ".join(f"{newton(steps, mixed, start):.1f}" for steps in (1, 2, 3, 4)))
 print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {steps} steps" for steps in (5, 10, 15)))
 
 # %% [markdown]
-# Close to the optimum, Newton's method doubles the number of correct digits with each step. On separable data the loss has no minimum: the weight
-# grows by about two in each step, which is one over the distance 0.5 of the closest points from the boundary, while p(1 − p)
-# vanishes and the second derivative with it. A penalty makes the optimum finite.
+# Close to the optimum, Newton's method doubles the number of correct digits with each step. Far away it can fail even on a convex
+# loss: at a weight of 3 most predictions are saturated, so the second derivative is small and the step overshoots, each time by
+# more. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
+#
+# On separable data the loss has no minimum: the weight grows by about two in each step, which is one over the distance 0.5 of the
+# closest points from the boundary, while p(1 − p) vanishes and the second derivative with it. A penalty makes the optimum finite.
 
 # %% [markdown] tags=["short"]
 # ## k-means and k-means++
@@ -307,11 +316,13 @@ for gamma in (0.0, 2.0):
 #
 # log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
 #
-# The loss is the bound's negative. For pixels between 0 and 1 it is usually their cross-entropy plus the KL divergence from the
-# encoder's distribution to a standard normal, both summed for each picture. For normal distributions each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL. Because
-# drawing has no derivative, the draw is written as mean + σ·noise, the **reparametrization trick**, through which the gradient
-# passes. The cell compares it with the alternative, the *score function* estimator, which multiplies the value by the derivative of the
-# draw's log-probability:
+# The loss is the bound's negative. For pixels between 0 and 1 it is usually their cross-entropy plus the KL divergence of the
+# encoder's distribution from a standard normal, both summed for each picture. For normal distributions each latent contributes
+# ½(μ² + σ² − 1 − log σ²) to the KL.
+#
+# Drawing has no derivative, so the draw is written as mean + σ·noise, through which the gradient passes. This is the
+# **reparametrization trick**. The cell compares it with the alternative, the *score function* estimator, which multiplies the value
+# by the derivative of the draw's log-probability:
 
 # %% tags=["proof-gradient-through-noise"]
 torch.manual_seed(0)
@@ -433,8 +444,9 @@ for t in (1, 5, 99):
 # In the last steps of sampling, where the data say more about x than the noisy x does, the posterior's variance is far below β, while
 # in the first ones the two are practically equal. The step that ends in the data adds no noise.
 #
-# With a condition such as a prompt, **classifier-free guidance** predicts with it, c, and without it, u, and extrapolates from u
-# through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c; most libraries count one more, so that 1 is c and 0 is u.
+# With a condition such as a prompt, **classifier-free guidance** predicts twice, with the condition (c) and without it (u), and
+# extrapolates from u through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c. Most libraries write u + s·(c − u), so
+# that s = 1 is plain c and s = 0 is u.
 #
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
