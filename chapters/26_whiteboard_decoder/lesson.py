@@ -1,8 +1,8 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you take a transformer decoder apart as interviewers do: you change its positions, shrink its cache, make its attention linear, and write its backward pass by hand. Each change is
-# either a *rewrite*, which keeps the outputs up to rounding, or a *real change*, and you learn to say which it is before you run it. The exercises are
-# whiteboard problems.
+# In this chapter you take a transformer decoder apart as interviewers do: you change its positions, shrink its cache, make its
+# attention linear, and write its backward pass by hand. Each change is either a *rewrite*, which keeps the outputs up to rounding, or
+# a *real change*, and you learn to say which it is before you run it. The exercises are whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## Which of these edits changes the output?
@@ -58,15 +58,20 @@ print("values + constant, minus the constant: differs by", difference(attend(q, 
 biased = attend(rotate(q), rotate(k + constant), v)
 print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
-# %% [markdown]
-# A constant that is added to all keys adds the same number to all scores of a query, and a softmax ignores what is common to a row. So the bias of a key projection does nothing, and Whisper for example has none. That holds as long as nothing
-# between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized. A constant in the
-# values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
+# %% [markdown] tags=["short"]
+# The first and the fourth edit are rewrites. A constant that is added to all keys adds the same number to all scores of a query, and
+# a softmax ignores what is common to a row. So the bias of a key projection does nothing, and Whisper, for example, has none. That
+# holds as long as nothing between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the
+# key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized.
 #
+# A constant in the values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of
+# its row* and *weights add up to 1*, settle most of the changes below.
+
+# %% [markdown]
 # In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention` aligns the mask of `is_causal=True` with the *first* key instead: with a cache and a single query, that query
 # sees key 0 alone. For one query, leave `is_causal` out; for several, pass a mask.
 #
-# ## Padding: a row without any key
+# ## Padding: a fully masked row gives NaN
 # In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞, so that their weights are exactly 0. What happens if *all* keys of a row are padding?
 
 # %% tags=["proof-all-masked"]
@@ -77,12 +82,18 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# In a softmax written by hand, a row of −∞ gives 0/0, while `F.scaled_dot_product_attention` returns zeros for such a row. A large negative number instead of −∞ avoids the nan but averages the padding, which nobody notices. (In float16 it has to be `finfo.min`, because −1e30 is out of range there.) Multiplying the weights by the mask makes such a row 0 and leaves all other rows alone.
+# In a softmax written by hand, a row of −∞ gives 0/0. PyTorch does both: `F.scaled_dot_product_attention` returns zeros for such a row,
+# while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain softmax, returns NaN.
+#
+# A large negative number instead of −∞ avoids the NaN, but it averages the padding, which nobody notices. In float16, −1e30 is out of
+# range, so `finfo.min` is used, and it has to be *filled in*: added to a score of −100 it is −∞ again. Multiplying the weights by the
+# mask makes such a row 0 and leaves all other rows alone.
 #
 # ## Positions
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention doesn't see the order of its keys, so something must bring it in. *Sines* are added to the embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with a different slope for
-# each head, and **T5** learns one number per head for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
+# Attention by itself doesn't see the order of its keys; in a decoder only the causal mask hints at it. *Sines* are added to the
+# embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with a different slope for each head, and
+# **T5** learns one number per head for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -102,8 +113,9 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
-# - *Thirty seconds:* "Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on the distance."
-# - *Longer:* RoPE has won, because it acts inside the dot product: the model can attend to a content at a distance, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore what is far away.
+# - *Thirty seconds:* "Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on positions only through the distance."
+# - *Longer:* Most models since Llama use RoPE: it acts inside the dot product, so that a score depends on content and distance together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore what is far away.
+# - *They ask next:* Does a decoder need positions at all? Not strictly, because each position sees a different number of keys through the causal mask. Some models therefore leave RoPE out of their full-attention layers (NoPE), which is meant to help beyond the trained length.
 # - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, and biases need the distances to the cached keys.
 # - *The trap:* Adding the bias before the scores are divided by √d, or counting the single query of a decoding step as position 0.
 # - *Proof:* `proof-buckets`.
@@ -146,7 +158,7 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 # - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
 # - *Proof:* `proof-stretch`; on trained models: [chapter 24b](24b_llama.ipynb).
 #
-# ## A smaller cache
+# ## A smaller KV cache
 # ### A sliding window in a ring
 # With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in slot p % w. Which position is in which slot after ten tokens, and is this a rewrite of masked attention?
 
@@ -199,9 +211,10 @@ for count in (1, 2, 3):
     print(f"{count} layers: position 0 reaches position {moved.max()}")
 
 # %% [markdown]
-# ### MLA: move a bracket, and the keys are gone
-# Multi-head latent attention caches a short vector c per token, from which a head's keys are c U. The score (x W)·(c U) is the same number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is what it costs, for a
-# model with 128 heads of 128 and a latent of 512 + 64:
+# ### MLA: absorb the up-projection, and the keys are never computed
+# Multi-head latent attention caches a short vector c per token, from which a head's keys are c U. The score (x W)·(c U) is the same
+# number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is
+# what it costs, for a model with 128 heads of 128 and a latent of 512 + 64:
 
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
@@ -223,6 +236,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 #
 # - *Thirty seconds:* "The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper."
 # - *Longer:* Absorbed dot products are longer, 512 + 64 instead of 128 + 64, so with some 170 queries per key the expansion has paid for itself.
+# - *They ask next:* How does MLA go with tensor parallelism? Badly, because all heads read the same latent: splitting the heads over 8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers instead.
 # - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of positions, so nothing could be merged.
 # - *The trap:* Changing the scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
 # - *Proof:* `proof-mla`.
@@ -248,7 +262,11 @@ print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v),
 print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is cut into *chunks*, which are parallel inside and pass a state on. The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value. The next cell tries both on three seeds:
+# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is cut
+# into *chunks*, which are parallel inside and pass a state on.
+#
+# The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value.
+# The next cell tries both on three seeds:
 
 
 # %% tags=["proof-delta"]
@@ -278,8 +296,12 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
 #
 # ## The feed-forward layer
-# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C, rounded up to a multiple that suits the hardware. Gate and up are usually *fused* into one weight. Its layout, in halves or interleaved, is a convention that no shape
-# reveals. If you read it the other way, everything runs and the outputs are garbage. A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it, and exercises 1 and 9 here are about its layer and its balance.
+# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C,
+# rounded up to a multiple that suits the hardware. Inference engines usually *fuse* gate and up into one weight. Its layout, in halves
+# or interleaved, is a convention that no shape reveals: if you read it the other way, everything runs and the outputs are garbage.
+#
+# A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it,
+# and exercises 1 and 9 here are about its layer and its balance.
 #
 # ## The backward pass by hand
 # Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there because the weights add up to 1. Do you need the matrix of weights to compute it?
@@ -377,12 +399,12 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
-# 2. A row of −∞ gives nan in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
+# 2. A row of −∞ gives NaN in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
 # 3. The last query belongs to the last key: masks, biases and rotations count from there.
 # 4. ALiBi is minus slope · distance; T5's buckets are exact near by and logarithmic far away.
 # 5. Stretch slow frequencies, leave fast ones, and don't mix them with keys that were rotated with the old frequencies.
 # 6. A ring keeps position p in slot p % w: read before you write, rotate by position.
-# 7. MLA moves a bracket, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay separate.
+# 7. MLA absorbs the up-projection into the query, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay separate.
 # 8. Linear attention has a matrix as its memory; chunks are its fast form, and the delta rule overwrites.
 # 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
 # 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
