@@ -157,8 +157,9 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 # - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
 #   `dtype` chooses the dtype. With `device_map`, each tensor goes to its device while the files are read, so the CPU never holds the whole
 #   model.
-# - *They ask next:* Why safetensors? A `.pt` file is a pickle, and loading a pickle can run code, whereas a safetensors file is a JSON
-#   header followed by bytes, which can be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
+# - *They ask next:* Why safetensors? A `.pt` file contains a pickle, and unpickling can run code. `torch.load` has therefore refused
+#   everything but tensors and plain data by default since version 2.6. A safetensors file is a JSON header followed by bytes, which can
+#   be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
 # - *They ask next:* Which libraries build on it? `Trainer` is a training loop with checkpoints and logging, Accelerate makes a loop run on
 #   several devices, and PEFT adds adapters such as LoRA ([chapter 21](21_features_and_visualization.ipynb)).
 # - *The trap:* Fine-tuning in a loop of your own without calling `train()`: the model comes in eval mode, so dropout stays off.
@@ -228,8 +229,8 @@ for name in ("sdpa", "mytorch"):
 
 # %% [markdown] tags=["short"]
 # ### Break it: the mask is missing
-# The function runs without a warning, and yet its result is wrong. To see why, change one token and look at the positions whose logits
-# move:
+# The function runs without a warning, and yet its loss is 3.87 instead of 1.49. To see why, change one token and look at the positions
+# whose logits move:
 
 # %% tags=["proof-future"]
 changed = rows.clone()
@@ -272,7 +273,7 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 #
 # - *Thirty seconds:* "The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
 #   matmuls and a softmax, sdpa is PyTorch's `scaled_dot_product_attention`, which picks a kernel itself, and flash calls an external
-#   package. They all compute the same function up to rounding."
+#   package. They compute the same function up to rounding, except for a query whose keys are all masked."
 # - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
 #   precision and a GPU. The default is sdpa wherever the model supports it.
 # - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
@@ -304,8 +305,8 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 # - *Proof:* `proof-future`.
 #
 # ## Find the layer where two implementations differ
-# Somebody has ported the model, and its logits differ from the original's. To find out which layer is to blame, forward hooks record what
-# each layer returns in both models:
+# Suppose a colleague has ported the model, and its logits differ from the original's. To find out which layer is to blame, forward hooks
+# record what each layer returns in both models:
 
 # %% tags=["proof-bisect"]
 import copy
@@ -315,7 +316,7 @@ model.set_attn_implementation("sdpa")
 ported = copy.deepcopy(model)
 with torch.no_grad():
     weight = ported.model.layers[2].self_attn.k_proj.weight
-    weight.copy_(torch.cat([weight[1::2], weight[0::2]]))  # somebody mixed up rows
+    weight.copy_(torch.cat([weight[1::2], weight[0::2]]))  # the port's bug: rows in another order
 
 
 def outputs(model):
@@ -402,7 +403,7 @@ pictures.grids(("Meta: neighbours", meta_order[None]), "↓", ("Hugging Face: ha
                alt="Rows 0, 2, 4, 6 move to the front, rows 1, 3, 5, 7 to the back.")  # fmt: skip
 
 # %% [markdown]
-# What happens if a converter leaves the queries in Meta's order, or both the queries and the keys? As the shapes stay the same, nothing
+# What happens if a converter leaves the queries in Meta's order, or both the queries and the keys? The shapes stay the same, so nothing
 # raises an error:
 
 
@@ -534,6 +535,9 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 #   compile again, and CUDA graphs can replay the step."
 # - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused tail. Sliding-window
 #   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
+# - *They ask next:* Why are prompts of different lengths padded on the left for `generate`? The next token is predicted at the last
+#   position, which padding on the right would fill with padding. The `attention_mask` hides the padding, and positions count from the
+#   first real token.
 # - *They ask next:* What do serving engines use? They keep the cache in paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
 # - *The trap:* Don't reuse a cache for another prompt, because it still contains the first one.
 # - *Proof:* `proof-caches`.
