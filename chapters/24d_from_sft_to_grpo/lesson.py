@@ -126,9 +126,9 @@ print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], str
 # - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
 # - *Proof:* `proof-template`; you write one in exercise 2.
 #
-# ### An average over what?
-# The sum of the losses is divided by the number of trained tokens. That seems obvious until replies differ in length, or until a batch is
-# split for gradient accumulation. In this cell, a short reply has a higher loss per token than a long one:
+# ### Average over tokens or over replies?
+# The sum of the losses is divided by the number of trained tokens. A mean of the replies' means differs from that as soon as replies
+# differ in length. Here the short reply has the higher loss per token:
 
 # %% tags=["proof-average"]
 short, long = torch.tensor([2.0, 2.0]), torch.full((18,), 0.5)  # losses of the tokens
@@ -137,7 +137,9 @@ print(f"mean of the replies' means {(short.mean() + long.mean()) / 2:.2f}, weigh
 
 # %% [markdown]
 # If the two replies are micro-batches, averaging their means gives the second number. So accumulate the sums, and divide once by the number
-# of all trained tokens. Now fine-tune on nine demonstrations, a third of which are wrong. `descend` is all the optimizer that this chapter
+# of all trained tokens.
+#
+# The next cell fine-tunes the policy on nine demonstrations, a third of which are wrong. `descend` is all the optimizer that this chapter
 # needs:
 
 
@@ -172,8 +174,8 @@ for name, each in (("base", base), ("after SFT", tuned)):
 # - *Proof:* `proof-SFT`, `proof-signal`, `proof-milestone`.
 #
 # ## A reward model
-# Suppose that no program can score the replies, but people can say which of two they like better. Our readers want a correct answer, and
-# they like one "well" but not two. In the **Bradley-Terry** model, *a* beats *b* with probability σ(r(a) − r(b)). Our reward model sees two
+# Suppose that no program can score the replies, but readers can say which of two they like better. They want a correct answer, and they
+# like one "well" but not two. In the **Bradley-Terry** model, *a* beats *b* with probability σ(r(a) − r(b)). Our reward model sees two
 # features of a reply: whether it is correct, and how often it says "well".
 
 # %% tags=["proof-reward-model"]
@@ -294,8 +296,9 @@ for constant in (0.0, 0.9):
 # - *Thirty seconds:* "The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
 #   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
 #   (K − 1)/K and is otherwise unbiased."
-# - *They ask next:* How do you avoid the factor? RLOO takes the mean of the *other* samples. When does a baseline hurt? If the policy is
-#   nearly always right, the expected reward as a baseline raises the variance.
+# - *They ask next:* How do you avoid the factor? RLOO takes the mean of the *other* samples.
+# - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
+#   variance.
 # - *The trap:* Thinking that dividing by the group's standard deviation is harmless, too. It reweights the prompts, as the section on GRPO
 #   shows.
 # - *Proof:* `proof-baseline`, `proof-advantages`.
@@ -336,12 +339,15 @@ for name, clip in (("clipped", 0.2), ("not clipped", math.inf)):
 pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 
 # %% [markdown]
-# Without the clip, a batch with unlucky scores is taken at face value, and a reply that it made impossible is never sampled again.
+# Without the clip, 20 steps take unlucky scores at face value. One prompt's correct reply becomes so unlikely that it is rarely sampled
+# again, and the reward stays at two thirds or even one third.
 #
 # **Interview · In PPO's first step every ratio is 1. Why isn't the gradient 0?**
 #
 # - *Thirty seconds:* "The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
 #   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on."
+# - *They ask next:* What if the policy's entropy falls toward 0? The replies of a group become alike, so nothing new is found. DAPO
+#   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
 #   is ever clipped.
 # - *The trap:* Detaching the ratio, or dividing the current policy by itself without a detach: both give a gradient of 0.
@@ -485,8 +491,8 @@ for seed in range(3):
 #
 # - *Thirty seconds:* "Yes, whenever the program accepts more than I mean. Policies list several answers, special-case the tests, or read
 #   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps."
-# - *They ask next:* And a learned reward? Watch a held-out judge, KL and length, stop early, and collect fresh pairs from the current
-#   policy.
+# - *They ask next:* What about a learned reward? I watch a held-out judge, KL and length, stop early, and collect fresh pairs from the
+#   current policy.
 # - *The trap:* "It is verified, so a rising reward means a better model."
 # - *Proof:* `proof-verifier`, `proof-hacking`.
 #
