@@ -83,8 +83,9 @@ for name, (layers, width, hidden, stored, used) in models.items():
     print(f"{name:12} {stored * one:5.1f} billion in experts, {used * one:4.1f} of them active")
 
 # %% [markdown]
-# With attention and embeddings, Mixtral has 47 billion parameters of which 13 are active, and DeepSeek-V3 has 671 of which 37 are.
-# "8x7B" isn't 56, because the eight share everything but their MLPs.
+# With attention and embeddings, Mixtral has 47 billion parameters, of which 13 are active, and DeepSeek-V3 has 671, of which 37 are.
+# Newer models tend to be sparser still: gpt-oss-120b runs 4 of its 128 experts, 5 of 117 billion parameters. "8x7B" isn't 56, because
+# the eight share everything but their MLPs.
 #
 # **Interview · What does a mixture of experts save, and what does it cost?**
 #
@@ -98,7 +99,7 @@ for name, (layers, width, hidden, stored, used) in models.items():
 # - *Proof:* `proof-parameters`, `proof-toy`.
 #
 # ### Softmax before or after the choice
-# There are three conventions for the gates, and checkpoints differ in them. Switch Transformer keeps the probabilities as they are,
+# There are three conventions for the gates, and you have to know which one a checkpoint was trained with. Switch Transformer keeps the probabilities as they are,
 # Mixtral applies the softmax to the chosen logits only, and others take the softmax over all and *renormalize* the chosen ones:
 
 # %% tags=["proof-gates"]
@@ -148,8 +149,8 @@ for k, renormalize in ((2, False), (2, True), (1, False), (1, True)):
 # - *Proof:* `proof-router-gradient`, `proof-gates`.
 #
 # ## Dispatch and combine
-# The toy multiplies one token at a time, which a GPU would do at a fraction of its speed. Turn the loop around, so that each expert
-# runs once, on all tokens that chose it:
+# The toy multiplies one token at a time, which a GPU would do at a fraction of its speed. The fix is to loop over the experts instead, so
+# that each of them runs once, on all tokens that chose it:
 
 
 # %% tags=["proof-dispatch"]
@@ -250,9 +251,11 @@ pictures.publish(figure, alt=about)
 
 # %% [markdown]
 # Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after five steps, depending on
-# the seed, and at the end three or four of the eight still get at most 2 % of them. An expert that starts a little ahead gets more tokens, so it
-# learns more and its gate grows: the rich get richer. An expert without tokens has no gradient, so it can only come back if the others lose tokens to it. It
-# costs memory and contributes nothing, and on all three seeds the error is higher than with either remedy.
+# the seed, and at the end three or four of the eight still get at most 2 % of them.
+#
+# The reason is a feedback loop. An expert that starts a little ahead gets more tokens, so it learns more and its gate grows: the rich get
+# richer. An expert without tokens has no gradient, so it can only come back if the others lose tokens to it. It costs memory and
+# contributes nothing, and on all three seeds the error is higher than with either remedy.
 #
 # ### The balance loss
 # Let $f_i$ be the share of the assignments that expert i got, and $P_i$ its mean probability over the batch. The **balance loss** is
@@ -291,7 +294,7 @@ print(f"loss {2 * (share * probabilities.mean(0)).sum():.2f}")
 # - *Longer:* The share is divided by N·k, or the loss grows with k. Padding must not count. Losses are taken over a micro-batch, a whole
 #   batch, or one sequence, and the smaller the group, the less the experts can specialize. A *z-loss*, the mean squared log-sum-exp of the
 #   logits, is often added to keep the logits small, but it balances nothing.
-# - *They ask next:* How do you notice a collapse? Log the load of each expert in each layer, not the loss alone, which still falls.
+# - *They ask next:* How do you notice a collapse? I log the load of each expert in each layer, not the loss alone, which still falls.
 # - *The trap:* Reporting the balance loss as part of the training loss, or computing it and never adding it.
 # - *Proof:* `proof-collapse`, `proof-balance`, `proof-below-one`.
 #
@@ -455,8 +458,8 @@ print("rows computed by each rank:", list(computed))
 
 # %% [markdown]
 # The result is that of one device. Each token that leaves its rank costs its vector there, its output back, and 8 bytes for the
-# number of its expert. The ranks compute different numbers of rows, and since the second all-to-all needs all of them, everybody waits
-# for the fullest rank.
+# number of its expert. The ranks compute different numbers of rows, and since the second all-to-all needs all of them, every rank waits
+# for the fullest one.
 #
 # **Interview · Which traffic does expert parallelism add?**
 #
@@ -464,6 +467,8 @@ print("rows computed by each rank:", list(computed))
 #   the outputs, and two more in the backward pass. A rank sends about k vectors per token each way, except those that stay."
 # - *Longer:* The time is set by the fullest expert and the slowest link. So experts stay inside fast links where possible, DeepSeek-V3
 #   limits each token to four nodes, and the traffic is overlapped with the computation of another micro-batch.
+# - *They ask next:* What does a server do about hot experts? It keeps copies of them on several GPUs, chosen by the measured load, so that
+#   the fullest rank gets fewer rows.
 # - *They ask next:* Why not tensor parallelism for the experts? Its slices of small experts are thin, and its traffic doesn't shrink with
 #   the experts that are chosen.
 # - *The trap:* Looking at averages. Experts that are balanced on average still leave a step in which one rank has twice the rows.
@@ -478,8 +483,9 @@ print("rows computed by each rank:", list(computed))
 # ```
 #
 # On PyTorch 2.13, groups of 2, 0 and 5 rows gave exactly what separate matrix multiplications gave, on the CPU in float32 and bfloat16.
-# Its documentation promises bfloat16 on recent GPUs. The rows of each matrix have to start at multiples of 16 bytes. Libraries add what surrounds it: fused routing, the permutations, and all-to-alls
-# that overlap with computation.
+# Its documentation promises bfloat16 on recent GPUs. The rows of each matrix have to start at multiples of 16 bytes, even on the CPU: with
+# three columns in float32, the call raises "strides should be multiple of 16 bytes". Libraries add what surrounds it: fused routing, the
+# permutations, and all-to-alls that overlap with computation.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
