@@ -28,7 +28,7 @@ for speed in (130.0, 50.0):
     x = mytorch.tensor([speed])
     print(speed, "function:", brake(x).item(), "  trace:", graph.run(traced, x).item())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and none of the steps that `run`
 # replays is an `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13
 # deprecates it in favour of `torch.compile` and `torch.export`. Move the slider: another example gives another function.
@@ -84,8 +84,8 @@ print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
 
 # %% [markdown]
 # `y` is not a value but a **static graph**: it is built once, and a small interpreter runs it for as many inputs as you like. Its
-# *nodes* are operations, and its *edges* are the values that flow between them. A **dynamic graph** is the one that you know from
-# chapter 06. There the program itself runs, and autograd records the graph on the way.
+# *nodes* are operations, and its *edges* are the values that flow between them. A **dynamic graph**, the one that you know from
+# chapter 06, is recorded by autograd while the program itself runs.
 #
 # ### Break it
 # Now let Python make a decision while the graph is being built:
@@ -253,8 +253,8 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 # ```
 #
 # An integer attribute of a module has the same effect. If `forward` computes `x * self.k` and `k` changes in each call, PyTorch
-# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. An integer *argument* costs two graphs in total, because the second
-# value makes it dynamic.
+# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. Its warning names the remedy, `torch._dynamo.config.
+# allow_unspec_int_on_nn_module = True`. An integer *argument* costs two graphs in total, because the second value makes it dynamic.
 #
 # **Interview · What is a guard, and why does `torch.compile` recompile?**
 #
@@ -332,6 +332,9 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # - *They ask next:* How do you find breaks? `TORCH_LOGS="graph_breaks"` prints each one with its line. `fullgraph=True` raises at most
 #   of them, although `item()` and masks are captured instead. Code that you don't want traced gets a break of its own with
 #   `torch.compiler.disable`.
+# - *They ask next:* How do you keep a kernel of your own in the graph? I register it with `torch.library.custom_op`, and give it a
+#   `register_fake` function that returns an empty result of the correct shape, so that it needs no break
+#   ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* "A break gives wrong results." They are correct, only slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
 
@@ -393,9 +396,11 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 # %% [markdown]
 # ## Fusion, counted in bytes
 # An elementwise kernel spends more time waiting for memory than computing, so the quantity to watch is memory traffic. An
-# **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7) is an
-# instrument that adds up the bytes that kernels read and write. GELU, written out, is nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine kernels, then as two with a
-# graph break between them, and finally as one.
+# **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7) is
+# an instrument that adds up the bytes that kernels read and write.
+#
+# GELU, written out, is nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine
+# kernels, then as two with a graph break between them, and finally as one.
 
 
 # %% hidden=true
@@ -474,12 +479,14 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # shape, dtype and strides but hold no values, so `item()` has nothing to return.
 #
 # The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
-# `for block in model.blocks: block.compile()`. A model of twelve equal blocks then needs two graphs with 6 operations in all,
-# instead of one graph with 36. (The input of the first block requires no gradient, so it has a graph of its own.) This is
-# *regional compilation*. `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which
-# helps small batches. A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call overwrites
-# the results of the last one. Reading such a result raises "accessing tensor output of CUDAGraphs that has been overwritten by a
-# subsequent run"; clone what you want to keep.
+# `for block in model.blocks: block.compile()`. This is *regional compilation*. A model of twelve equal blocks then needs two graphs
+# with 6 operations in all, instead of one graph with 36. (The input of the first block requires no gradient, so it has a graph of
+# its own.)
+#
+# `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which helps small batches.
+# A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call overwrites the results of the
+# last one. Reading such a result raises "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run";
+# clone what you want to keep.
 #
 # **Interview · What happens when you call a function compiled by `torch.compile`?**
 #
@@ -500,9 +507,9 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   the compiled code calls the same kernels.
 # - *Longer:* With small batches the launches dominate, and `mode="reduce-overhead"` helps. With varying lengths I pad or mark dynamic
 #   dimensions. A break in a loop's body leaves the whole function eager.
-# - *They ask next:* And if compiling itself takes too long? Compile the repeated block, and keep the compiler's cache between runs.
-#   Does DDP change the graphs? Yes, Dynamo splits them at DDP's gradient buckets, so that communication overlaps with the backward
-#   pass.
+# - *They ask next:* What if compiling itself takes too long? I compile the repeated block, and keep the compiler's cache between runs.
+# - *They ask next:* Does DDP change the graphs? Yes, Dynamo splits them at DDP's gradient buckets, so that communication overlaps with
+#   the backward pass.
 # - *The trap:* Timing without synchronizing ([chapter 05](05_devices.ipynb)).
 # - *Proof:* `proof-recompiles`, `proof-breaks`, `proof-fusion`.
 
@@ -565,7 +572,7 @@ tf.draw(tf.get_default_graph())
 #
 # - *Thirty seconds:* Nodes are operations, and edges are the tensors that flow between them. Control edges carry no data; they
 #   only make one operation run before another.
-# - *They ask next:* And in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
+# - *They ask next:* What are they in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
 #   inputs (chapter 06).
 # - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
 # - *Proof:* `proof-nodes-and-edges`.
@@ -632,7 +639,7 @@ print("all variables:", *(each.name for each in tf.global_variables()))
 #
 # - *Thirty seconds:* `tf.Variable` always creates a variable and renames it if necessary. `tf.get_variable` looks it up by its full
 #   name and shares it under `reuse`. Name scopes prefix operations and `Variable`, while variable scopes prefix `get_variable` too.
-# - *They ask next:* And in PyTorch? Two layers share a parameter if they hold the same object (chapter 09), so no names are needed.
+# - *They ask next:* How do layers share a parameter in PyTorch? Two layers share a parameter if they hold the same object (chapter 09), so no names are needed.
 # - *The trap:* Building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
 # - *Proof:* `proof-scopes`.
 #
@@ -657,6 +664,6 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # - *Thirty seconds:* It retraces for each new dtype or shape of a tensor argument, and for each new value of a Python argument.
 # - *Longer:* The Python code of the body runs only while tracing, so a `print` appears once for each trace, while `tf.print` is an
 #   operation.
-# - *They ask next:* And JAX? `jit` traces by shape and dtype as well, and `lax.cond` decides on values.
+# - *They ask next:* What does JAX do? `jit` traces by shape and dtype as well, and `lax.cond` decides on values.
 # - *The trap:* Passing a step counter as a Python number, which retraces in every step. Pass a tensor instead.
 # - *Proof:* `proof-trace-per-shape`.
