@@ -46,7 +46,7 @@ for length in (2, 20):
         f"{length:2} operations, bytes and kernels: eager", traffic(chain(length), x), "compiled", traffic(compiled, x)
     )
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Both compiled chains read each element once and write it once, so the short one saves half of the traffic and the long one 95 %.
 # The folded cell measures the times for these thousand elements on the machine that runs it:
 
@@ -85,6 +85,8 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 # - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
 #   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
+# - *They ask next:* Does `torch.compile` fuse attention? It doesn't derive FlashAttention from a plain softmax. You call
+#   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, which are called
 #   the *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
 # - *The trap:* Measuring a chain that is too short, or on arrays that stay in the cache, and concluding for large models.
@@ -121,9 +123,9 @@ print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 1
 
 # %% [markdown] given="mytorch.compiler:fits mytorch.compiler:groups"
 # The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, while the
-# text multiplies 1,023 times, because a text that is used twice is written twice. A graph gives each value one name, however
-# often it is used, which is why a compiler begins with a trace. The text also has a second fault, because each nested call
-# allocates a temporary array for its result.
+# text multiplies 1,023 times, because an expression that is used twice is written out twice. A graph gives each value one name,
+# however often it is used, which is why a compiler begins with a trace. The text has a second fault: each nested call allocates a
+# temporary array for its result.
 #
 # ## Build: fusion
 # ### Which steps share a kernel?
@@ -323,7 +325,7 @@ print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:",
 # - *Longer:* First I decide which difference counts. Inductor's kernels may round differently: GELU on 100,000 elements differed
 #   from eager mode by 2.4e-7. I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
 #   Inductor's config makes them eager's.
-# - *They ask next:* And then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
+# - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
 #   the graph to a small script that still fails.
 # - *The trap:* Blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
 # - *Proof:* `proof-backends`.
@@ -395,10 +397,9 @@ print({name: sum(moved_by(again)) for name, again in CHOICES.items()})
 pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 
 # %% [markdown]
-# PyTorch makes the same choice with a minimum cut through the joint graph. For this GELU, eager mode saves
-# six tensors of the size of `x`. `backend="aot_eager"` saves two,
-# the input and the `tanh`, as your library does when it computes cheap operations again. `backend="inductor"` saves only the
-# input, because it recomputes even the `tanh`.
+# PyTorch makes the same choice with a minimum cut through the joint graph. For this GELU, eager mode saves six tensors of the size
+# of `x`. `backend="aot_eager"` saves two, the input and the `tanh`, as your library does when it computes cheap operations again.
+# `backend="inductor"` saves only the input, because it recomputes even the `tanh`.
 #
 # **Interview · What does AOTAutograd produce, and what is saved for the backward pass?**
 #
@@ -451,7 +452,7 @@ print([step.op.name for step in graph.trace(lambda x: x * 2 + 1, ones(2)).steps]
 # - *The trap:* Writing to an input in each call. The copy at the end remains, and such inputs can keep CUDA graphs from being used.
 # - *Proof:* `proof-writes`.
 #
-# ## A milestone: an optimizer in one kernel
+# ## Milestone: an optimizer in one kernel
 # `mytorch.compile` puts the pieces together: it chooses a variant by its guards and captures a new one where there is none. Now
 # you can compile a whole optimizer step, RMSprop with momentum, and compare it with `minitorch.optim`:
 
