@@ -103,7 +103,7 @@ shared.flat[6] = 60
 print(table, swapped, corner, sep="\n")
 
 # %% [markdown]
-# ### An image in somebody else's memory
+# ### An image with padded rows, viewed without a copy
 # A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that begin
 # at aligned addresses. The padded length is called the *pitch* or the *row stride*. Since the buffer is one flat row of numbers,
 # you can view it as an image of shape (8, 8) without copying it, provided that you choose the right strides. Try the slider
@@ -147,8 +147,9 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #
 # - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's
 #   strides can't be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
-# - *They ask next:* How do you get a reversed array into PyTorch? You copy it first, for example with
-#   `torch.tensor(array[::-1].copy())`, because the copy has positive strides.
+# - *They ask next:* How do you get a reversed array into PyTorch? You copy it in NumPy first, with
+#   `torch.from_numpy(array[::-1].copy())`, because the copy has positive strides. Even `torch.tensor(array[::-1])` raises, although it
+#   copies.
 # - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses
 #   it.
 # - *Proof:* `proof-padded`.
@@ -335,7 +336,8 @@ torch.use_deterministic_algorithms(False)
 #
 # ### Tensor or tensor
 # `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an
-# array *or sizes*, and its result has the default dtype. If it is given sizes, it doesn't initialize the memory.
+# array *or sizes*, and then its result has the default dtype. If it is given sizes, it doesn't initialize the memory. Another tensor
+# is a case of its own, as the last line of the cell shows.
 #
 # ### Myth · "torch.Tensor is an alias of FloatTensor"
 # If it were an alias, it would always create float32, so change the default dtype and look at what you get.
@@ -394,7 +396,7 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #
 # - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor
 #   unless the dtype or the device has to change.
-# - *They ask next:* And `t.numpy()`? It shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter
+# - *They ask next:* Does `t.numpy()` copy? No, it shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter
 #   05), or whose type NumPy doesn't have, such as bfloat16; a tensor with its conjugate bit set is refused too.
 # - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
@@ -423,7 +425,8 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so
 #   PyTorch, CuPy and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is
 #   finished first.
-# - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor.
+# - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor. PyTorch 2.13 even
+#   takes a read-only NumPy array without a warning and writes into it, whereas `from_numpy` warns.
 # - *Proof:* `proof-DLPack`.
 #
 # ## The real one
