@@ -68,6 +68,10 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
+# The table holds for elementwise operations, and for `cat`, `stack` and `where`. Matrix multiplications, linear layers and
+# convolutions raise an error if their operands have different dtypes. The 8-bit floating-point types aren't promoted at all: adding
+# one of them to float32 raises "Promotion for Float8 Types is not supported".
+#
 # Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later
 # group decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
 
@@ -82,14 +86,18 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 # %% [markdown]
 # The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension,
 # so the wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold
-# half of it. The scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in
-# float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to
+# half of it.
+#
+# The scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and
+# rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to
 # float16, which makes it inf.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
 # - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and
 #   then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *They ask next:* Does a matrix multiplication promote, too? No: float32 times float64 raises an error, so a forgotten `.float()`
+#   shows up there.
 # - *They ask next:* What about int64 with float16? The result is float16, although it holds fewer integers, because the category
 #   comes before the size.
 # - *The trap:* Expecting elementwise integer addition to be widened, although 250 + 10 is 4 in uint8.
@@ -215,8 +223,10 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 #   gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
 # - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large, so weights and sums are kept
 #   in float32.
-# - *They ask next:* Why does float16 need loss scaling? Because small gradients become 0 in it ([chapter
+# - *They ask next:* Why does float16 need loss scaling? It needs it because small gradients become 0 in float16 ([chapter
 #   22](22_mixed_precision.ipynb)).
+# - *They ask next:* What about 8 and 4 bits? With so few exponent bits a whole tensor doesn't fit into the range, so blocks of elements
+#   share a scale, as in MXFP8 and NVFP4; chapter 22 has them.
 # - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
 #   float32 and rounds once.
 # - *Proof:* `proof-16-bits`.
@@ -473,7 +483,7 @@ print(inspect.getsource(promotion.fits))
 # - *What is the dtype of a sum of uint8?* It is int64, because integer sums are widened.
 # - *What is the dtype of a comparison?* It is bool.
 # - *What is the largest int8?* It is 127.
-# - *What is `tensor(True) + True`?* It is True, since two bools stay bool.
+# - *What is `tensor(True) + True`?* It is True, since two bools stay bool. (`tensor(True) - True` raises an error.)
 
 # %% tags=["proof-rapid-fire"]
 small = torch.tensor([100, 200], dtype=torch.uint8)
