@@ -9,7 +9,7 @@ from course import lesson
 mytorch = lesson.mytorch(3)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
-# ## A write that went missing
+# ## View or copy: a write that went missing
 # Take six numbers, flatten them in two ways, and write into both results. Decide what `t` will be before you run the cell.
 
 # %% tags=["proof-reshape-copies"]
@@ -154,8 +154,11 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
 # `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. `t.t() + 1` is a *new* tensor and yet it isn't contiguous,
-# since arithmetic and `clone` usually keep the memory order of their input. Not every elementwise operation does: `masked_fill`, for
-# example, stores its result row by row. (`mytorch` does so with each new result.)
+# since arithmetic and `clone` usually keep the memory order of their input. If two inputs differ in their order, the first one decides:
+# with `o = torch.ones(3, 2)`, the strides of `t.t() + o` are (1, 3), and those of `o + t.t()` are (2, 1).
+#
+# Not every operation keeps the order: `masked_fill`, `softmax` and `cumsum` store their result row by row. (`mytorch`
+# does so with each new result.)
 #
 # **Interview · What does contiguous mean, and is a transposed tensor contiguous?**
 #
@@ -216,7 +219,7 @@ s[:1].expand(3).add_(1)
 # - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you ([chapter
 #   04](04_broadcasting_indexing_joining.ipynb)).
 # - *They ask next:* What does `contiguous()` do to an expanded tensor? It makes a copy, which allocates the full size.
-# - *The trap:* Adding in place to an expanded tensor raises, because its elements share memory.
+# - *The trap:* Adding in place to an expanded tensor raises as soon as a dimension was stretched, because its elements share memory.
 # - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
 #
 # ### More views: `narrow`, `diagonal`, `unfold` and `movedim`
@@ -279,7 +282,7 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 #   kernel works on any view, or the wrapper calls `contiguous()` and the kernel can assume one layout.
 # - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses (*memory coalescing*), which a
 #   large stride in the last dimension prevents, so the copy may pay off for an input that is read often.
-# - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as somebody passes a
+# - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as a caller passes a
 #   transposed tensor.
 # - *The trap:* A kernel that is tested on new tensors only may still be wrong, so test it on transposed, sliced and expanded inputs, too.
 # - *Proof:* where the elements are: `proof-strided-views`; what a stride costs: `proof-cache-lines`.
@@ -440,7 +443,7 @@ pictures.curves(measured, powers, xlabel="n, of 2ⁿ rows and columns", ylabel="
 
 # %% [markdown]
 # The transposed read returns to a cache line only after a whole column. Once the lines of a column no longer fit into the cache, they are
-# fetched again for each element. At which size do the two curves diverge on your machine?
+# fetched again for each element, so the upper curve rises while the lower one stays flat. At which size do they diverge on your machine?
 
 # %% [markdown]
 # ## Myths
@@ -502,7 +505,7 @@ print("5.", grid._version)
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
 # 4. `view` never copies, while `reshape` and `contiguous` copy if they have to.
 # 5. Contiguous means that neighbours are neighbours in memory; strides along lengths of 1 don't matter.
-# 6. Arithmetic keeps the memory order of its input, `channels_last` included, but `masked_fill` doesn't.
+# 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `softmax` don't.
 # 7. `expand` sets strides to 0 and takes no memory, whereas `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
 # 9. `add_` on an expanded tensor raises, while other overlaps within a tensor go unnoticed.
