@@ -509,6 +509,17 @@ def split(x, split_size, dim=0):
     return tuple(parts)
 
 
+# %% answer="joining_split_stack" wrong="names the last of the tensors that differ"
+def stack(tensors, dim=0):
+    if len(tensors) == 0:
+        raise words.nothing_to_stack()
+    dim = normalize_dim(dim, tensors[0].ndim + 1)
+    for number in reversed(range(len(tensors))):
+        if tensors[number].shape != tensors[0].shape:
+            raise words.unequal_to_stack(tensors, number)
+    return cat([views.unsqueeze(each, dim) for each in tensors], dim)
+
+
 # %% answer="gather_top_p" right="as first written, from the task alone"
 def top_p(probabilities, p):
     values, order = probabilities.sort(1, descending=True)
@@ -575,6 +586,15 @@ def top_p(probabilities, p):
     return out / out.sum(1, keepdim=True)
 
 
+# %% answer="gather_top_p" wrong="computes in float32, whatever the dtype"
+def top_p(probabilities, p):
+    values, order = torch.sort(probabilities.float(), dim=1, descending=True)
+    before = torch.cat([torch.zeros_like(values[:, :1]), values.cumsum(1)[:, :-1]], 1)
+    kept = torch.where(before < p, values, torch.zeros_like(values))
+    out = torch.zeros(probabilities.shape).scatter_(1, order, kept)
+    return out / out.sum(1, keepdim=True)
+
+
 # %% answer="gather_repair_counts" right="as first written, from the task alone"
 def count_words(words, vocabulary):
     counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
@@ -596,6 +616,12 @@ def count_words(words, vocabulary):
 # %% answer="gather_repair_counts" wrong="loop in a comprehension"
 def count_words(words, vocabulary):
     return torch.stack([torch.bincount(row, minlength=vocabulary) for row in words])
+
+
+# %% answer="gather_repair_counts" wrong="a byte counts to 255 only"
+def count_words(words, vocabulary):
+    one = torch.ones(words.shape, dtype=torch.uint8)
+    return torch.zeros(len(words), vocabulary, dtype=torch.uint8).scatter_add_(1, words, one).long()
 
 
 # %% answer="joining_measure_chunks" right="as first written, from the task alone"

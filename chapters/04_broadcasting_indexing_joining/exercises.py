@@ -689,8 +689,9 @@ def stack():
 
     Raises:
         IndexError: the result has no such dimension (`normalize_dim`).
-        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has
-            another shape than the first (`words.unequal_to_stack(tensors, number)`).
+        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or some have
+            another shape than `tensors[0]`; the first of these has the number in
+            `words.unequal_to_stack(tensors, number)`.
     """
 
 
@@ -741,6 +742,7 @@ check.show(
             check.error(mytorch.stack, [first, first.reshape(4, 2)]),
             check.error(mytorch.stack, [first, second, x]),
             check.error(mytorch.stack, [first, x, second]),
+            check.error(mytorch.stack, [first, x, x[:3]]),
             check.error(mytorch.stack, [first, first.reshape(2, 1, 4)]),
             check.error(mytorch.stack, [first.reshape(2, 2, 2), second.reshape(4, 1, 2)]),
         ],
@@ -878,7 +880,7 @@ def stack(tensors, dim=0):
 
 # %% solution="gather_top_p"
 def top_p(probabilities: torch.Tensor, p: float) -> torch.Tensor:
-    """The probabilities, of shape (texts, words), with all but the most probable words of each row at 0."""
+    """The probabilities, (texts, words), with all but the most probable of each row at 0; they keep their dtype."""
     ### BEGIN SOLUTION
     ordered, order = probabilities.sort(dim=1, descending=True)
     before = torch.nn.functional.pad(ordered.cumsum(1)[:, :-1], (1, 0))
@@ -903,6 +905,7 @@ check.show(
         "words kept if the first two sum to 0.79998, p = 0.8": (
             top_p(torch.tensor([[0.2, 0.5, 0.00002, 0.29998]]), 0.8) > 0
         ).sum(),
+        "the dtype for float64": str(top_p(probabilities.double(), p).dtype),
         "words kept of four equal ones, p = 0.5": (top_p(torch.full((1, 4), 0.25), 0.5) > 0).sum(),
         "the input": probabilities,
         "as many lines run for 40 texts as for 4": lines_run(top_p, torch.ones(4, 6) / 6, 0.5)
@@ -1063,10 +1066,11 @@ check.show(
         "words": words.tolist(),
         "counts": counts,
         "sums": counts.sum(1),
+        "a word 300 times": count_words(torch.full((1, 300), 2), 4),
         "as many lines run for 40 texts as for 4": lines_run(count_words, words[:1].repeat(4, 1), 8)
         == lines_run(count_words, words[:1].repeat(40, 6), 8),
     },
-    text="Each row of counts should sum to the number of words in a text, 10.",
+    text="Each row of counts should sum to the number of words in a text: 10, and 300 in the long one.",
 )
 
 # %% [markdown] hint="gather_repair_counts"
