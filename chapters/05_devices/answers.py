@@ -98,6 +98,15 @@ def common_device(tensors):
     return first
 
 
+# %% answer="devices_one_device" wrong="fails if all tensors are on the CPU"
+def common_device(tensors):
+    first = next(each.device for each in tensors if each.device != CPU)
+    for each in tensors:
+        if each.device != first:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {each.device}!")
+    return first
+
+
 # %% answer="devices_to" right="as first written, from the task alone"
 def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
     where, kind = destination(x, device if target is None else target, dtype)
@@ -184,6 +193,17 @@ def with_index(where):
     return device("cuda", index)
 
 
+# %% answer="devices_to" wrong="compares the sizes of the dtypes"
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, type_ = destination(x, device if target is None else target, dtype)
+    result = x
+    if where != x.device:
+        result = to_device(result, where)
+    if type_.itemsize != x.dtype.itemsize:
+        result = _to_copy(result, type_)
+    return clone(x) if result is x and copy else result
+
+
 # %% answer="devices_visible" right="as first written, from the task alone"
 def visible_devices(text, count):
     if text is None:
@@ -212,6 +232,29 @@ def visible_devices(text, count):
     return [] if len(set(out)) < len(out) else out
 
 
+# %% answer="devices_visible" wrong="int() reads signs, too"
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    numbers = []
+    for each in text.split(","):
+        try:
+            number = int(each)
+        except ValueError:
+            break
+        if number < 0:
+            break
+        numbers.append(number)
+    if len(set(numbers)) < len(numbers):
+        return []
+    result = []
+    for each in numbers:
+        if each >= count:
+            break
+        result.append(each)
+    return result
+
+
 # %% answer="devices_move_batch" right="as first written, from the task alone"
 def move(batch, where):
     if isinstance(batch, dict):
@@ -232,3 +275,54 @@ def move(batch, where):
     if hasattr(batch, "_fields"): return type(batch)(*[move(v, where) for v in batch])
     if isinstance(batch, (list, tuple)): return type(batch)([move(v, where) for v in batch])
     return batch.to(where) if isinstance(batch, mytorch.Tensor) else batch
+
+
+# %% answer="devices_move_batch" wrong="makes a list of whatever can be iterated"
+def move(batch, where):
+    if hasattr(batch, "to"):
+        return batch.to(where)
+    if isinstance(batch, str):
+        return batch
+    if isinstance(batch, dict):
+        return {k: move(v, where) for k, v in batch.items()}
+    if hasattr(batch, "_fields"):
+        return type(batch)(*[move(v, where) for v in batch])
+    if isinstance(batch, tuple):
+        return tuple(move(v, where) for v in batch)
+    try:
+        return [move(v, where) for v in batch]
+    except TypeError:
+        return batch
+
+
+# %% answer="devices_repair_positions" wrong="leaves the CPU as the default device"
+def add_positions(x):
+    import mytorch
+    tokens, features = x.shape
+    mytorch.set_default_device(x.device)
+    token = mytorch.arange(tokens, dtype=x.dtype).reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype)
+    mytorch.set_default_device("cpu")
+    return x + token / (1 + feature)
+
+
+# %% answer="devices_current" wrong="initializes before it looks at the argument"
+def set_device(where):
+    init()
+    State.gpus.set_current(check_index(index_of(where)))
+
+
+# %% answer="devices_current" wrong="refuses the CPU before the first use"
+def memory_allocated(where=None):
+    index = None if where is None else device_type(where).index if not isinstance(where, int) else where
+    if not State.initialized:
+        index_of(where) if isinstance(where, str) and where != "cuda" else None
+        return 0
+    return State.gpus.memory(State.gpus.current() if index is None else check_index(index))["allocated"]
+
+
+# %% answer="devices_current" wrong="0 counts as not given"
+def memory_allocated(where=None):
+    if not State.initialized:
+        return 0
+    return State.gpus.memory(index_of(where or None))["allocated"]

@@ -180,6 +180,7 @@ for name, call in calls.items():
     error = check.error(call)
     values[name] = error or (str(call().device), call().tolist())
 values["the number after all this"] = (str(scalar.device), scalar.item())
+values["common_device of two cpu tensors"] = str(mytorch.devices.common_device([cpu, scalar]))
 check.show(values, text="The device and the elements of each result, or the error.")
 
 # %% [markdown] hint="devices_one_device"
@@ -361,6 +362,7 @@ calls = {
     "x.to()": (x, lambda: x.to()),
     "x.to(float32)": (x, lambda: x.to(mytorch.float32)),
     "x.to(float64)": (x, lambda: x.to(mytorch.float64)),
+    "x.to(int32)": (x, lambda: x.to(mytorch.int32)),
     "x.to(second)": (x, lambda: x.to(second)),
     "x.to(0)": (x, lambda: x.to(0)),
     "x.to(device=0)": (x, lambda: x.to(device=0)),
@@ -538,7 +540,7 @@ count = int(rng.integers(3, 6))
 a, b, c = (int(each) for each in rng.permutation(count)[:3])
 texts = [None, "", f"{a}", f"{b},{a}", f"{c},{a},{b}", f" {b} , {c}", f"{a},{count},{b}", f"{count}", f"{a},-1,{b}"]
 texts += [f"{a},x,{b}", f"{a},,{b}", "none", f"{a},{b},{a}", f"{a},x,{a}", f"{a},{count + 9},{a}", f"{a},"]
-texts += [f"{a}, {a}", f"{a},0{a}"]
+texts += [f"{a}, {a}", f"{a},0{a}", f"{a},+{b}"]
 values = {"count": count}
 for text in texts:
     values[f"visible_devices({text!r}, count)"] = mytorch.cuda.visible_devices(text, count)
@@ -675,6 +677,7 @@ batches = {
     "dictionary": {"x": x, "ids": ["a", "b"], 7: None},
     "pairs": [(x, 1), (x + 1, 2.5)],
     "named tuple": Sample(x, "dog"),
+    "other values": [range(3), b"dog", {"cat"}, 2.5],
     "all in one": {"samples": [Sample((x, there), {"class": x})], "empty": ((), [], {})},
 }
 values = {"place": place}
@@ -817,6 +820,9 @@ for where in ("cpu", "cuda:0", "cuda:1", "cuda:2", "cuda:3"):
         rows = [[spell(each) for each in row] for row in found.tolist()]
     values[where] = error or (str(found.device), found.dtype.name, rows, {"copied to": moved})
     values[f"{where}: current GPU after"] = mytorch.cuda.current_device()
+with mytorch.device("cuda:1"):
+    check.error(add_positions, mytorch.zeros(2, 2, device="cuda:0"))
+    values["default device after"] = str(mytorch.zeros(1).device)
 mytorch.cuda.simulate(0)
 x = mytorch.zeros(2, 2)
 error = check.error(add_positions, x)
@@ -1039,7 +1045,7 @@ def measure(new_gpu):
 # initializes CUDA. Querying the memory in use doesn't, so that a script can log it without paying for start-up.
 # `State.gpus` has the methods `count()`, `current()`, `set_current(index)` and `memory(index)`, which returns a dict
 # whose entry "allocated" is in bytes. On a machine without GPUs, `State.gpus` is None. `State.initialized` is True
-# once a GPU has been used.
+# once a GPU has been used. In this file `device` is the context manager, so the class of devices is called `device_type`.
 
 
 # %% docstrings="devices_current"
@@ -1109,12 +1115,14 @@ without = {
         "the number 1": lambda: cuda.index_of(1),
         "current": lambda: cuda.current_device(),
         "set": lambda: cuda.set_device(0),
+        "set to the CPU": lambda: cuda.set_device("cpu"),
     }.items()
 }
 cuda.simulate(count)
 calls = {
     "memory at first": lambda: cuda.memory_allocated(),
     "memory of GPU 99 at first": lambda: cuda.memory_allocated(99),
+    "memory of the CPU at first": lambda: cuda.memory_allocated("cpu"),
     "the number of cuda:1": lambda: cuda.index_of("cuda:1"),
     "the number of the CPU": lambda: cuda.index_of("cpu"),
     "a tensor with a whole number": lambda: type(cuda.index_of(mytorch.tensor(2))).__name__,
@@ -1123,6 +1131,7 @@ calls = {
     "set": lambda: cuda.set_device(mytorch.device("cuda", first)),
     "None": lambda: cuda.index_of(None),
     "cuda": lambda: cuda.index_of(mytorch.device("cuda")),
+    "memory of GPU 0": lambda: cuda.memory_allocated(0),
     "set to one that is missing": lambda: cuda.set_device(count),
     "set to −1": lambda: cuda.set_device(-1),
     "a tensor": lambda: mytorch.ones(size, device="cuda").device,
