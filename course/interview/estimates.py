@@ -282,7 +282,10 @@ _BYTES = {
     "gbit": 1e9 / 8,
     "tbit": 1e12 / 8,
 }
-_PASSED = {"a", "an", "per", "of", "s", "second", "token", "parameter", "multiplication", "operation", "flop"}
+_PASSED = {
+    *("a", "an", "per", "of", "s", "second"),
+    *("token", "tok", "parameter", "multiplication", "operation", "flop"),
+}
 """Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
 _ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
 _NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)

@@ -24,6 +24,7 @@ from course.interview.rounds import ROUNDS
 from course.interview.scope import Plan, Scope
 from course.interview.screen import concept
 from course.interview.summary import summary
+from course.interview.twins import unlike
 
 
 class Interview:
@@ -58,7 +59,9 @@ class Interview:
         orders = [(each, self._order(each, scope, rng)) for name, each in ROUNDS.items() if name in plan.of(ROUNDS)]
         if plan.screen:
             (explain, questions), (whiteboard, problems) = orders
-            about = concept(questions, problems) if questions else (questions, problems)
+            half = 1.1 * 60 * plan.length / 2
+            short = [card for card in problems if whiteboard.allowed([card]) <= half] or problems
+            about = concept(questions, short) if questions else (questions, short)
             orders = list(zip((explain, whiteboard), about, strict=True))
         held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
         if not held:
@@ -68,7 +71,8 @@ class Interview:
         drawn: dict[str, list[Item]] = {}
         for each, order, share in sorted(held, key=lambda one: -one[0].seconds):
             minutes = share if chosen else max(0.0, left) * share / shares
-            drawn[each.name] = each.items(order, minutes, length, rng)
+            asked = [card for items in drawn.values() for item in items for card in self._cards(item)]
+            drawn[each.name] = each.items(unlike(order, asked), minutes, length, rng)
             left -= self._minutes(drawn[each.name])  # so the others shrink around a long problem
             shares -= share
         items = [item for each, _, _ in held for item in drawn[each.name]]

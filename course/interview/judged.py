@@ -15,8 +15,8 @@ from typing import Any
 from course.authoring.notebook import exercise_of, role, v4, write
 from course.files import Course
 from course.grading.grade import grade, practise
-from course.grading.report import Item, Report
-from course.interview import faults
+from course.grading.report import Item, Result
+from course.interview import faults, tasks
 from course.interview.fault import Program
 from course.learner.practice import Exercise
 from course.parsed import parsed
@@ -27,36 +27,75 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an exercise's check says: points of how many, and what is wrong."""
+    """What an exercise's check says: points of how many, and what is wrong.
+
+    `parts` are the functions of an answer that isn't right, where some of them are: whether each one is.
+    """
 
     points: int
     of: int
     message: str
+    parts: dict[str, bool] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
-        """The share of points."""
-        return self.points / self.of
+        """The share of points, or that of the functions that are right."""
+        return max(self.points / self.of, sum(self.parts.values()) / max(1, len(self.parts)))
 
 
 def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> Verdict:
     """Check an answer with inputs of a fresh seed; with the practice inputs, where the course has no solutions.
 
-    The judge sees a course of this exercise alone, so that it runs no other.
+    If it isn't right, each of its functions is checked while the others are the solution's.
     """
+    (found,) = _graded(course, asked, [answer], seed)
+    if found.status == "passed":
+        return Verdict(found.points, found.max_points, "")
+    mixed = _mixed(tasks.stub_of(asked), tasks.solution_of(course, asked), answer)
+    checked = _graded(course, asked, list(mixed.values()), seed) if mixed else ()
+    parts = {name: each.status == "passed" for name, each in zip(mixed, checked, strict=True)}
+    return Verdict(found.points, found.max_points, found.message, parts if len({*parts.values()}) == 2 else {})
+
+
+def _mixed(stub: str, solution: str, answer: str) -> dict[str, str]:
+    """For each function of a stub, the answer with the solution's text for all others; nothing if there are no others.
+
+    What the solution defines beside the stub comes with it, unless the answer has a definition of that name.
+    """
+    try:
+        wanted, given, own = _pieces(stub), _pieces(solution), _pieces(answer)
+    except (SyntaxError, ValueError):  # an answer that can't be read has no right part
+        return {}
+    if len(wanted) < 2 or not wanted.keys() <= own.keys() & given.keys():
+        return {}
+    helpers = [text for name, text in given.items() if name not in own]
+    return {
+        name: "\n\n\n".join([answer, *helpers, *(given[other] for other in wanted if other != name)]) for name in wanted
+    }
+
+
+def _pieces(source: str) -> dict[str, str]:
+    """The functions and classes of a text, by name."""
+    nodes = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return {node.name: ast.unparse(node) for node in nodes}
+
+
+def _graded(course: Course, asked: Exercise, answers: Sequence[str], seed: int) -> list[Item]:
+    """What the judge says of answers to an exercise. It sees a course of this exercise alone, so it runs no other."""
     with tempfile.TemporaryDirectory(prefix="interview-") as folder:
-        alone, path = Course(Path(folder) / "course"), Path(folder) / f"{asked.chapter}.ipynb"
-        has_solutions = (course.solutions / path.name).exists()
-        _cut(course.pristine / path.name, alone.pristine / path.name, asked.name)
+        alone, name = Course(Path(folder) / "course"), f"{asked.chapter}.ipynb"
+        paths = [Path(folder) / str(place) / name for place in range(len(answers))]
+        has_solutions = (course.solutions / name).exists()
+        _cut(course.pristine / name, alone.pristine / name, asked.name)
         if has_solutions:
-            _cut(course.solutions / path.name, alone.solutions / path.name, asked.name)
+            _cut(course.solutions / name, alone.solutions / name, asked.name)
         if course.reference.is_dir():
             alone.solutions.mkdir(exist_ok=True)
             alone.reference.symlink_to(course.reference.resolve())
-        _cut(course.pristine / path.name, path, asked.name, answer)
-        report = grade([path], alone, seed=seed) if has_solutions else practise([path], alone)
-        found = _item(report, asked)
-        return Verdict(found.points, found.max_points, found.message if found.status != "passed" else "")
+        for path, answer in zip(paths, answers, strict=True):
+            _cut(course.pristine / name, path, asked.name, answer)
+        report = grade(paths, alone, seed=seed) if has_solutions else practise(paths, alone)
+        return [_item(result, asked) for result in report.submissions]
 
 
 def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> None:
@@ -70,13 +109,12 @@ def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> No
     target.write_text(write(notebook), encoding="utf-8")
 
 
-def _item(report: Report, asked: Exercise) -> Item:
-    """What a report says of an exercise.
+def _item(result: Result, asked: Exercise) -> Item:
+    """What a report says of an exercise in one notebook.
 
     Raises:
         RuntimeError: the machine couldn't grade it.
     """
-    (result,) = report.submissions
     found = next((each for each in result.items if each.grade_id == asked.name), None)
     if result.status != "graded" or found is None:
         raise RuntimeError(result.reason or f"{asked.name} could not be graded")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -111,9 +111,7 @@ class Predict(Round):
             given = yield from a_line(told, "prediction =", again=True)
         if given.strip() == "None":  # no check is about it: most of them would fail on it
             asking.watch.stop()
-            solution = tasks.solution_of(asking.bank.course, exercise)
-            shown = f"\n\n```python\n{solution}\n```\n\n" if solution else " "
-            yield Say(f"**Passed.** It counts as not right.{shown}{timed(asking)}")
+            yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
             return [asking.answer(0.0)]
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
@@ -128,10 +126,16 @@ class Predict(Round):
             told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
             score = max(right / len(parts), verdict.score)
         else:
-            told = f"**{'Right' if not verdict.message else 'Not right'}.** {verdict.message}"
+            told = f"**Not right.** {verdict.message}{_solution(asking)}" if verdict.message else "**Right.** "
             score = verdict.score
-        yield Say(f"{told}\n\n{timed(asking)}")
+        yield Say(f"{told.rstrip()}\n\n{timed(asking)}")
         return [asking.answer(score, sure, right=not verdict.message)]
+
+
+def _solution(asking: Asking) -> str:
+    """The solution of an exercise, as a paragraph between others; a space where the course has none."""
+    solution = tasks.solution_of(asking.bank.course, asking.card.about)
+    return f"\n\n```python\n{solution}\n```\n\n" if solution else " "
 
 
 class Whiteboard(Round):
@@ -204,8 +208,16 @@ class Whiteboard(Round):
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
-        yield Say(f"**{verdict.points} of {verdict.of} points.**{aloud} {message}\n\n{timed(asking)}{where}")
+        parts = f" {_by_part(verdict.parts)}" if verdict.parts else ""
+        yield Say(f"**{verdict.points} of {verdict.of} points.**{parts}{aloud} {message}\n\n{timed(asking)}{where}")
         return verdict, answer
+
+
+def _by_part(parts: Mapping[str, bool]) -> str:
+    """Which functions of an answer are right, and what that counts."""
+    right = " and ".join(f"`{name}`" for name, holds in parts.items() if holds)
+    verb = "are" if sum(parts.values()) > 1 else "is"
+    return f"{right} {verb} right, which counts as {sum(parts.values())} of {len(parts)} parts."
 
 
 def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:

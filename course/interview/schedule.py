@@ -9,6 +9,7 @@ import numpy as np
 
 from course.interview.cards import Card
 from course.interview.history import Answer
+from course.interview.twins import family, unlike
 
 T = TypeVar("T")
 HOUR, DAY = 3600.0, 86400.0
@@ -61,30 +62,31 @@ def order(
 
     Every second card is drawn by how often interviews ask it. The others are drawn by that, too, but a card of a weak
     subject counts up to twice, and one that was wrong the last time counts `AGAIN` times as much. So what was missed
-    comes back soon, and no miss decides about a whole interview.
+    comes back soon, and no miss decides about a whole interview. An answer counts for all cards that ask the same.
 
     Args:
         most: how many cards of one chapter may come before each other chapter had its turn; any number, if it is 0.
     """
     found = list(chosen)
-    by_card: dict[str, list[Answer]] = {}
+    given: dict[str, list[Answer]] = {}
     for answer in sorted(history, key=lambda each: each.when):
-        by_card.setdefault(answer.card, []).append(answer)
+        known_as = family(cards[answer.card]) if answer.card in cards else answer.card
+        given.setdefault(known_as, []).append(answer)
     weak = weakness(history, cards)
 
     def urgency(card: Card) -> float:
-        given = by_card.get(card.name, [])
-        was_wrong = bool(given) and not streak(given)
+        its = given.get(family(card), [])
+        was_wrong = bool(its) and not streak(its)
         return card.weight * 2 * weak.get(card.subject, 0.5) * (AGAIN if was_wrong else 1.0)
 
-    asleep = [due(by_card.get(card.name, [])) > now for card in found]
+    asleep = [due(given.get(family(card), [])) > now for card in found]
     drawn = []
     for rests in (False, True):
         group = [card for card, its in zip(found, asleep, strict=True) if its == rests]
         ways = [shuffled(group, [way(card) for card in group], rng) for way in (urgency, lambda card: card.weight)]
         first, second = ways if rng.random() < 0.5 else ways[::-1]
         mixed = dict.fromkeys(card for pair in zip(first, second, strict=True) for card in pair)
-        drawn += spread(list(mixed), most or len(group))
+        drawn += spread(unlike(list(mixed), ()), most or len(group))
     return drawn
 
 
