@@ -68,6 +68,18 @@ def is_whole(size: Any) -> bool:
     return True
 
 
+def kind_name(value: Any) -> str:
+    """What PyTorch's errors call the class of an argument: those that are written in C by their module too."""
+    kind = type(value)
+    module = {"minitorch": "torch"}.get(kind.__module__.partition(".")[0], kind.__module__)
+    in_c = not kind.__flags__ & _HEAP_TYPE or (module == "torch" and kind.__name__ in _IN_C)
+    return f"{module}.{kind.__name__}" if in_c and module != "builtins" else kind.__name__
+
+
+_HEAP_TYPE = 1 << 9
+_IN_C = ("device", "dtype", "layout", "memory_format", "Size")
+
+
 def check_dim(dim: int, ndim: int) -> int:
     """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as
     1-dim).
@@ -101,8 +113,8 @@ def no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, nam
     """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence, and
     `position` is 0 for a keyword.
     """
-    wrong = ((i, type(each).__name__) for i, each in enumerate(sizes) if not is_whole(each))
-    place, kind = next(wrong, (0, type(sizes[0]).__name__))
+    wrong = ((i, kind_name(each)) for i, each in enumerate(sizes) if not is_whole(each))
+    place, kind = next(wrong, (0, kind_name(sizes[0])))
     if place:
         return TypeError(
             f"{function}(): argument '{name}' failed to unpack the object at pos {place + 1} with error \"type must be "

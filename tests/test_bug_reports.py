@@ -387,3 +387,38 @@ def test_outputs_and_inputs_that_are_no_tensors(torch: Any) -> Any:
         lambda: backward(x.sum(), inputs="x"),
         lambda: backward(x.sum(), inputs=[3]),
     )
+
+
+@same
+def test_no_dimension_is_not_every_dimension(torch: Any) -> Any:
+    x = torch.tensor([[0.0, 2.0], [3.0, 4.0]])
+    given = x, x.byte(), x[0, 1], x > 0
+    return [
+        (reduce(each, dim=()), reduce(each, dim=[], keepdim=True))
+        for each in given
+        for reduce in (torch.all, torch.any)
+    ]
+
+
+@same
+def test_edges_of_joining_and_choosing(torch: Any) -> Any:
+    x, none = torch.arange(6.0).view(2, 3), torch.ones(2, 0)
+    kinds = [attempt(lambda args=args: torch.where(x > 1, *args))[:1] for args in ((x,), (1,), (None, x), (True,))]
+    pieces = x.split(torch.tensor(1)), torch.split(x, torch.tensor(2), 1)
+    return kinds, pieces, torch.block_diag(), torch.trapezoid(none), torch.trapz(none, torch.ones(2, 0))
+
+
+@pytest.mark.parametrize("name", ["cholesky_solve", "triangular_solve", "lu_solve", "linalg.lu_solve"])
+@same
+def test_solvers_refuse_two_types(torch: Any, name: str) -> Any:
+    def solve(A: Any, B: Any) -> Any:
+        pivots = torch.tensor([1, 2], dtype=torch.int32)
+        if name == "linalg.lu_solve":
+            return torch.linalg.lu_solve(A, pivots, B)
+        return getattr(torch, name)(B, A, pivots) if name == "lu_solve" else getattr(torch, name)(B, A)
+
+    kinds = torch.float32, torch.float64, torch.complex64, torch.int64
+    x = torch.eye(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return errors(*(lambda a=a, b=b: solve(x.to(a), x.to(b)) for a in kinds for b in kinds if a is not b))

@@ -19,7 +19,7 @@ from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.views import INFERENCE, MULTIPLE
 from minitorch.devices import cpu, device
 from minitorch.dispatch import autocast, errors, layers, overriding, promotion
-from minitorch.dispatch.arguments import wrong_argument
+from minitorch.dispatch.arguments import with_numbers, wrong_argument
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
 from minitorch.dispatch.op import Op
@@ -280,6 +280,7 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     unchecked, required, variadic = op.unchecked, op.required, op.variadic
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        out = None
         try:
             if variadic is not None and len(args) > variadic:
                 args = (*args[:variadic], checked_ints(op.name, args[variadic:], variadic, op.parameters[variadic]))
@@ -292,6 +293,8 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
             by_type = isinstance(error, TypeError)
             if by_type and (result := overriding.instead(op.functions["apply"], args, kwargs)) is not NotImplemented:
                 return result
+            if (plain := with_numbers(op, args, kwargs)) is not None:
+                return function(*plain[0], **plain[1], **({} if out is None else {"out": out}))
             if (wrong := wrong_argument(op, args, kwargs)) is not None:
                 raise wrong from None
             raise
@@ -309,6 +312,8 @@ def in_place_of(op: Op) -> Callable[..., Any]:
                 return apply_in_place(op, args)
             return apply_in_place(op, op.bind(args, kwargs))
         except REFUSALS:
+            if (plain := with_numbers(op, args, kwargs)) is not None:
+                return method(*plain[0], **plain[1])
             if (wrong := wrong_argument(op, args, kwargs, in_place=True)) is None:
                 raise
             raise wrong from None

@@ -6,6 +6,8 @@ whatever the kernel made of a wrong argument, the error is the parser's.
 
 from __future__ import annotations
 
+import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +16,7 @@ from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import dtype
 from minitorch.layout import memory_format
 from minitorch.random import Generator
-from minitorch.size import is_whole, no_size
+from minitorch.size import is_whole, kind_name, no_size
 from minitorch.tensor import Tensor
 
 
@@ -35,21 +37,78 @@ def wrong_argument(op: Op, args: Sequence[Any], kwargs: dict[str, Any], in_place
         value = given.get(position, op.defaults[position])
         if value is REQUIRED:
             return None  # the error is that it is missing
-        kind, optional, _ = op.kernel.__annotations__.get(name, "").partition(" | None")
-        place = position + (not in_place) if position < len(args) else 0
-        if (value is None and (optional or kind == "Dims")) or value is op.defaults[position]:
+        if value is op.defaults[position]:
             continue
-        if kind in _INTS and not (place and kind in _CHECKED):
-            apart = not isinstance(value, (tuple, list))
-            sizes = (value,) if apart else value
-            if not all(map(is_whole, sizes)) or (apart and kind not in _ONE_TOO):
-                return no_size(called, sizes, place, apart, name)
-        fits, wanted = _KINDS.get(f"{kind}?" if optional else kind) or _KINDS.get(kind) or (_anything, "")
-        if not fits(value) and not (op.takes_numbers and is_number(value)):
-            public = "input" if name == "self" else name.rstrip("_")
-            where = f" (position {place})" if place else ""
-            return TypeError(f"{called}(): argument '{public}'{where} must be {wanted}, not {type(value).__name__}")
+        place = position + (not in_place) if position < len(args) else 0
+        wrong = _mismatch(called, name, op.kernel.__annotations__.get(name, ""), value, place)
+        if wrong is not None and not (op.takes_numbers and is_number(value)):
+            return wrong
     return None
+
+
+def wrong_in_call(
+    function: Callable[..., Any], called: str, args: Sequence[Any], kwargs: dict[str, Any], tensors_only: bool
+) -> TypeError | None:
+    """The same for a function that is written with other ops, and the error for what is missing; of some only the
+    tensors are looked at.
+    """
+    parameters = inspect.signature(function).parameters
+    given = {**dict(zip(parameters, args, strict=False)), **kwargs}
+    missing = [
+        f'"{name}"'
+        for name, each in parameters.items()
+        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD and name not in given
+    ]
+    if missing and not tensors_only:
+        s = "s" * (len(missing) == 1)
+        return TypeError(f"{called}() missing {len(missing)} required positional argument{s}: {', '.join(missing)}")
+    for place, (name, parameter) in enumerate(parameters.items(), 1):
+        kind = str(function.__annotations__.get(name, "")).replace("Tensor", "Array")
+        if name not in given or given[name] is parameter.default or (tensors_only and kind != "Array"):
+            continue
+        wrong = _mismatch(called, name, kind, given[name], place if place <= len(args) else 0)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _mismatch(called: str, name: str, annotation: str, value: Any, place: int) -> TypeError | None:
+    """The error for one argument, which stands at this place, or at 0 as a keyword."""
+    kind, optional, _ = annotation.partition(" | None")
+    if value is None and (optional or kind == "Dims"):
+        return None
+    if kind in _INTS and not (place and kind in _CHECKED):
+        apart = not isinstance(value, (tuple, list))
+        sizes = (value,) if apart else value
+        if not all(map(is_whole, sizes)) or (apart and kind not in _ONE_TOO):
+            return no_size(called, sizes, place, apart, name)
+    fits, wanted = _KINDS.get(f"{kind}?" if optional else kind) or _KINDS.get(kind) or (_anything, "")
+    if fits(value):
+        return None
+    public = "input" if name == "self" else name.rstrip("_")
+    where = f" (position {place})" if place else ""
+    return TypeError(f"{called}(): argument '{public}'{where} must be {wanted}, not {kind_name(value)}")
+
+
+def with_numbers(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments with numbers for the 0-d tensors that stand where a number is wanted; None if there are none.
+
+    PyTorch's parser reads a tensor that requires no gradient as a number, and one of integers as an int.
+    """
+    if len(args) > op.count:
+        return None
+    kinds = op.kernel.__annotations__
+    read = [_as_number(kinds.get(name, ""), value) for name, value in zip(op.parameters, args, strict=False)]
+    named = {name: _as_number(kinds.get(name, ""), value) for name, value in kwargs.items()}
+    same = all(map(operator.is_, read, args)) and all(map(operator.is_, named.values(), kwargs.values()))
+    return None if same else (read, named)
+
+
+def _as_number(annotation: str, value: Any) -> Any:
+    kind = annotation.partition(" | None")[0]
+    if kind not in _NUMBERS or not isinstance(value, Tensor) or not _is_double(value):
+        return value
+    return value.item() if kind not in _WHOLE or is_whole(value) else value
 
 
 def _anything(value: Any) -> bool:
@@ -61,7 +120,11 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return is_number(value) or _is_tensor(value) or (hasattr(value, "__float__") and not isinstance(value, str))
+    return _is_double(value) or (hasattr(value, "__float__") and not isinstance(value, Tensor))
+
+
+def _is_operand(value: Any) -> bool:
+    return _is_tensor(value) or _is_number(value)
 
 
 def _is_double(value: Any) -> bool:
@@ -72,8 +135,10 @@ def _is_dtype(value: Any) -> bool:
     return isinstance(value, dtype) or value in (bool, int, float, complex)
 
 
-def _has_index(value: Any) -> bool:
-    return hasattr(value, "__index__")
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return _is_double(value) and is_whole(value)
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def _instance(*types: type) -> Callable[[Any], bool]:
@@ -82,8 +147,8 @@ def _instance(*types: type) -> Callable[[Any], bool]:
 
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Array": (_is_tensor, "Tensor"),
-    "Array | Number": (_is_number, "Tensor"),
-    "int": (_has_index, "int"),
+    "Array | Number": (_is_operand, "Tensor"),
+    "int": (_is_int, "int"),
     "Double": (_is_double, "float"),
     "float": (_is_number, "Number"),
     "float?": (_is_number, "float"),
@@ -102,6 +167,10 @@ _INTS = {"Dims", "Sequence[int]", "Variadic", "int | Sequence[int]"}
 
 _ONE_TOO = _INTS - {"Sequence[int]"}
 """Those of them for which one integer may be given."""
+
+_WHOLE = {"int", "int | Sequence[int]"}
+_NUMBERS = {"Number", "float", "Double"} | _WHOLE
+"""Annotations of parameters for which a 0-d tensor may stand."""
 
 _CHECKED = {"Variadic", "int | Sequence[int]"}
 """Those of them that are checked before the op runs, where they are given by position."""

@@ -39,6 +39,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from minitorch.dispatch import apply, iteration, overriding, reference, signatures
+from minitorch.dispatch.arguments import wrong_in_call
 from minitorch.dispatch.autocast import Casts, applied, casts_of
 from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
@@ -116,8 +117,7 @@ def declare(
             options["order"] = iteration.channels_last
         elif options.get("elementwise") and not options.get("edits"):
             options.setdefault("order", iteration.arranged)
-        prefix = f"{namespace}_" if namespace in ("linalg", "special") else ""  # as errors and nodes name it
-        op = Op(kernel, derivatives or {}, prefix=prefix, format_from=format_from, **options)
+        op = Op(kernel, derivatives or {}, prefix=_prefix(namespace), format_from=format_from, **options)
         op.autocast_on_gpu = "" if autocast else autocast_on_gpu or ""  # what `apply` does
         OPS[kernel.__name__] = op
         public = apply.function_of(op, with_out="out" in variants)
@@ -160,6 +160,11 @@ def register(
 def _module(namespace: str) -> str:
     """Where functions of a namespace say they are from, which is how pickles name them."""
     return "minitorch" if namespace == "torch" else f"minitorch.{namespace}"
+
+
+def _prefix(namespace: str) -> str:
+    """What errors and nodes name functions of a namespace with."""
+    return f"{namespace}_" if namespace in ("linalg", "special") else ""
 
 
 def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> Callable[[Any], Callable[..., Any]]:
@@ -224,7 +229,7 @@ def composite(
         public = method = overriding.announced(public) if asks else public
         if "function" in variants:
             casts = casts_of(autocast, autocast_on_gpu, tuple(inspect.signature(function).parameters))
-            public = _function_of(function, named or function.__name__, "out" in variants, out_type, casts, asks)
+            public = _function_of(function, named, namespace, "out" in variants, out_type, casts, asks)
             if autocast:
                 public.autocast = autocast
         public.__module__ = _module(namespace)
@@ -242,7 +247,13 @@ def composite(
 
 
 def _function_of(
-    function: Callable[..., Any], called: str, takes_out: bool, out_type: str, casts: Casts | None, asks: bool
+    function: Callable[..., Any],
+    named: str,
+    namespace: str,
+    takes_out: bool,
+    out_type: str,
+    casts: Casts | None,
+    asks: bool,
 ) -> Callable[..., Any]:
     """The public function of a composite: it asks `__torch_function__`, casts for autocast, writes into `out=`, and
     refuses what is no tensor.
@@ -252,7 +263,9 @@ def _function_of(
     if casts is None and not takes_out and "Tensor" not in _kinds(function).values():
         renaming = with_aliases(function, 0)
         return overriding.announced(renaming) if asks else renaming
-    uncast = None if casts is None else _function_of(function, called, takes_out, out_type, None, asks=False)
+    called = named or _prefix(namespace) + function.__name__
+    in_python = namespace == "nn.functional"  # whose functions PyTorch's parser doesn't see
+    uncast = None if casts is None else _function_of(function, named, namespace, takes_out, out_type, None, asks=False)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -263,12 +276,15 @@ def _function_of(
         out = kwargs.pop("out", None) if takes_out else None
         try:
             result = function(*args, **kwargs)
-        except (AttributeError, TypeError):
-            if (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
+        except apply.REFUSALS as error:
+            by_type = isinstance(error, (AttributeError, TypeError))
+            if in_python and not by_type:
+                raise
+            if by_type and (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
                 return instead
-            if (bound := renamed(function, args, kwargs)) is not None:
+            if by_type and (bound := renamed(function, args, kwargs)) is not None:
                 result = public(*bound[0], **bound[1])
-            elif (better := _no_tensor(function, called, args, kwargs)) is None:
+            elif (better := wrong_in_call(function, called, args, kwargs, in_python)) is None:
                 raise
             else:
                 raise better from None
@@ -326,16 +342,3 @@ def renamed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
 def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function's parameters."""
     return {name: kind for name, kind in function.__annotations__.items() if name != "return"}
-
-
-def _no_tensor(
-    function: Callable[..., Any], called: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> TypeError | None:
-    """PyTorch's error for the argument that should have been a tensor, if one of those given isn't."""
-    names = list(inspect.signature(function).parameters)
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    for name, kind in _kinds(function).items():
-        if kind == "Tensor" and name in given and not isinstance(given[name], Tensor):
-            place, wrong = names.index(name) + 1, type(given[name]).__name__
-            return TypeError(f"{called}(): argument '{name}' (position {place}) must be Tensor, not {wrong}")
-    return None

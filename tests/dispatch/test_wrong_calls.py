@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.ops.case import DTYPES
@@ -84,3 +85,39 @@ def test_a_type_that_an_op_does_not_compute_in_is_named(torch: Any, name: str) -
     function, count = getattr(torch, name), COMPUTED_IN[name]
     tensors = [torch.eye(2).to(getattr(torch, dtype)) for dtype in DTYPES]
     return [attempt(lambda tensor=tensor: str(function(*[tensor] * count).dtype)) for tensor in tensors]
+
+
+COMPOSED = (
+    "inv() inv(None) inv(numbers) det(0) matrix_power(x,[1]) matrix_power(x) lstsq(x,2.5) lstsq(x[0],None) "
+    "tensorinv(0) tensorsolve(x,1j) householder_product(x[0],2.5) diagonal() diagonal(x,offset=None) eigvals(float) "
+    "multi_dot() solve_triangular(x[0],1,upper=True) vecdot(x,numbers)"
+)
+
+
+@pytest.mark.parametrize("call", COMPOSED.split())
+@same
+def test_functions_of_several_ops_are_as_strict(torch: Any, call: str) -> Any:
+    known = {"x": torch.eye(2), "numbers": np.ones(2), "float": torch.float32}
+    return errors(lambda: eval(f"linalg.{call}", {"linalg": torch.linalg, **known}))
+
+
+NUMBERS = (
+    "elu_(x,f) leaky_relu_(x,f) softplus(x,f,f) softplus(x,beta=f) celu(x,f) pdist(x,f) tril(x,i) triu(x,i) "
+    "add(x,x,alpha=f) hardtanh(x,-f,f) threshold(x,f,i) avg_pool1d(x,i) max_pool3d(v,i,i) cumsum(x,i) roll(x,i,i) "
+    "split(x,i) tril(x,f) triu(x,v) cumsum(x,f) softplus(x,learnt) add(x,x,alpha=learnt)"
+)
+
+
+@pytest.mark.parametrize("call", NUMBERS.split())
+@same
+def test_a_tensor_of_one_number_is_one(torch: Any, call: str) -> Any:
+    known = {
+        "x": torch.arange(9.0).view(3, 3) - 4,
+        "v": torch.ones(1, 2, 2, 2),
+        "i": torch.tensor(1),
+        "f": torch.tensor(0.5),
+        "learnt": torch.tensor(0.5, requires_grad=True),
+    }
+    name, _, arguments = call.partition("(")
+    function = getattr(torch, name, getattr(torch.nn.functional, name, None))
+    return attempt(lambda: eval(f"function({arguments}", {"function": function, **known}))

@@ -14,6 +14,7 @@ from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import FROM_NUMPY, promote_types
 from minitorch.layout import contiguous_format, laid_out, suggested_format
+from minitorch.ops.creation.filled import empty
 from minitorch.ops.views.broadcasting import expand
 from minitorch.ops.views.shape import atleast_1d, atleast_2d, atleast_3d, reshape, strided, viewed
 from minitorch.size import check_dim
@@ -174,8 +175,8 @@ def block_diagonal(xp: Any, tensors: Sequence[Array]) -> Array:
 
 @composite(variants="function")
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrices along the diagonal of one that is zero elsewhere."""
-    return block_diagonal(tensors)
+    """The matrices along the diagonal of one that is zero elsewhere; of none, a matrix of size (1, 0)."""
+    return block_diagonal(tensors) if tensors else empty(1, 0)
 
 
 @composite(variants="function")

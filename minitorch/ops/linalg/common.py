@@ -30,6 +30,15 @@ def check_float(name: str, array: Array, two_bytes: bool = False) -> None:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}")
 
 
+def check_same_type(function: str, one: str, A: Array, two: str, B: Array) -> None:
+    """Raises RuntimeError unless the two, which are called so, have one dtype."""
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"{function}Expected {one} and {two} to have the same dtype, but found {one} of type {type_name(A)} and "
+            f"{two} of type {type_name(B)} instead" + "." * (not function)
+        )
+
+
 def check_square_float(name: str, array: Array) -> None:
     check_square(name, array)
     check_float(name, array)

@@ -16,7 +16,7 @@ from minitorch.dispatch.one_node import one_node
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import type_name
 from minitorch.ops.linalg import qr_svd_eigh
-from minitorch.ops.linalg.common import adjoint, by_columns, check_square, copied_by_columns, linalg
+from minitorch.ops.linalg.common import adjoint, by_columns, check_same_type, check_square, copied_by_columns, linalg
 from minitorch.ops.linalg.lu import lu_factor_ex
 from minitorch.ops.linalg.norms import matrix_norm
 from minitorch.ops.linalg.solve import inv, inv_ex, solve, solve_triangular
@@ -177,6 +177,7 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} but each b matrix is "
             f"{self.shape[-2]} by {self.shape[-1]}"
         )
+    check_same_type("", "b", self, "A", input2)
     _check_lapack(input2, "cholesky_solve_cpu")
     return by_columns(xp, xp.linalg.solve(_matrix(xp, input2, upper), self))
 
@@ -210,6 +211,7 @@ def triangular_solve(
         "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
         "X = torch.linalg.solve_triangular(A, B)."
     )
+    check_same_type("", "b", input._array, "A", A._array)
     turned, is_upper = (A.mT, not upper) if transpose else (A, upper)
     return solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), copied_by_columns(A)
 

@@ -12,7 +12,14 @@ from minitorch.arrays import Array
 from minitorch.dispatch.declaration import OPS, composite, declare
 from minitorch.kernels.elimination import eliminated, permutation
 from minitorch.ops.indexing.joining import cat
-from minitorch.ops.linalg.common import adjoint, by_columns, check_completed, check_float, check_square
+from minitorch.ops.linalg.common import (
+    adjoint,
+    by_columns,
+    check_completed,
+    check_float,
+    check_same_type,
+    check_square,
+)
 from minitorch.ops.linalg.solve import solve_triangular
 from minitorch.ops.naming import called
 from minitorch.ops.nn.padding import constant_pad
@@ -178,6 +185,8 @@ def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, 
 
     Factors (…, n, n), int32 pivots (…, n) and B (…, n, k) → (…, n, k).
     """
+    check_float("torch.linalg.lu_solve", LU, two_bytes=True)
+    check_same_type("linalg.lu_solve: ", "LU", LU, "B", B)
     check_square("torch.linalg.lu_solve", LU)
     if not left:  # the adjoint equation has the matrix on the left
         turned = OPS["lu_solve"].kernel(xp, LU, pivots, B.swapaxes(-1, -2).conj(), True, not adjoint)

@@ -16,7 +16,6 @@ from minitorch.dispatch.apply import function_of
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
-from minitorch.dtypes import type_name
 from minitorch.kernels.elimination import eliminated
 from minitorch.ops.linalg.common import (
     NOT_INVERTIBLE,
@@ -25,6 +24,7 @@ from minitorch.ops.linalg.common import (
     adjoint,
     by_columns,
     check_completed,
+    check_same_type,
     check_square,
     check_square_float,
     linalg,
@@ -123,11 +123,7 @@ def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bo
     (…, n, n), (…, n, k) → (…, n, k), and int32 (…).
     """
     check_square_float("linalg.solve", A)
-    if A.dtype != B.dtype:
-        raise RuntimeError(
-            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {type_name(A)} and B of type "
-            f"{type_name(B)} instead"
-        )
+    check_same_type("linalg.solve: ", "A", A, "B", B)
     vector = _is_vector(A, B)
     _check_solvable("linalg.solve", A, B[..., None] if vector else B, left)
     if vector and not left:

@@ -16,7 +16,7 @@ from minitorch.dispatch.op import CASTS, KEEP
 from minitorch.dispatch.overlap import ANY_SOURCE, ANY_TARGET
 from minitorch.dtypes import type_name
 from minitorch.kernels.matrix_product import product, product_in_single
-from minitorch.ops.linalg.common import check_float
+from minitorch.ops.linalg.common import check_float, check_same_type
 from minitorch.ops.linalg.matrix_products import check_expands, mm, plus, scaled
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.size import check_dim
@@ -169,11 +169,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     Raises RuntimeError if they don't, and for different dtypes or integers.
     """
     check_float("linalg.vecdot", x._array, two_bytes=True)
-    if x.dtype is not y.dtype:
-        raise RuntimeError(
-            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{type_name(x._array)} and y of type {type_name(y._array)} instead"
-        )
+    check_same_type("linalg.vecdot: ", "x", x._array, "y", y._array)
     return x.vdot(y) if x.dim() == y.dim() == 1 else (x.conj() * y).sum(dim)
 
 

@@ -6,10 +6,12 @@ Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/Pool.h
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from minitorch.arrays import Ints
+from minitorch.size import is_whole, kind_name
 from minitorch.tensor import Tensor
 
 _POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5, "output_size": 2}
@@ -57,9 +59,10 @@ def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, cei
 
 
 def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
-    """An int for every dimension, or a sequence of one or n ints."""
+    """An int for every dimension, or a sequence of one or n ints, which may be tensors."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     check_ints(name, what, value, values)
+    values = tuple(map(operator.index, values))
     if len(values) not in (1, n):
         count = {1: "one int", 2: "two ints", 3: "three ints"}[n]
         raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {count}")
@@ -69,12 +72,12 @@ def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
 def check_ints(name: str, what: str, value: Any, values: tuple[Any, ...]) -> None:
     """Raises TypeError unless all `values`, of the argument `value`, are integers."""
     for position, each in enumerate(values):
-        if not hasattr(each, "__index__"):
+        if not is_whole(each):
             several = isinstance(value, (tuple, list))
-            found = f"but found element of type {type(each).__name__} at pos {position}"
+            found = f"but found element of type {kind_name(each)} at pos {position}"
             raise TypeError(
                 f"{name}(): argument '{what}' (position {_POSITIONS[what]}) must be tuple of ints, "
-                f"{found if several else 'not ' + type(value).__name__}"
+                f"{found if several else 'not ' + kind_name(value)}"
             )
 
 

@@ -181,6 +181,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    for position, (name, value) in enumerate((("input", input), ("other", other)), 2):
+        if value is None:
+            raise TypeError(f"where(): argument '{name}' (position {position}) must be Tensor, not NoneType")
     if condition._dtype is not bool_ and condition._dtype is not uint8:
         kind = condition.type().removeprefix("torch.").removesuffix("Tensor")
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")

@@ -253,6 +253,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     if x is not None and dx is not None:
         raise RuntimeError("trapezoid(): only one of x and dx may be given")
     dim = check_dim(dim, y.dim())
+    if y.dim() and not y.shape[dim]:
+        return y.detach().sum(dim, dtype=y.dtype)
     if x is None:
         inner = y.sum(dim) - times_number(select(y, dim, 0) + select(y, dim, -1), 0.5)
         return times_number(inner, 1 if dx is None else dx)

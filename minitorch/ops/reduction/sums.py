@@ -33,6 +33,11 @@ def dims_of(dim: Dims, ndim: int) -> tuple[int, ...]:
     return dims if ndim else ()
 
 
+def _named_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """The same where an empty list means no dimension."""
+    return () if isinstance(dim, (tuple, list)) and not dim else dims_of(dim, ndim)
+
+
 def unreduced(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """A tensor of a reduction's result shape, with the reduced dimensions back as ones: it broadcasts to `shape`."""
     if keepdim or not shape or dim is None:
@@ -179,15 +184,15 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
 
 @declare(out_type=CASTS, row_major=True, variants="function method out")
 def all(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
-    """Whether all elements along `dim` are nonzero."""
-    result = xp.all(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
+    """Whether all elements along `dim` are nonzero; with an empty list of dimensions, whether each is."""
+    result = xp.all(self != 0, axis=_named_dims(dim, self.ndim), keepdims=keepdim)
     return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
 
 
 @declare(out_type=CASTS, row_major=True, variants="function method out")
 def any(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
-    """Whether some element along `dim` is nonzero."""
-    result = xp.any(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
+    """Whether some element along `dim` is nonzero; with an empty list of dimensions, whether each is."""
+    result = xp.any(self != 0, axis=_named_dims(dim, self.ndim), keepdims=keepdim)
     return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
 
 

@@ -15,7 +15,7 @@ from minitorch.dispatch import declaration, overriding
 from minitorch.dispatch.declaration import METHODS, composite
 from minitorch.ops.indexing.joining import cat, stack
 from minitorch.ops.views.slicing import cut, slice_
-from minitorch.size import check_dim, checked_ints
+from minitorch.size import check_dim, checked_ints, is_whole
 from minitorch.tensor import Tensor
 
 
@@ -104,6 +104,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     size: Any = split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(size, Tensor) and not size.dim() and is_whole(size):
+        size = int(size)
     if not isinstance(size, int):
         return split_with_sizes(tensor, size, dim)
     if size < 0:
