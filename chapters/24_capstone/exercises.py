@@ -525,9 +525,9 @@ def best_interval(job):
 # Write `train_rank(rank, model, batches, steps)`, which `mytorch.distributed.spawn` runs on each rank. It trains with
 # `mytorch.Trainer`, and the ranks together must do what one device would do with the whole batches.
 #
-# - A batch is `(inputs, targets, counts)`, and a row counts if its element of `counts` is 1, but not if it is 0. The
-#   loss of a row is `(model(inputs) - targets) ** 2`. A step uses the mean over the rows that count, on **all**
-#   ranks, and there may be a rank on which no row counts.
+# - A batch is `(inputs, targets, counts)`, of shapes (rows, features), (rows, 1) and (rows, 1). A row counts if its
+#   element of `counts` is 1, but not if it is 0. The loss of a row is `(model(inputs) - targets) ** 2`. A step uses
+#   the mean over the rows that count, on **all** ranks, and there may be a rank on which no row counts.
 # - This rank gets the rows `rank`, `rank + size`, `rank + 2 * size` … of each batch. So ranks differ in the number of
 #   their rows, and in the number of rows that count.
 # - The ranks' models begin with different weights, and after each step they must be the same. Use

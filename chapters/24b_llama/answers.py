@@ -208,6 +208,24 @@ def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
     return self.o_proj(merge_heads(out))
 
 
+# %% answer="llama_gqa" wrong="theta with its default"
+def forward(self, x, cache=None):
+    length = x.shape[1]
+    kept = len(cache) if cache is not None else 0
+    q = split_heads(self.q_proj(x), self.heads)
+    k = split_heads(self.k_proj(x), self.kv_heads)
+    v = split_heads(self.v_proj(x), self.kv_heads)
+    if self.theta is not None:
+        positions = arange(kept, kept + length, device=x.device)
+        q, k = apply_rotary(q, positions), apply_rotary(k, positions)
+    if cache is not None:
+        k, v = cache.append(k, v)
+    times = self.heads // self.kv_heads
+    k, v = repeat_kv(k, times), repeat_kv(v, times)
+    mask = ones(length, kept + length, dtype=boolean, device=x.device).tril(kept)
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask)))
+
+
 # %% answer="llama_sampler" wrong="nothing is left at top_p = 0"
 from mytorch import zeros_like
 
@@ -319,6 +337,19 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
     return p
 
 
+# %% answer="llama_sampler" wrong="temperature 0 is 0.001"
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    logits = logits / max(temperature, 1e-3)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= max(top_p, 1e-9), math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
 # %% answer="llama_speculative" wrong="absolute difference"
 def speculate(p, q, drafted, chances, draw):
     out = []
@@ -329,6 +360,18 @@ def speculate(p, q, drafted, chances, draw):
             r = (p[i] - q[i]).abs()
             return out + [draw(r / r.sum())]
     return out + [draw(p[len(drafted)])]
+
+
+# %% answer="llama_speculative" wrong="cuts the caller's drafts"
+def speculate(p, q, drafted, chances, draw):
+    for i in range(len(drafted)):
+        if chances[i] >= float(p[i, drafted[i]] / q[i, drafted[i]]):
+            rest = (p[i] - q[i]).clamp(min=0)
+            del drafted[i:]
+            drafted.append(draw(rest / rest.sum()))
+            return drafted
+    drafted.append(draw(p[-1]))
+    return drafted
 
 
 # %% answer="llama_repair_pieces" right="as first written, from the task alone"
@@ -399,4 +442,13 @@ def widths(flops, budget, choices):
             m = (lo + hi + 1) // 2
             lo, hi = (m, hi) if flops(kv, m) <= budget else (lo, m - 1)
         out.append(lo)
+    return out
+
+
+# %% answer="llama_measure_width" wrong="strictly below the budget"
+def widths(flops, budget, choices):
+    out = []
+    for c in choices:
+        a, b = flops(c, 1), flops(c, 2)
+        out.append((budget - a - 1) // (b - a) + 1)
     return out

@@ -335,6 +335,7 @@ with mytorch.no_grad():
         shown[f"{kv_heads} kv heads: prompt of 4, then one by one"] = in_pieces(made, [4, 1, 1, 1])
         shown[f"{kv_heads} kv heads: in pieces of 3, 3 and 1"] = in_pieces(made, [3, 3, 1])
     shown["without rotation"] = layer(2, None)(x)
+    shown["theta 100"] = in_pieces(layer(2, 100.0), [4, 3])[0]
 mytorch.cuda.simulate(1)
 on_gpu = []
 gpu_error = check.error(lambda: on_gpu.append(layer(2).to("cuda")(x.to("cuda"))))
@@ -557,6 +558,7 @@ shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
 shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
 shown["the same, top-p 0"] = choose(known, top_p=0.0)
 shown["the same, temperature 2, top-k 3, top-p 0"] = choose(known, temperature=2.0, top_k=3, top_p=0.0)
+shown["logits nearly equal, temperature 0"] = choose(mytorch.tensor([[1.0, 1.000001, 0.5]]), temperature=0)
 shown["large logits, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
 shown["the logits afterwards"] = scores
 check.show(shown, rtol=1e-4, text="The probabilities from which a token is drawn.")
@@ -703,7 +705,7 @@ def speculate(p: torch.Tensor, q: torch.Tensor, drafted: list[int], chances: lis
     `q` (k, V) are the probabilities from which the k drafts were drawn, and `p` (k + 1, V) are the large model's at
     the same positions and at the next one. `chances` has a uniform number below 1 for each draft, which is accepted if
     the number is below min(1, p/q) of its token. `draw(probabilities)` draws a token from probabilities (V,), which
-    have to sum to 1. Call it once.
+    have to sum to 1. Call it once. The arguments stay as they are.
     """
     ### BEGIN SOLUTION
     for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
@@ -723,14 +725,14 @@ drafted = [int(each) for each in generator.integers(0, size, k)]
 
 
 def traced(p, q, drafted, chances):
-    """The tokens, and the probabilities from which one was drawn; the draw takes the most likely one."""
-    drawn = []
+    """The tokens, the probabilities from which one was drawn, and the drafts afterwards; the most likely one is drawn."""
+    drawn, drafted = [], list(drafted)
 
     def draw(shares):
         drawn.append(shares)
         return int(shares.argmax())
 
-    return [speculate(p, q, list(drafted), list(chances), draw), drawn]
+    return [list(speculate(p, q, drafted, list(chances), draw)), drawn, drafted]
 
 
 def frequencies(p, q, rounds=1500):
@@ -753,6 +755,7 @@ def frequencies(p, q, rounds=1500):
 
 half, quarter = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]] * 2)
 first, second = torch.tensor([[0.6, 0.3, 0.1]] * 3), torch.tensor([[0.2, 0.4, 0.4]] * 2)
+wide, flat = torch.tensor([[0.5, 0.3, 0.1, 0.1]] * 2), torch.tensor([[0.3, 0.2, 0.25, 0.25]])
 check.show(
     {
         "p, q, drafted": [p, q, drafted],
@@ -762,11 +765,12 @@ check.show(
         "the second is rejected": traced(first, second, [0, 2], [0.5, 0.5]),
         "the first is rejected": traced(first, second, [1, 0], [0.76, 0.1]),
         "a chance of exactly p / q": traced(quarter, half, [0], [0.5]),
+        "p .5 .3 .1 .1, q .3 .2 .25 .25, the third is rejected": traced(wide, flat, [2], [0.9]),
         "just accepted": traced(first, second, [1, 0], [0.74, 0.9]),
         "p .6 .3 .1, q .2 .4 .4, two drafts: first tokens, tokens a round": frequencies(first, second),
     },
     rtol=1e-4,
-    text="The tokens that are produced, and the probabilities from which one was drawn.",
+    text="The tokens that are produced, the probabilities from which one was drawn, and the drafts afterwards.",
 )
 
 # %% [markdown] hint="llama_speculative"
@@ -838,6 +842,17 @@ def speculate(p, q, drafted, chances, draw):
         if chance >= (p[place, token] / q[place, token]).item():
             apart = (p[place] - q[place]).abs()
             return [*drafted[:place], draw(apart / apart.sum())]
+    return [*drafted, draw(p[-1])]
+
+
+# %% mutant="llama_speculative"
+# All of p where it is larger
+# Where p is larger than q, the drafts have already produced q of it, so only the difference p − q is missing.
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            larger = p[place].masked_fill(p[place] <= q[place], 0.0)
+            return [*drafted[:place], draw(larger / larger.sum())]
     return [*drafted, draw(p[-1])]
 
 
@@ -1012,10 +1027,10 @@ def widths(flops, budget: int, choices: list[int]) -> list[int]:
 # %% check="llama_measure_width"
 generator = check.rng()
 shown = {}
-for length in (8, 64):
+for length, spare in ((8, 1), (64, 1), (16, 0)):  # the last budget is met exactly
     hidden = 16 * int(generator.integers(2, 5))
     flops, calls = block_flops(hidden, 8, length), []
-    budget = flops(8, 8 * hidden // 3) + int(generator.integers(1, 6 * hidden * length))
+    budget = flops(8, 8 * hidden // 3) + spare * int(generator.integers(1, 6 * hidden * length))
 
     def counted(kv_heads, width, flops=flops, calls=calls):
         calls.append(width)
