@@ -532,13 +532,13 @@ def longest(memory, parameters, layers, heads, width):
 # %% answer="interview_debug_decoder" right="compares with its own fixed functions, and returns True or False"
 def forward(p, ids, start=0):
     length, width = ids.shape[1], p["tokens"].shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    visible = torch.ones(length, length, dtype=torch.bool).tril()
     for layer in range(2):
         y = F.layer_norm(x, (width,))
         q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
         scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(~seen, -float("inf"))
+        scores = scores.masked_fill(~visible, -float("inf"))
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
         x = x + mixed @ p[f"{layer}.out"]
         x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
@@ -592,7 +592,7 @@ def train(weights, batches, pad, warmup, peak):
 
 
 def generate(weights, prompt, count):
-    tokens, longest = list(prompt), len(weights["places"])
+    tokens, longest = list(prompt), len(weights["positions"])
     for _ in range(count):
         recent = tokens[-longest:]
         tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
@@ -603,7 +603,7 @@ def tests(program):
     """Differential testing against a copy of the repaired functions, made in another way."""
     generator = np.random.default_rng(11)
     V, C, longest, pad = 8, 4, 5, 3
-    sizes = {"tokens": (V, C), "places": (longest, C)}
+    sizes = {"tokens": (V, C), "positions": (longest, C)}
     for layer in "01":
         sizes.update({f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")})
         sizes.update({f"{layer}.up": (C, 5), f"{layer}.down": (5, C)})
@@ -648,13 +648,13 @@ def tests(program):
 # %% answer="interview_debug_decoder" wrong="fixes the script and tests nothing"
 def forward(p, ids, start=0):
     length, width = ids.shape[1], p["tokens"].shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    visible = torch.ones(length, length, dtype=torch.bool).tril()
     for layer in range(2):
         y = F.layer_norm(x, (width,))
         q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
         scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(~seen, -float("inf"))
+        scores = scores.masked_fill(~visible, -float("inf"))
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
         x = x + mixed @ p[f"{layer}.out"]
         x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
@@ -708,7 +708,7 @@ def train(weights, batches, pad, warmup, peak):
 
 
 def generate(weights, prompt, count):
-    tokens, longest = list(prompt), len(weights["places"])
+    tokens, longest = list(prompt), len(weights["positions"])
     for _ in range(count):
         recent = tokens[-longest:]
         tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
@@ -722,13 +722,13 @@ def tests(program):
 # %% answer="interview_debug_decoder" wrong="tests everything, and leaves the clipping as it is"
 def forward(p, ids, start=0):
     length, width = ids.shape[1], p["tokens"].shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    visible = torch.ones(length, length, dtype=torch.bool).tril()
     for layer in range(2):
         y = F.layer_norm(x, (width,))
         q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
         scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(~seen, -float("inf"))
+        scores = scores.masked_fill(~visible, -float("inf"))
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
         x = x + mixed @ p[f"{layer}.out"]
         x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
@@ -780,7 +780,7 @@ def train(weights, batches, pad, warmup, peak):
 
 
 def generate(weights, prompt, count):
-    tokens, longest = list(prompt), len(weights["places"])
+    tokens, longest = list(prompt), len(weights["positions"])
     for _ in range(count):
         recent = tokens[-longest:]
         tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
@@ -791,7 +791,7 @@ def tests(program) -> None:
     """Raise an AssertionError unless a program does what its docstrings say."""
     generator = np.random.default_rng(0)
     V, C, longest, pad = 7, 4, 6, 0
-    sizes = {"tokens": (V, C), "places": (longest, C)}
+    sizes = {"tokens": (V, C), "positions": (longest, C)}
     for layer in "01":
         sizes |= {f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")}
         sizes |= {f"{layer}.up": (C, 6), f"{layer}.down": (6, C)}
@@ -801,7 +801,7 @@ def tests(program) -> None:
         return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
     def expected(ids, start=0):  # one row, by loops over heads and tokens
-        x = weights["tokens"][ids] + weights["places"][start : start + len(ids)]
+        x = weights["tokens"][ids] + weights["positions"][start : start + len(ids)]
         for layer in "01":
             q, k, v = (normed(x) @ weights[f"{layer}.{name}"] for name in "qkv")
             mixed = np.zeros_like(x)
@@ -869,13 +869,13 @@ def tests(program) -> None:
 # %% answer="interview_debug_decoder" wrong="one test for each of the five reports, and none besides"
 def forward(p, ids, start=0):
     length, width = ids.shape[1], p["tokens"].shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    visible = torch.ones(length, length, dtype=torch.bool).tril()
     for layer in range(2):
         y = F.layer_norm(x, (width,))
         q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
         scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(~seen, -float("inf"))
+        scores = scores.masked_fill(~visible, -float("inf"))
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
         x = x + mixed @ p[f"{layer}.out"]
         x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
@@ -929,7 +929,7 @@ def train(weights, batches, pad, warmup, peak):
 
 
 def generate(weights, prompt, count):
-    tokens, longest = list(prompt), len(weights["places"])
+    tokens, longest = list(prompt), len(weights["positions"])
     for _ in range(count):
         recent = tokens[-longest:]
         tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
@@ -938,7 +938,7 @@ def generate(weights, prompt, count):
 
 def tests(program):
     generator = np.random.default_rng(0)
-    sizes = {"tokens": (6, 4), "places": (5, 4)}
+    sizes = {"tokens": (6, 4), "positions": (5, 4)}
     for layer in "01":
         sizes |= {f"{layer}.{name}": (4, 4) for name in ("q", "k", "v", "out", "up", "down")}
     weights = {name: generator.normal(size=size) for name, size in sizes.items()}
@@ -961,7 +961,7 @@ def softmax(scores):
 
 
 def prefill(weights, prompt):
-    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    x = weights["tokens"][prompt] + weights["positions"][: len(prompt)]
     cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
     return attend(weights, cache, x[-1]), cache
 
@@ -973,7 +973,7 @@ def attend(weights, cache, x):
 
 
 def decode(weights, cache, token):
-    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
     cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
     cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
     return attend(weights, cache, x)
@@ -1022,7 +1022,7 @@ def tests(program):
     """The program against the fixed one, function by function, on many draws."""
     generator = np.random.default_rng(4)
     V, C, D = 7, 4, 5
-    sizes = {"tokens": (V, C), "places": (16, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+    sizes = {"tokens": (V, C), "positions": (16, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
     for _ in range(20):
         weights = {name: generator.normal(size=size) for name, size in sizes.items()}
         scores = 800 * generator.normal(size=(2, 4))
@@ -1057,7 +1057,7 @@ def softmax(scores):
 
 
 def prefill(weights, prompt):
-    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    x = weights["tokens"][prompt] + weights["positions"][: len(prompt)]
     cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
     return attend(weights, cache, x[-1]), cache
 
@@ -1069,7 +1069,7 @@ def attend(weights, cache, x):
 
 
 def decode(weights, cache, token):
-    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
     cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
     cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
     return attend(weights, cache, x)
@@ -1125,7 +1125,7 @@ def softmax(scores):
 
 
 def prefill(weights, prompt):
-    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    x = weights["tokens"][prompt] + weights["positions"][: len(prompt)]
     cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
     return attend(weights, cache, x[-1]), cache
 
@@ -1137,7 +1137,7 @@ def attend(weights, cache, x):
 
 
 def decode(weights, cache, token):
-    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
     cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
     cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
     return attend(weights, cache, x)
@@ -1186,12 +1186,12 @@ def tests(program) -> None:
     """Raise an AssertionError unless a program does what its docstrings say."""
     generator = np.random.default_rng(0)
     V, C, D = 6, 5, 4
-    sizes = {"tokens": (V, C), "places": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+    sizes = {"tokens": (V, C), "positions": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
     weights = {name: generator.normal(size=size) for name, size in sizes.items()}
     weights["q"] *= 3.0
 
     def plain(tokens):  # the logits after some tokens, without a cache
-        x = weights["tokens"][tokens] + weights["places"][: len(tokens)]
+        x = weights["tokens"][tokens] + weights["positions"][: len(tokens)]
         scores = np.exp((x @ weights["k"]) @ (x[-1] @ weights["q"]) / 2.0)
         return scores / scores.sum() @ (x @ weights["v"]) @ weights["out"]
 
@@ -1252,7 +1252,7 @@ def softmax(scores):
 
 
 def prefill(weights, prompt):
-    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    x = weights["tokens"][prompt] + weights["positions"][: len(prompt)]
     cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
     return attend(weights, cache, x[-1]), cache
 
@@ -1264,7 +1264,7 @@ def attend(weights, cache, x):
 
 
 def decode(weights, cache, token):
-    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
     cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
     cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
     return attend(weights, cache, x)
@@ -1313,12 +1313,12 @@ def tests(program) -> None:
     """Raise an AssertionError unless a program does what its docstrings say."""
     generator = np.random.default_rng(0)
     V, C, D = 6, 5, 4
-    sizes = {"tokens": (V, C), "places": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+    sizes = {"tokens": (V, C), "positions": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
     weights = {name: generator.normal(size=size) for name, size in sizes.items()}
     weights["q"] *= 3.0
 
     def plain(tokens):  # the logits after some tokens, without a cache
-        x = weights["tokens"][tokens] + weights["places"][: len(tokens)]
+        x = weights["tokens"][tokens] + weights["positions"][: len(tokens)]
         scores = np.exp((x @ weights["k"]) @ (x[-1] @ weights["q"]) / 2.0)
         return scores / scores.sum() @ (x @ weights["v"]) @ weights["out"]
 

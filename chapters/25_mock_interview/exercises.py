@@ -455,7 +455,8 @@ values = [*(int(each) for each in numbers), bool(recorded)]
 check.show(dict(zip(names, values, strict=True)), secret=True)
 
 # %% [markdown] hint="interview_predict_loop"
-# What is missing between the two steps, and which rate does the first step use if the scheduler comes before it?
+# Which call is missing from the loop? The scheduler runs before the optimizer, so at which learning rate is the first
+# update made?
 
 # %% [markdown] hint="interview_predict_loop"
 # In the first step the gradient is 32 and the rate is 0.25, so `w` becomes 8. In the second step 16 is *added* to
@@ -1179,17 +1180,17 @@ def forward(p, ids, start=0):
     """The logits (B, T, V), a tensor, of a decoder with two layers and two heads.
 
     `ids` (B, T) occupy the positions from `start` on, and the logits at t depend on the tokens up to t. `p` holds the tensors
-    "tokens" (V, C) and "places" (longest, C), and for each layer n "n.q", "n.k", "n.v", "n.out" (C, C), "n.up" (C, F) and
+    "tokens" (V, C) and "positions" (longest, C), and for each layer n "n.q", "n.k", "n.v", "n.out" (C, C), "n.up" (C, F) and
     "n.down" (F, C).
     """
     length, width = ids.shape[1], p["tokens"].shape[1]
-    x = p["tokens"][ids] + p["places"][start : start + length]
-    seen = torch.ones(length, length, dtype=torch.bool).tril()
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    visible = torch.ones(length, length, dtype=torch.bool).tril()
     for layer in range(2):
         y = F.layer_norm(x, (width,))
         q, k, v = ((y @ p[f"{layer}.{name}"]).unflatten(-1, (2, -1)).transpose(1, 2) for name in "qkv")
         scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        scores = scores.masked_fill(~seen, -float("inf"))
+        scores = scores.masked_fill(~visible, -float("inf"))
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).flatten(-2)
         x = x + mixed @ p[f"{layer}.out"]
         x = x + F.gelu(F.layer_norm(x, (width,)) @ p[f"{layer}.up"]) @ p[f"{layer}.down"]
@@ -1260,9 +1261,9 @@ def train(weights, batches, pad, warmup, peak):
 def generate(weights, prompt, count):
     """The `count` most likely tokens after the prompt, one after the other.
 
-    The model sees the last tokens of the text, as many as it has places. The prompt stays as it is.
+    The model sees the last tokens of the text, as many as it has positions. The prompt stays as it is.
     """
-    tokens, longest = list(prompt), len(weights["places"])
+    tokens, longest = list(prompt), len(weights["positions"])
     for _ in range(count):
         recent = tokens[-longest:]
         tokens.append(int(logits(weights, np.array([recent]))[0, -1].argmax()))
@@ -1274,7 +1275,7 @@ def tests(program) -> None:
     ### BEGIN SOLUTION
     generator = np.random.default_rng(0)
     V, C, longest, pad = 7, 4, 6, 0
-    sizes = {"tokens": (V, C), "places": (longest, C)}
+    sizes = {"tokens": (V, C), "positions": (longest, C)}
     for layer in "01":
         sizes |= {f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")}
         sizes |= {f"{layer}.up": (C, 6), f"{layer}.down": (6, C)}
@@ -1284,7 +1285,7 @@ def tests(program) -> None:
         return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
     def expected(ids, start=0):  # one row, by loops over heads and tokens
-        x = weights["tokens"][ids] + weights["places"][start : start + len(ids)]
+        x = weights["tokens"][ids] + weights["positions"][start : start + len(ids)]
         for layer in "01":
             q, k, v = (normed(x) @ weights[f"{layer}.{name}"] for name in "qkv")
             mixed = np.zeros_like(x)
@@ -1352,8 +1353,8 @@ def tests(program) -> None:
 
 # %% variant="interview_debug_decoder" wrong="the mask lets each token see the next one" shown=true
 # `tril(1)` keeps one diagonal too many, so each token sees the one that it should predict.
-# - seen = torch.ones(length, length, dtype=torch.bool).tril()
-# + seen = torch.ones(length, length, dtype=torch.bool).tril(1)
+# - visible = torch.ones(length, length, dtype=torch.bool).tril()
+# + visible = torch.ones(length, length, dtype=torch.bool).tril(1)
 
 # %% variant="interview_debug_decoder" wrong="padding is trained" shown=true
 # Padding isn't text. Where it counts, short rows train the model to write padding.
@@ -1381,8 +1382,8 @@ def tests(program) -> None:
 # %% variant="interview_debug_decoder" right="attention by einsum, and a mask that is added"
 # - scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
 # + scores = torch.einsum("bhtd,bhsd->bhts", q / q.shape[-1] ** 0.5, k)
-# - scores = scores.masked_fill(~seen, -float("inf"))
-# + scores = scores + torch.zeros(length, length).masked_fill(~seen, -float("inf"))
+# - scores = scores.masked_fill(~visible, -float("inf"))
+# + scores = scores + torch.zeros(length, length).masked_fill(~visible, -float("inf"))
 
 # %% variant="interview_debug_decoder" right="the loss from log-probabilities, and the norm of one long vector"
 # - loss = F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
@@ -1398,8 +1399,8 @@ def tests(program) -> None:
 
 # %% variant="interview_debug_decoder" wrong="positions begin at 0, whatever `start` is"
 # A piece of text that starts at `start` has its positions from there on.
-# - x = p["tokens"][ids] + p["places"][start : start + length]
-# + x = p["tokens"][ids] + p["places"][:length]
+# - x = p["tokens"][ids] + p["positions"][start : start + length]
+# + x = p["tokens"][ids] + p["positions"][:length]
 
 # %% variant="interview_debug_decoder" wrong="scaled by the width of the model"
 # The scale is the width of a head.
@@ -1448,15 +1449,15 @@ def tests(program) -> None:
 
 # %% variant="interview_debug_decoder" wrong="the written tokens are put into the prompt"
 # The caller's list stays as it is.
-# - tokens, longest = list(prompt), len(weights["places"])
-# + tokens, longest, before = prompt, len(weights["places"]), len(prompt)
+# - tokens, longest = list(prompt), len(weights["positions"])
+# + tokens, longest, before = prompt, len(weights["positions"]), len(prompt)
 # - return tokens[len(prompt) :]
 # + return tokens[before:]
 
 # %% check="interview_debug_decoder"
 generator = check.rng()
 V, C, hidden, longest = 9, 6, 8, 7
-sizes = {"tokens": (V, C), "places": (longest, C)}
+sizes = {"tokens": (V, C), "positions": (longest, C)}
 for layer in "01":
     sizes |= {f"{layer}.{name}": (C, C) for name in ("q", "k", "v", "out")}
     sizes |= {f"{layer}.up": (C, hidden), f"{layer}.down": (hidden, C)}
@@ -1478,7 +1479,7 @@ shown_by_yours = {
     "logits from position 2 on": logits(weights, batches[0][:, :4], 2),
     "one of the layers": forward({n: torch.tensor(w) for n, w in weights.items()}, torch.tensor(batches[0]))[0, 0],
     "loss with padding": loss,
-    "its gradients": [gradients["0.q"], gradients["places"]],
+    "its gradients": [gradients["0.q"], gradients["positions"]],
     "rates": [rate(step, 3, 10, 0.2) for step in range(11)],
     "clipped": [clipped({"a": each, "b": 9 * each[:1]}, 2.0) for each in generator.normal(size=(2, 2))],
     "three updates": moved["w"],
@@ -1506,12 +1507,12 @@ check.show(
 # %% [markdown] hint="interview_debug_decoder"
 # The strongest tests compare with a slow version: attention by a loop over heads and tokens, the loss by a loop over real
 # tokens, AdamW for one weight by hand over three steps, `train` against its own parts, and `generate` with a prompt that is
-# longer than `places`.
+# longer than `positions`.
 
 
 # %% mutant="interview_debug_decoder"
 # Tests that something happens
-# A loss that falls and finite logits are seen in the faulty script as well. Each test needs a number that a fault changes.
+# The faulty script has a falling loss and finite logits as well. Each test needs a number that a fault changes.
 def tests(program):
     generator = np.random.default_rng(0)
     assert program.rate(3, 4, 8, 1.0) > 0
@@ -1551,10 +1552,10 @@ def softmax(scores):
 def prefill(weights, prompt):
     """The logits (V,) after a prompt, and its cache: a dict with "keys" and "values", both (T, D).
 
-    `weights` has "tokens" (V, C), "places" (longest, C), "q", "k", "v" (C, D) and "out" (D, V). The output at the last
+    `weights` has "tokens" (V, C), "positions" (longest, C), "q", "k", "v" (C, D) and "out" (D, V). The output at the last
     token is softmax(q·Kᵀ/√D)·V @ out.
     """
-    x = weights["tokens"][prompt] + weights["places"][: len(prompt)]
+    x = weights["tokens"][prompt] + weights["positions"][: len(prompt)]
     cache = {"keys": x @ weights["k"], "values": x @ weights["v"]}
     return attend(weights, cache, x[-1]), cache
 
@@ -1568,7 +1569,7 @@ def attend(weights, cache, x):
 
 def decode(weights, cache, token):
     """The logits (V,) after one more token, which is added to the cache in place."""
-    x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
+    x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
     cache["keys"] = np.concatenate([cache["keys"], [x @ weights["k"]]])
     cache["values"] = np.concatenate([cache["values"], [x @ weights["v"]]])
     return attend(weights, cache, x)
@@ -1633,12 +1634,12 @@ def tests(program) -> None:
     ### BEGIN SOLUTION
     generator = np.random.default_rng(0)
     V, C, D = 6, 5, 4
-    sizes = {"tokens": (V, C), "places": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+    sizes = {"tokens": (V, C), "positions": (12, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
     weights = {name: generator.normal(size=size) for name, size in sizes.items()}
     weights["q"] *= 3.0
 
     def plain(tokens):  # the logits after some tokens, without a cache
-        x = weights["tokens"][tokens] + weights["places"][: len(tokens)]
+        x = weights["tokens"][tokens] + weights["positions"][: len(tokens)]
         scores = np.exp((x @ weights["k"]) @ (x[-1] @ weights["q"]) / 2.0)
         return scores / scores.sum() @ (x @ weights["v"]) @ weights["out"]
 
@@ -1695,8 +1696,8 @@ def tests(program) -> None:
 
 # %% variant="interview_debug_sampler" wrong="new tokens stand at the last token's position" shown=true
 # The cache holds T tokens at the positions 0 to T − 1, so the next one stands at T.
-# - x = weights["tokens"][token] + weights["places"][len(cache["keys"])]
-# + x = weights["tokens"][token] + weights["places"][len(cache["keys"]) - 1]
+# - x = weights["tokens"][token] + weights["positions"][len(cache["keys"])]
+# + x = weights["tokens"][token] + weights["positions"][len(cache["keys"]) - 1]
 
 # %% variant="interview_debug_sampler" wrong="the token that reaches p is cut" shown=true
 # The set has to reach p, so the token with which it does belongs to it. What counts is the sum before a token.
@@ -1738,9 +1739,9 @@ def tests(program) -> None:
 # + scores = cache["keys"] @ (x @ weights["q"] * weights["q"].shape[1] ** -0.5)
 # - scores = scores / np.sqrt(weights["q"].shape[1])
 # - logits = logits.copy()
-# + seen = np.isin(np.arange(len(logits)), list(written))
+# + repeated = np.isin(np.arange(len(logits)), list(written))
 # - for token in set(written):
-# + return np.where(seen, np.where(logits > 0, logits / penalty, logits * penalty), logits)
+# + return np.where(repeated, np.where(logits > 0, logits / penalty, logits * penalty), logits)
 # - logits[token] = logits[token] / penalty if logits[token] > 0 else logits[token] * penalty
 # - return logits
 
@@ -1811,7 +1812,7 @@ def tests(program) -> None:
 # %% check="interview_debug_sampler"
 generator = check.rng()
 V, C, D = 8, 6, 3
-sizes = {"tokens": (V, C), "places": (30, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
+sizes = {"tokens": (V, C), "positions": (30, C), "q": (C, D), "k": (C, D), "v": (C, D), "out": (D, V)}
 weights = {name: generator.normal(size=size) for name, size in sizes.items()}
 prompt = generator.integers(V, size=5).tolist()
 first, cache = prefill(weights, prompt)
@@ -1820,14 +1821,14 @@ logits = 2 * generator.normal(size=V)
 target, draft = (generator.dirichlet(np.ones(V)) for _ in range(2))
 pairs = generator.uniform(size=(40, 2))
 uniforms = generator.uniform(size=20).tolist()
-seen = [int(np.argmax(logits)), int(np.argmin(logits))]
+extremes = [int(np.argmax(logits)), int(np.argmin(logits))]
 yours = {
     "after the prompt": first,
     "after three more tokens": decoded,
     "the cache": [cache["keys"], cache["values"]],
     "attention to it": attend(weights, cache, weights["tokens"][0]),
     "large scores": softmax(np.array([1000.0, 999.0])),
-    "penalized": penalized(logits, [*seen, seen[0]], 1.7),
+    "penalized": penalized(logits, [*extremes, extremes[0]], 1.7),
     "nucleus": [nucleus(logits, temperature, p) for temperature, p in ((1.0, 0.9), (0.5, 0.7), (2.0, 1.0))],
     "drawn": [draw(target, u) for u in uniforms],
     "speculated": [speculate(target, draft, draw(draft, 1 - u), u, again) for u, again in pairs.tolist()],
