@@ -122,9 +122,9 @@ def unpickle():
     that was stored in the memo is the same object when it is used again.
 
     Raises:
-            UnpicklingError: `failed("Unsupported operand 99")` makes it, with the number of the first opcode that
-        isn't in the table; also for BUILD of anything other than an OrderedDict. EOFError: "the program ends before it
-        stops".
+        UnpicklingError: `failed("Unsupported operand 99")` makes it, with the number of the first opcode that isn't
+            in the table; also for BUILD of anything other than an OrderedDict.
+        EOFError: "the program ends before it stops".
     """
 
 
@@ -953,9 +953,9 @@ def refuse_shared():
     """Raises if tensors share a storage: each would be saved separately, and they would no longer share it when loaded.
 
     Raises:
-            RuntimeError: "Some tensors share memory, this will lead to duplicate memory on disk and potential
-        differences when loading them again: [['a', 'c']]." with a list of the names for each such storage, in the
-        order of `tensors`.
+        RuntimeError: "Some tensors share memory, this will lead to duplicate memory on disk and potential
+            differences when loading them again: [['a', 'c']]." with a list of the names for each such storage, in the
+            order of `tensors`.
     """
 
 
