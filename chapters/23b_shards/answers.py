@@ -312,7 +312,7 @@ def clip(sharded, replicated, max_norm):
     factor = min(1.0, max_norm / (norm + 1e-6))
     for p in (*sharded, *replicated):
         p.grad.mul_(factor)
-    return norm
+    return library.tensor(norm)
 
 
 # %% answer="shards_repair_clip" right="replicated / n inside the all-reduce"
@@ -442,6 +442,53 @@ def step(self):
         shard.grad = None
 
 
+# %% answer="shards_zero" wrong="the parameters with gradients are paired with the first shards" spoils="step"
+def step(self):
+    params = [p for p in self.params if p.grad is not None]
+    for p, shard in zip(params, self.shards):
+        shard.grad = mean_of_shard(p.grad).float()
+    self.optim.step()
+    for p, shard in zip(params, self.shards):
+        gather_shards(shard, p)
+        shard.grad = None
+
+
+# %% answer="shards_zero" right="starts by divmod, slices of a flat clone"
+def in_shards(tensor):
+    flat = tensor.detach().view(-1)
+    n, size = flat.numel(), get_world_size()
+    q, r = divmod(n, size)
+    edges = [k * q + min(k, r) for k in range(size + 1)]
+    return tuple(flat[a:b] for a, b in zip(edges, edges[1:]))
+
+
+def mean_of_shard(gradient):
+    with no_grad():
+        flat = gradient.detach().reshape(-1).clone()
+        parts = list(in_shards(flat))
+        reduce_scatter_ring(parts)
+        mine = parts[get_rank()].clone()
+        mine /= get_world_size()
+    return mine
+
+
+def gather_shards(shard, whole):
+    with no_grad():
+        chunks = list(in_shards(whole))
+        chunks[get_rank()][...] = shard.detach().to(whole.dtype)
+        all_gather_ring(chunks)
+
+
+def step(self):
+    pairs = [(p, s) for p, s in zip(self.params, self.shards) if p.grad is not None]
+    for p, s in pairs:
+        s.grad = mean_of_shard(p.grad).to(s.dtype)
+    self.optim.step()
+    for p, s in pairs:
+        s.grad = None
+        gather_shards(s, p)
+
+
 # %% answer="shards_fully" wrong="float32 whatever the parameter is" spoils="unshard"
 def unshard(self):
     made = empty(self.whole.shape, device=self.whole.device)
@@ -510,6 +557,18 @@ def reduce_grad(self, whole):
     self.reshard()
 
 
+# %% answer="shards_fully" right="in-place addition, and a fresh gradient by zeros"
+def reduce_grad(self, whole):
+    mean = mean_of_shard(whole.grad)
+    whole.grad = None
+    self.reshard()
+    with no_grad():
+        if self.shard.grad is not None:
+            self.shard.grad += mean
+        else:
+            self.shard.grad = mean
+
+
 # %% answer="shards_build_mlp" wrong="the parameters are views of the layers"
 class ParallelMLP(nn.Module):
     def __init__(self, up, down):
@@ -575,6 +634,67 @@ class ParallelMLP(nn.Module):
         return self.down_bias + distributed.SumOverRanks.apply(hidden @ self.down_weight.T)
 
 
+# %% answer="shards_build_mlp" wrong="new layers of the default dtype, filled with the values"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        h, d = up.weight.shape
+        each = h // size
+        a, b = rank * each, (rank + 1) * each
+        first, second = nn.Linear(d, each), nn.Linear(each, d)
+        self.up_weight, self.up_bias, self.down_weight, self.down_bias = (
+            first.weight,
+            first.bias,
+            second.weight,
+            second.bias,
+        )
+        with library.no_grad():
+            self.up_weight.copy_(up.weight[a:b])
+            self.up_bias.copy_(up.bias[a:b])
+            self.down_weight.copy_(down.weight[:, a:b])
+            self.down_bias.copy_(down.bias)
+
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        h = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(h, self.down_weight)) + self.down_bias
+
+
+# %% answer="shards_build_mlp" wrong="contiguous instead of clone: on one rank it is a view"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+        self.up_weight = nn.Parameter(up.weight.detach().chunk(size)[rank].clone())
+        self.up_bias = nn.Parameter(up.bias.detach().chunk(size)[rank].clone())
+        self.down_weight = nn.Parameter(down.weight.detach().chunk(size, 1)[rank].contiguous())
+        self.down_bias = nn.Parameter(down.bias.detach().clone())
+
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        h = nn.functional.gelu(nn.functional.linear(x, self.up_weight, self.up_bias))
+        return distributed.SumOverRanks.apply(nn.functional.linear(h, self.down_weight)) + self.down_bias
+
+
+# %% answer="shards_build_mlp" right="chunk and matmul"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+
+        def share(x, dim):
+            return nn.Parameter(x.detach().chunk(size, dim)[rank].clone())
+
+        self.up_weight, self.up_bias = share(up.weight, 0), share(up.bias, 0)
+        self.down_weight = share(down.weight, 1)
+        self.down_bias = nn.Parameter(down.bias.detach().clone())
+
+    def forward(self, x):
+        h = distributed.CopyToRanks.apply(x) @ self.up_weight.t() + self.up_bias
+        return self.down_bias + distributed.SumOverRanks.apply(nn.functional.gelu(h) @ self.down_weight.t())
+
+
 # %% answer="shards_repair_clip" wrong="new gradients in place of the old ones"
 def clip(sharded, replicated, max_norm):
     sharded, replicated = ([each for each in some if each.grad is not None] for some in (sharded, replicated))
@@ -609,6 +729,40 @@ def clip(sharded, replicated, max_norm):
     for p in (*sharded, *replicated):
         p.grad.mul_(factor)
     return norm * factor
+
+
+# %% answer="shards_repair_clip" wrong="returns a Python number"
+def clip(sharded, replicated, max_norm):
+    total = library.zeros(())
+    for p in sharded:
+        if p.grad is not None:
+            total = total + (p.grad * p.grad).sum()
+    distributed.all_reduce(total)
+    for p in replicated:
+        if p.grad is not None:
+            total = total + (p.grad * p.grad).sum()
+    norm = total.sqrt().item()
+    factor = min(1.0, max_norm / (norm + 1e-6))
+    for p in [*sharded, *replicated]:
+        if p.grad is not None:
+            p.grad.mul_(factor)
+    return norm
+
+
+# %% answer="shards_repair_clip" right="a share of the replicated squares on each rank"
+def clip(sharded, replicated, max_norm):
+    def squares(parameters):
+        return sum((float((p.grad.detach() ** 2).sum()) for p in parameters if p.grad is not None), 0.0)
+
+    sharded, replicated = list(sharded), list(replicated)
+    total = library.tensor([squares(sharded) + squares(replicated) / distributed.get_world_size()])
+    distributed.all_reduce(total)
+    norm = total[0] ** 0.5
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for p in (*sharded, *replicated):
+        if p.grad is not None:
+            p.grad *= factor
+    return norm
 
 
 # %% answer="shards_measure_bubble" wrong="tries 512 as well"

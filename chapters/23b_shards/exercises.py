@@ -196,10 +196,10 @@ def trained(rank):
 
 
 def unused(rank):
-    """A parameter that was used, and one that no rank has used, after a step."""
-    params = [mytorch.ones(each, requires_grad=True) for each in (length, 7)]
+    """Two parameters that were used, and between them one that no rank has used, after a step."""
+    params = [mytorch.ones(each, requires_grad=True) for each in (length, 7, 4)]
     optimizer = sharding.ZeroRedundancyOptimizer(params, mytorch.optim.SGD, lr=0.5)
-    params[0].grad = mytorch.ones(length)
+    params[0].grad, params[2].grad = mytorch.ones(length), mytorch.arange(4.0)
     optimizer.step()
     return [each.detach() for each in params]
 
@@ -211,7 +211,7 @@ check.show(
         "reduced, and transposed: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
         "gathered: whole, still a leaf, bytes sent": run(gathered),
         "twenty steps: parameters, shards, their gradients, a whole gradient, bytes sent": run(trained)[-1],
-        "a step in which the second of two parameters has no gradient": run(unused)[0],
+        "a step in which the second of three parameters has no gradient": run(unused)[0],
         "recorded": recorded(),
     },
     text="Shards of a vector; gradients reduced to shards; shards gathered; an optimizer of shards on all ranks.",
@@ -660,12 +660,19 @@ def job(rank):
     }
 
 
-def overwritten():
-    """The layers after the parameters of a rank were overwritten."""
-    module = outcomes(library, size, lambda rank: ParallelMLP(up, down))[1]
+def overwritten(ranks):
+    """The layers after the parameters of the last rank were overwritten."""
+    module = outcomes(library, ranks, lambda rank: ParallelMLP(up, down))[-1]
     for each in [] if isinstance(module, str) else module.parameters():
         each.detach().zero_()
     return [each.detach() for layer in (up, down) for each in layer.parameters()]
+
+
+def in_double(rank):
+    """The dtypes of the parameters and of the result, for float64 layers."""
+    module = ParallelMLP(*(nn.Linear(size, size).to(library.float64) for _ in range(2)))
+    result = module(library.ones(1, size, dtype=library.float64))
+    return {name: each.dtype for name, each in sorted(module.named_parameters())} | {"result": result.dtype}
 
 
 found = outcomes(library, size, job)
@@ -675,7 +682,9 @@ check.show(
         "result of both layers": down(nn.functional.gelu(up(rows))).detach(),
         "rank 0": found[0],
         "rank 1": found[1],
-        "the layers after a rank's parameters were overwritten": overwritten(),
+        "float64 layers": outcomes(library, size, in_double)[0],
+        "the layers after a rank's parameters were overwritten": overwritten(size),
+        "the same with one rank": overwritten(1),
     },
     rtol=1e-4,
     text="Result and gradients on two of the ranks, and the bytes that each of them sent.",
@@ -828,8 +837,8 @@ class ParallelMLP(nn.Module):
 # with equal values and equal gradients. Since we started clipping, runs on four ranks differ from those on one. Worse, after some thousand steps the replicated parameters
 # aren't equal any more. Without clipping everything is fine."*
 #
-# Fix `clip(sharded, replicated, max_norm)`. It multiplies all gradients in place by the factor that clipping on one device would use, and returns the norm before clipping, as
-# `clip_grad_norm_` does. The factor is `max_norm / (norm + 1e-6)`, but at most 1. A rank may have no share of any parameter, so its `sharded` may be empty. Parameters whose
+# Fix `clip(sharded, replicated, max_norm)`. It multiplies all gradients in place by the factor that clipping on one device would use, and returns the norm before clipping as a tensor,
+# like `clip_grad_norm_`. The factor is `max_norm / (norm + 1e-6)`, but at most 1. A rank may have no share of any parameter, so its `sharded` may be empty. Parameters whose
 # gradient is None are skipped, as `clip_grad_norm_` skips them.
 # `distributed.all_reduce(tensor)` computes the sum in place. The library's tensors have no method `norm`.
 
@@ -877,7 +886,7 @@ def job(rank, max_norm, unit=1.0):
     sharded, replicated = ([*some, library.ones(3, requires_grad=True)] for some in (sharded, replicated))  # unused
     norm = clip(sharded if shares[rank] else [], replicated, max_norm)
     shown = [[each / unit for each in some] for some in gradients]
-    return [float(norm) / unit, *shown, distributed.bytes_sent() < 64]
+    return [float(norm) / unit, isinstance(norm, library.Tensor), *shown, distributed.bytes_sent() < 64]
 
 
 check.show(
@@ -890,7 +899,8 @@ check.show(
         "max_norm 1000": outcomes(library, size, job, 1000.0),
         "millionths, max_norm 1e-6": outcomes(library, size, job, 1e-6, 1e-6),
     },
-    text="Of each rank: the norm, the gradients of its shares, the common ones, and whether it sent only a few bytes.",
+    text="Of each rank: the norm, whether that is a tensor, the gradients of its shares, the common ones, and whether it "
+    "sent only a few bytes.",
 )
 
 # %% [markdown] hint="shards_repair_clip"
