@@ -473,6 +473,37 @@ def lloyd(x, centers, steps):
     return centers, squared.argmin(1), float(squared.min(1).sum())
 
 
+# %% answer="classics_kmeans" wrong="sums of distances below 1e-12 count as 0"
+def spread(x, k, generator):
+    centers = np.zeros((k, x.shape[1]))
+    centers[0] = x[generator.integers(len(x))]
+    for i in range(1, k):
+        d = np.min([((x - c) ** 2).sum(1) for c in centers[:i]], 0)
+        p = d / d.sum() if d.sum() > 1e-12 else np.full(len(x), 1 / len(x))
+        centers[i] = x[generator.choice(len(x), p=p)]
+    return centers
+
+
+def lloyd(x, centers, steps):
+    centers = centers.copy()
+    shift = x.mean(0)
+
+    def assign():
+        d = ((x - shift)[:, None] - (centers - shift)) ** 2
+        d = d.sum(-1)
+        return d.argmin(1), d.min(1).sum()
+
+    labels, inertia = assign()
+    for step in range(steps):
+        old = labels
+        for j in np.unique(labels):
+            centers[j] = x[labels == j].mean(0)
+        labels, inertia = assign()
+        if np.array_equal(labels, old):
+            break
+    return centers, labels, float(inertia)
+
+
 # %% answer="classics_auc" right="search in the sorted negatives, and a loop over thresholds"
 def auc(scores, labels):
     pos, neg = scores[labels == 1], np.sort(scores[labels == 0])
@@ -709,6 +740,25 @@ def nms(boxes, scores, classes, threshold):
     return kept
 
 
+# %% answer="classics_nms" wrong="the union is kept above 1e-9"
+def iou(a, b):
+    lo = np.maximum(a[:, None, :2], b[None, :, :2])
+    hi = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inter = (hi - lo).clip(0).prod(-1)
+    area = lambda x: (x[:, 2] - x[:, 0]) * (x[:, 3] - x[:, 1])
+    union = area(a)[:, None] + area(b) - inter
+    return inter / np.maximum(union, 1e-9)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for i in np.argsort(-scores, kind="stable"):
+        if not any(classes[j] == classes[i] and overlap[i, j] > threshold for j in kept):
+            kept.append(int(i))
+    return kept
+
+
 # %% answer="classics_focal" right="log-sigmoids"
 def focal_loss(logits, labels, gamma, alpha):
     positive, negative = F.logsigmoid(logits), F.logsigmoid(-logits)
@@ -887,6 +937,21 @@ def resize_positions(positions: torch.Tensor, old: tuple[int, int], new: tuple[i
     grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
     grid = F.interpolate(grid, scale_factor=(new[0] / old[0], new[1] / old[1]), mode="bilinear", align_corners=False)
     return torch.cat([positions[:1], grid.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1)])
+
+
+# %% answer="classics_vit" wrong="positions lose their graph"
+def patch_embed(images, weight, bias, cls, positions):
+    B, C, H, W = images.shape
+    p = int(round((weight.shape[1] / C) ** 0.5))
+    x = images.reshape(B, C, H // p, p, W // p, p).permute(0, 2, 4, 1, 3, 5).reshape(B, -1, p * p * C)
+    x = x @ weight.T + bias
+    return torch.cat([cls.expand(B, 1, -1), x], 1) + positions
+
+
+def resize_positions(positions, old, new):
+    grid = positions[1:].detach().reshape(1, *old, -1).permute(0, 3, 1, 2)
+    out = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
+    return torch.cat([positions[:1], out.permute(0, 2, 3, 1).flatten(0, 2)])
 
 
 # %% answer="classics_elbo" right="distributions' formulas"
@@ -1112,6 +1177,46 @@ def best_split(x: np.ndarray, labels: np.ndarray, classes: int) -> tuple[int, fl
     return best
 
 
+# %% answer="classics_split" wrong="compares rounded gains"
+def best_split(x, labels, classes):
+    N, D = x.shape
+    gini = lambda c: 1 - ((c / c.sum(-1, keepdims=True)) ** 2).sum(-1)
+    total = np.bincount(labels, minlength=classes).astype(float)
+    best = (-1, float("nan"), 0.0)
+    for d in range(D):
+        order = np.argsort(x[:, d])
+        v = x[order, d]
+        cuts = np.flatnonzero(v[1:] > v[:-1]) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = gini(total) - (cuts * gini(left) + (N - cuts) * gini(total - left)) / N
+        i = gains.argmax()
+        if gains[i] > best[2]:
+            best = (d, float((v[cuts[i] - 1] + v[cuts[i]]) / 2), float(gains[i]))
+    return best
+
+
+# %% answer="classics_split" wrong="values to 1e-9 are equal, gains to 1e-4"
+def best_split(x, labels, classes):
+    N, D = x.shape
+    gini = lambda c: 1 - ((c / c.sum(-1, keepdims=True)) ** 2).sum(-1)
+    total = np.bincount(labels, minlength=classes).astype(float)
+    best = (-1, float("nan"), 0.0)
+    for d in range(D):
+        order = np.argsort(x[:, d])
+        v = x[order, d]
+        cuts = np.flatnonzero(v[1:] > v[:-1] + 1e-9) + 1
+        if not len(cuts):
+            continue
+        left = np.cumsum(np.eye(classes)[labels[order]], axis=0)[cuts - 1]
+        gains = gini(total) - (cuts * gini(left) + (N - cuts) * gini(total - left)) / N
+        i = np.flatnonzero(gains >= gains.max() - 1e-12)[0]
+        if gains[i] > best[2] + 1e-4:
+            best = (d, float((v[cuts[i] - 1] + v[cuts[i]]) / 2), float(gains[i]))
+    return best
+
+
 # %% answer="classics_four_bits" right="boundaries half-way between the codebook's values"
 def quantize(x, codebook, block):
     flat = x.ravel()
@@ -1307,6 +1412,28 @@ def merge(packed, absmax, codebook, block, a, b, scale):
     return quantize(weight + scale * b @ a, codebook, block)
 
 
+# %% answer="classics_four_bits" wrong="flattens in the order of the memory"
+def quantize(x, codebook, block):
+    flat = x.ravel(order="K")
+    pad = -len(flat) % block
+    rows = np.r_[flat, np.zeros(pad)].reshape(-1, block)
+    absmax = np.abs(rows).max(1)
+    q = rows / np.where(absmax > 0, absmax, 1)[:, None]
+    codes = np.abs(q[..., None] - codebook).argmin(-1).reshape(-1)[: len(flat)]
+    if len(codes) % 2:
+        codes = np.r_[codes, 0]
+    return (codes[::2] << 4 | codes[1::2]).astype(np.uint8), absmax
+
+
+def dequantize(packed, absmax, codebook, block, shape):
+    codes = np.stack([packed >> 4, packed & 15], 1).reshape(-1)[: shape[0] * shape[1]]
+    return (codebook[codes] * np.repeat(absmax, block)[: len(codes)]).reshape(shape)
+
+
+def merge(packed, absmax, codebook, block, a, b, scale):
+    return quantize(dequantize(packed, absmax, codebook, block, (b.shape[0], a.shape[1])) + scale * b @ a, codebook, block)
+
+
 # %% answer="classics_knn" right="a stable sort of whole rows"
 def knn(train, labels, queries, k, tile):
     near = np.empty((len(queries), k), int)
@@ -1449,6 +1576,16 @@ def knn(train, labels, queries, k, tile):
         near.append(order)
         chosen.append(Counter(labels[order].tolist()).most_common(1)[0][0])
     return np.array(near, int).reshape(-1, k), np.array(chosen, labels.dtype)
+
+
+# %% answer="classics_knn" wrong="distances in float32"
+def knn(train, labels, queries, k, tile):
+    near = np.zeros((len(queries), k), int)
+    for s in range(0, len(queries), tile):
+        d = np.sqrt(((queries[s : s + tile, None] - train) ** 2).sum(-1)).astype(np.float32)
+        near[s : s + tile] = np.argsort(d, axis=1, kind="stable")[:, :k]
+    votes = labels[near]
+    return near, np.array([v[(v[:, None] == v).sum(1).argmax()] for v in votes], labels.dtype)
 
 
 # %% answer="classics_repair_diffusion" right="the posterior of the predicted data"
@@ -1706,3 +1843,35 @@ def kl(mean, log_variance):
 def negative_elbo(images, logits, mean, log_variance, beta=1.0):
     pixels = F.binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
     return pixels + beta * kl(mean, log_variance).mean()
+
+
+# %% answer="classics_elbo" wrong="writes into the noise"
+def sample(mean, log_variance, noise):
+    noise -= noise.mean() * 0
+    noise *= (0.5 * log_variance).exp()
+    noise += mean
+    return noise
+
+
+def kl(mean, log_variance):
+    return 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    e = F.binary_cross_entropy_with_logits(logits, images, reduction="none").flatten(1).sum(1)
+    return (e + beta * kl(mean, log_variance)).mean()
+
+
+# %% answer="classics_elbo" wrong="a KL without its graph unless beta is 1"
+def sample(mean, log_variance, noise):
+    return mean + (0.5 * log_variance).exp() * noise
+
+
+def kl(mean, log_variance):
+    return -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum(-1)
+
+
+def negative_elbo(images, logits, mean, log_variance, beta=1.0):
+    e = F.binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
+    k = kl(mean, log_variance).mean()
+    return e + k if beta == 1 else e + beta * k.detach()

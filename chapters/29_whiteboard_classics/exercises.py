@@ -596,6 +596,8 @@ fixed = Drawn(draws)
 chosen = spread(x, 3, fixed)
 same = Drawn([2, 0, 1])
 spread(np.ones((4, 2)), 3, same)
+tiny = Drawn(draws)
+spread(1e-8 * x, 3, tiny)
 lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
 start = x[[0, 1, 2]].copy()
 far = x + 1e8
@@ -605,6 +607,7 @@ check.show(
         "first centers": chosen,
         "probabilities": fixed.seen,
         "all points equal": same.seen,
+        "points 10⁻⁸ apart": tiny.seen,
         "no move": lloyd(x, start, 0),
         "one move": lloyd(x, start, 1),
         "until nothing changes": lloyd(x, chosen, 100),
@@ -1159,6 +1162,7 @@ check.show(
         "IoU": iou(a, b),
         "of special boxes": iou(edge, edge),
         "of none": iou(a[:0], b).shape,
+        "of tiny boxes": iou(1e-6 * a, 1e-6 * b),
         "kept": nms(crowd, scores, kinds, 0.3),
         "kept, one class": nms(crowd, scores, np.zeros(20, int), 0.3),
         "a row of boxes": nms(row, down, zero, 0.3),
@@ -1555,7 +1559,7 @@ def patch_embed(
 
 
 def resize_positions(positions: torch.Tensor, old: tuple[int, int], new: tuple[int, int]) -> torch.Tensor:
-    """Positions (1 + new rows·new columns, C) made of `positions` (1 + old rows·old columns, C)."""
+    """Positions (1 + new rows·new columns, C) made of `positions` (1 + old rows·old columns, C), which get the gradient."""
     ### BEGIN SOLUTION
     grid = positions[1:].reshape(1, *old, -1).permute(0, 3, 1, 2)
     grid = F.interpolate(grid, size=new, mode="bilinear", align_corners=False)
@@ -1580,6 +1584,8 @@ tokens = patch_embed(images, weight, bias, learnable, positions)
 tokens.sum().backward()
 convolved = F.conv2d(images, weight.reshape(C, channels, p, p), bias, stride=p).flatten(2).transpose(1, 2)
 resized = resize_positions(positions, (2, 3), (4, 3))
+trained = positions.clone().requires_grad_()
+resize_positions(trained, (2, 3), (4, 3)).square().sum().backward()
 check.show(
     {
         "tokens": tokens,
@@ -1588,7 +1594,7 @@ check.show(
         ),
         "gradient of the class token": learnable.grad,
         "another patch size": patch_embed(drawn(1, 2, 3, 9), drawn(4, 18), drawn(4), drawn(4), drawn(4, 4)),
-        "positions for another grid": resized,
+        "positions for another grid, and their gradient": [resized, trained.grad],
         "the same grid": resize_positions(positions, (2, 3), (2, 3)) - positions,
         "a grid of one": resize_positions(positions, (2, 3), (1, 1)),
         "from 13 × 3 to 15 × 5": resize_positions(drawn(1 + 13 * 3, 1), (13, 3), (15, 5)),
@@ -1751,7 +1757,7 @@ def resize_positions(positions, old, new):
 
 # %% solution="classics_elbo"
 def sample(mean: torch.Tensor, log_variance: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """The latents, of the shape of all three arguments (B, Z)."""
+    """The latents, of the shape of all three arguments (B, Z), which stay as they are."""
     ### BEGIN SOLUTION
     return mean + (0.5 * log_variance).exp() * noise
     ### END SOLUTION
@@ -1785,9 +1791,12 @@ def normals(*shape, scale=1.0):
 B, Z = 3, 4
 mean, log_variance = normals(B, Z).requires_grad_(), normals(B, Z).requires_grad_()
 noise, images, weight = normals(B, Z), torch.tensor(generator.random((B, 5, 2)).astype("float32")), normals(Z, 10)
+before = noise.clone()
 latents = sample(mean, log_variance, noise)
 loss = negative_elbo(images, (latents @ weight).reshape(B, 5, 2), mean, log_variance)
 loss.backward()
+weighted = negative_elbo(images, normals(B, 5, 2), mean, log_variance, 4.0)
+of_weighted = torch.autograd.grad(weighted, [mean, log_variance], allow_unused=True)
 many = normals(1, 1).expand(40_000, 1), normals(1, 1).expand(40_000, 1)
 drawn_latents = sample(*many, normals(40_000, 1))
 ratio = (
@@ -1798,6 +1807,7 @@ ratio = (
 check.show(
     {
         "latents": latents,
+        "the noise is as it was": torch.equal(noise, before),
         "latents of log-variances from -16 to 8": sample(
             torch.zeros(1, 3), torch.tensor([[-16.0, -12.0, 8.0]]), torch.ones(1, 3)
         ),
@@ -1805,7 +1815,7 @@ check.show(
         "KL of the prior itself": kl(torch.zeros(2, 3), torch.zeros(2, 3)),
         "KL of a log-variance of -80": kl(torch.zeros(1, 1), torch.tensor([[-80.0]])),
         "loss": loss,
-        "loss with beta 4": negative_elbo(images, normals(B, 5, 2), mean, log_variance, 4.0),
+        "loss with beta 4, and gradients": [weighted, *of_weighted],
         "loss at 200": negative_elbo(images.round(), (images.round() * 2 - 1) * -200, mean * 0, log_variance * 0),
         "gradient of the mean": mean.grad,
         "gradient of the log-variance": log_variance.grad,
@@ -2014,6 +2024,9 @@ rows = np.arange(50_000)
 large = np.round(rows[:, None] * (np.array([0.6, 0.4]) + generator.random(2) / 10) % 1, 4)
 noisy = ((large[:, 1] > 0.37) ^ (rows % 11 == 0)).astype(int)
 stairs = np.array([[0.0, 1], [0, 2], [1, 3], [1, 4], [2, 5], [2, 6]])
+almost = large[:, [1, 1]]
+almost[5, 0] = 0.0 if almost[5, 0] > 0.37 else 0.9
+shared = np.array([[0.0, 1, 1, 0, 1, 1, 0, 0, 0], [0, 1, 1, 0, 0, 0, 0, 1, 1]]).T  # the same gain, but for rounding
 times = 1.7e9 + generator.permutation(25)[:, None]  # seconds since 1970
 feature, second, gain = best_split(times, (times[:, 0] > times[3, 0]).astype(int), 2)
 check.show(
@@ -2024,12 +2037,15 @@ check.show(
         "a perfect split": best_split(stairs, np.array([0, 0, 1, 1, 1, 1]), 2),
         "the last row apart": best_split(stairs, np.array([0, 0, 0, 0, 0, 1]), 2),
         "equal gains": best_split(np.array([[1.0, 5], [2, 6], [3, 7]]), np.array([0, 1, 0]), 2),
+        "equal gains of three classes": best_split(shared, np.repeat([0, 1, 2], 3), 3),
+        "values 10⁻¹⁰ apart": best_split(np.array([[0.0], [1e-10], [1]]), np.array([0, 1, 1]), 2),
         "the same feature twice": best_split(stairs[:, [1, 1]], np.array([1, 1, 0, 0, 2, 2]), 3),
         "equal rows": best_split(np.ones((5, 2)), np.array([0, 1, 0, 1, 1]), 2),
         "one class": best_split(stairs, np.zeros(6, int), 2),
         "nothing to gain": best_split(np.array([[0.0], [0], [1], [1]]), np.array([0, 1, 0, 1]), 2),
         "a class that is not there": best_split(stairs, np.array([0, 0, 3, 3, 3, 3]), 5),
         "50,000 rows": best_split(large, noisy, 2),
+        "one row of 50,000 makes the difference": best_split(almost, noisy, 2),
     },
     rtol=1e-6,
     atol=1e-9,
@@ -2234,6 +2250,7 @@ check.show(
         "bytes": packed.nbytes,
         "another codebook": quantize(x[:3, :4], other, 5),
         "one value": quantize(x[:1, :1], NF4, 64),
+        "a transposed matrix": quantize(x.T, NF4, 8),
         "negative values": quantize(-np.abs(x), NF4, 6),
         "equally near": quantize(even, np.arange(-8, 8) / 8, 8),
         "dequantized": dequantize(packed, absmax, NF4, 8, (5, 7)),
@@ -2521,6 +2538,7 @@ check.show(
         "equal votes": knn(line, vote, np.array([[-1.0], [1.2], [2.6], [6]]), 4, 3),
         "one near, two far": knn(np.array([[5.0], [0.0], [6.0]]), np.array([3, 7, 3]), np.array([[0.1]]), 3, 1),
         "far from the origin": knn(train + 1e8, labels, queries + 1e8, 4, 5),
+        "distances that differ by 10⁻⁸": knn(np.array([[1 + 1e-8], [1.0], [-1.0]]), vote[:3], np.zeros((1, 1)), 2, 1),
         "no queries": knn(train, labels, queries[:0], 2, 3),
         "at most a tenth of Q·N numbers in memory": peak_of(lambda: knn(many, many[:, 0] > 0.5, many + 0.01, 3, 5))
         < 8 * 600**2 / 10,
