@@ -988,6 +988,37 @@ class Ring:
         self.length = 0
 
 
+# %% answer="decoder_window" wrong="masked with -1e4"
+def window_attention(q, k, v, window):
+    T, S = q.shape[-2], k.shape[-2]
+    apart = np.arange(S - T, S)[:, None] - np.arange(S)
+    scores = q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
+    return softmax(np.where((apart >= 0) & (apart < window), scores, -1e4)) @ v
+
+
+class Ring:
+    def __init__(self, window, batch, heads, width, value_width):
+        self.keys = np.zeros((batch, heads, window, width))
+        self.values = np.zeros((batch, heads, window, value_width))
+        self.length = 0
+
+    def attend(self, q, k, v):
+        w, n = self.keys.shape[2], q.shape[2]
+        q, k = rotate(q, self.length), rotate(k, self.length)
+        kept = np.arange(max(0, self.length - w), self.length) % w
+        all_k = np.concatenate([self.keys[:, :, kept], k], 2)
+        all_v = np.concatenate([self.values[:, :, kept], v], 2)
+        out = window_attention(q, all_k, all_v, w)
+        self.length += n
+        new = np.arange(max(self.length - w, self.length - n), self.length)
+        self.keys[:, :, new % w] = k[:, :, -len(new) :]
+        self.values[:, :, new % w] = v[:, :, -len(new) :]
+        return out
+
+    def reset(self):
+        self.length = 0
+
+
 # %% answer="decoder_norms" right="by the Jacobian of one row"
 def _row(gy, x, eps, centre):
     C = len(x)
@@ -1535,6 +1566,34 @@ def t5_buckets(distance, buckets, longest, bidirectional):
     ratio = np.log(np.maximum(distance, exact) / exact) / np.log(longest / exact)
     far = np.minimum(exact + np.rint(ratio * (buckets - exact)).astype(int), buckets - 1)
     return offset + np.where(distance < exact, distance, far)
+
+
+# %% answer="decoder_positions" right="the first distance of the logarithmic half, from the exact one"
+def sines(positions, width):
+    angles = positions[:, None] / 10000.0 ** (np.arange(0, width, 2) / width)
+    return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(positions), width)
+
+
+def alibi(heads, queries, keys):
+    p = 2 ** int(np.log2(heads))
+    slopes = 2.0 ** (-8 / p * np.arange(1, p + 1))
+    if p < heads:
+        slopes = np.append(slopes, 2.0 ** (-4 / p * np.arange(1, 2 * p, 2))[: heads - p])
+    distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)
+    return np.where(distance < 0, -np.inf, -slopes[:, None, None] * distance)
+
+
+def t5_buckets(distance, buckets, longest, bidirectional):
+    n, offset = buckets, 0
+    if bidirectional:
+        n = buckets // 2
+        offset = np.where(distance > 0, n, 0)
+        d = np.abs(distance)
+    else:
+        d = np.maximum(-distance, 0)
+    exact = n // 2
+    far = exact + np.floor(np.log(np.maximum(d, exact) / exact) / np.log(longest / exact) * (n - exact)).astype(np.int64)
+    return offset + np.where(d <= exact, d, np.minimum(far, n - 1))
 
 
 # %% [markdown]
@@ -2200,6 +2259,35 @@ def delta(q, k, v, beta):
     return np.concatenate(outputs, -2)
 
 
+# %% answer="decoder_linear" wrong="an epsilon in the denominator"
+def chunk_step(state, q, k, v):
+    memory, total = state
+    inside = np.tril(q @ k.mT)
+    top = q @ memory + inside @ v
+    bottom = (q * total[..., None, :]).sum(-1) + inside.sum(-1)
+    return (memory + k.mT @ v, total + k.sum(-2)), top / (bottom[..., None] + 1e-6)
+
+
+def attend(q, k, v, chunk):
+    state = np.zeros((*q.shape[:-2], q.shape[-1], v.shape[-1])), np.zeros((*q.shape[:-2], q.shape[-1]))
+    outs = []
+    for s in range(0, q.shape[-2], chunk):
+        state, out = chunk_step(state, *(x[..., s : s + chunk, :] for x in (q, k, v)))
+        outs.append(out)
+    return np.concatenate(outs, -2)
+
+
+def delta(q, k, v, beta):
+    memory = np.zeros((*q.shape[:-2], q.shape[-1], v.shape[-1]))
+    out = np.zeros_like(v)
+    for t in range(q.shape[-2]):
+        key = k[..., t, :, None]
+        recalled = (key * memory).sum(-2)
+        memory = memory + beta[..., t, None, None] * key * (v[..., t, :] - recalled)[..., None, :]
+        out[..., t, :] = (q[..., t, :, None] * memory).sum(-2)
+    return out
+
+
 # %% [markdown]
 # A feature map that may be negative isn't part of these functions: q and k come in after it.
 
@@ -2755,6 +2843,70 @@ def train(p, batches, pad, rate):
                 each += rate * each.grad
         losses.append(value.item())
     return losses
+
+
+# %% answer="decoder_repair_training" right="gradients are cleared after each step"
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    later = torch.ones(length, length).triu(1) > 0
+    x = x + scores.masked_fill(later, -float("inf")).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids)[:, :-1], ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        value = loss(p, ids, pad)
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+                each.grad = None
+        losses.append(value.item())
+    return losses
+
+
+# %% answer="decoder_repair_training" wrong="the mask subtracts 100"
+def logits(p, ids, start=0):
+    length = ids.shape[1]
+    x = p["tokens"][ids] + p["positions"][start : start + length]
+    y = F.layer_norm(x, x.shape[-1:])
+    q, k, v = (y @ p[name] for name in ("q", "k", "v"))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    later = torch.ones(length, length).triu(1) > 0
+    x = x + (scores - 1e2 * later).softmax(-1) @ v @ p["out"]
+    x = x + F.silu(F.layer_norm(x, x.shape[-1:]) @ p["up"]) @ p["down"]
+    return F.layer_norm(x, x.shape[-1:]) @ p["tokens"].T
+
+
+def loss(p, ids, pad):
+    out, targets = logits(p, ids)[:, :-1], ids[:, 1:]
+    return F.cross_entropy(out.flatten(0, 1), targets.flatten(), ignore_index=pad)
+
+
+def train(p, batches, pad, rate):
+    losses = []
+    for ids in batches:
+        for each in p.values():
+            each.grad = None
+        value = loss(p, ids, pad)
+        value.backward()
+        with torch.no_grad():
+            for each in p.values():
+                each -= rate * each.grad
+        losses.append(value.item())
+    return losses
+
 
 # %% answer="decoder_verify_window" right="properties instead of a reference"
 def tests(candidate):

@@ -1265,6 +1265,7 @@ ring, single, wide = Ring(window, B, H, D, E), Ring(1, B, H, D, E), Ring(20, B, 
 shown = {
     "attention with a window of 4": window_attention(q, k, v, window),
     "the last 3 tokens, a window of 2": window_attention(q[0, :, -3:], k[0], v[0], 2),
+    "scores in the hundred thousands": window_attention(500 * q, 500 * k, v, window),
     "one piece": run(Ring(window, B, H, D, E), [11]),
     "token by token": run(Ring(window, B, H, D, E), [1] * 11),
     "pieces of 3, 5, 1 and 2": run(ring, [3, 5, 1, 2]),
@@ -3065,7 +3066,7 @@ def update_bias(bias, load, rate):
 # Causal linear attention weights value j by φ(q)·φ(k_j), divided by the sum of these weights; φ has been applied
 # already, so q and k are positive. `chunk_step` handles a chunk of n tokens in parallel and carries a state: with n =
 # 1 it is the recurrent form, with the whole text the parallel one, and `attend` cuts a text into chunks. `delta` is
-# the delta rule, token by token: key k replaces the share β of what its key recalls by its value, then q reads.
+# the delta rule, token by token: the share β of what key k recalls is replaced by its value, and then q reads.
 
 
 # %% solution="decoder_linear"
@@ -3138,6 +3139,7 @@ check.show(
         "chunks of 3": attend(q, k, v, 3)[..., 0],
         "the text as one chunk": attend(q, k, v, 20)[..., 1],
         "1,000 tokens in chunks of 64, one head": attend(*long, values, 64)[::111],
+        "small keys": attend(q, 1e-6 * k, v, 4)[..., 2],
         "delta rule": delta(q, unit, v, beta),
         "beta 0 and 1": [delta(q, unit, v, 0 * beta)[..., 0], delta(q, unit, v, 0 * beta + 1)[..., 0]],
         "one key, three values": delta(same, same, v[:, :3], ones),
@@ -4051,6 +4053,7 @@ with torch.no_grad():
         "padding token": pad,
         "loss with padding": loss(p, batches[1], pad),
         "loss of full rows": loss(p, ids, pad),
+        "logits after scores in the hundreds": logits(p | {"q": 300 * p["q"]}, ids),
     }
 for each in p.values():
     each.requires_grad_()
