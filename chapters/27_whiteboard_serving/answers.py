@@ -518,6 +518,21 @@ def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.
         logits[~(shares >= min_p * shares.max(-1, keepdims=True))] = -np.inf
     return logits
 
+
+# %% answer="serve_processors" wrong="the penalty once for the prompt and once for the output"
+def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.0, temperature=1.0, min_p=0.0):
+    x = logits.copy()
+    for row, prompt, output in zip(x, prompts, outputs):
+        for seen in (list({*prompt}), list({*output})):
+            row[seen] = np.where(row[seen] > 0, row[seen] / repetition, row[seen] * repetition)
+        for token, count in Counter(output).items():
+            row[token] -= frequency * count + presence
+    x /= temperature
+    if min_p > 0:
+        x[x < x.max(1, keepdims=True) + np.log(min_p)] = -np.inf
+    return x
+
+
 # %% answer="serve_beam" right="a heap for the candidates"
 import heapq
 
@@ -850,6 +865,27 @@ def masks(moves, accepting, tokens, end):
     while (grown := ({state for state in moves if alive & set(leads[state].values())} - alive)):
         alive |= grown
     return {state: np.array([state in accepting if number == len(tokens) - 1 else leads[state].get(number) in alive for number in range(len(tokens))]) for state in moves}
+
+
+# %% answer="serve_allowed" wrong="looks two tokens ahead"
+def advance(moves, state, text):
+    for c in text:
+        state = moves.get(state, {}).get(c)
+        if state is None:
+            return None
+    return state
+
+
+def masks(moves, accepting, tokens, end):
+    leads = {s: [None if t == end else advance(moves, s, text) for t, text in enumerate(tokens)] for s in moves}
+    alive = set(accepting)
+    for _ in range(2):
+        more = {s for s in moves if s not in alive and any(to in alive for to in leads[s])}
+        if not more:
+            break
+        alive |= more
+    return {s: np.array([to in alive if t != end else s in accepting for t, to in enumerate(leads[s])]) for s in moves}
+
 
 # %% answer="serve_blocks" right="counts references by what is in the tables"
 class Blocks:
@@ -1498,6 +1534,21 @@ def paged_attention(
     return torch.stack(rows)
 
 
+# %% answer="serve_pages" right="one block more, cut off"
+def paged_attention(q, keys, values, tables, lengths):
+    B, H, D = q.shape
+    size, G = keys.shape[1:3]
+    out = []
+    for b in range(B):
+        n = int(lengths[b])
+        blocks = tables[b, : n // size + 1]
+        k = keys[blocks].flatten(0, 1)[:n].repeat_interleave(H // G, 1)
+        v = values[blocks].flatten(0, 1)[:n].repeat_interleave(H // G, 1)
+        p = ((q[b] * k).sum(-1) / D**0.5).softmax(0)
+        out.append((p[..., None] * v).sum(0))
+    return torch.stack(out)
+
+
 # %% answer="serve_prefix" right="keys by accumulate"
 from itertools import accumulate
 
@@ -1960,6 +2011,255 @@ class Prefixes:
             del self.used[oldest], self.users[oldest]
         return gone
 
+
+# %% answer="serve_prefix" wrong="the time of a known key stays"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries, self.used, self.users = {}, {}, {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], (salt,)
+        for at in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[at : at + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[:-1], salt):
+            if key not in self.entries:
+                break
+            found.append(self.entries[key])
+            self.used[key] = self.time
+            self.users[key] += 1
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+                self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        for _ in range(count):
+            parents = {parent for parent, _ in self.entries}
+            able = [k for k in self.entries if k not in parents and self.users[k] == 0]
+            if not able:
+                break
+            key = min(able, key=lambda k: (self.used[k], self.entries[k]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" wrong="each block of a match has a time of its own"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries, self.used, self.users = {}, {}, {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], (salt,)
+        for at in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[at : at + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[:-1], salt):
+            if key not in self.entries:
+                break
+            found.append(self.entries[key])
+            self.used[key] = self.time
+            self.time += 1
+            self.users[key] += 1
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        for _ in range(count):
+            parents = {parent for parent, _ in self.entries}
+            able = [k for k in self.entries if k not in parents and self.users[k] == 0]
+            if not able:
+                break
+            key = min(able, key=lambda k: (self.used[k], self.entries[k]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" wrong="each block of an insertion has a time of its own"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries, self.used, self.users = {}, {}, {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], (salt,)
+        for at in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[at : at + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[:-1], salt):
+            if key not in self.entries:
+                break
+            found.append(self.entries[key])
+            self.used[key] = self.time
+            self.users[key] += 1
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+            self.time += 1
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        for _ in range(count):
+            parents = {parent for parent, _ in self.entries}
+            able = [k for k in self.entries if k not in parents and self.users[k] == 0]
+            if not able:
+                break
+            key = min(able, key=lambda k: (self.used[k], self.entries[k]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" wrong="a release is a use"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries, self.used, self.users = {}, {}, {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], (salt,)
+        for at in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[at : at + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[:-1], salt):
+            if key not in self.entries:
+                break
+            found.append(self.entries[key])
+            self.used[key] = self.time
+            self.users[key] += 1
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+            self.used[key] = self.time + 1
+
+    def evict(self, count):
+        gone = []
+        for _ in range(count):
+            parents = {parent for parent, _ in self.entries}
+            able = [k for k in self.entries if k not in parents and self.users[k] == 0]
+            if not able:
+                break
+            key = min(able, key=lambda k: (self.used[k], self.entries[k]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" right="the salt itself as the first parent"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries, self.used, self.users = {}, {}, {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], salt
+        for at in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[at : at + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[:-1], salt):
+            if key not in self.entries:
+                break
+            found.append(self.entries[key])
+            self.used[key] = self.time
+            self.users[key] += 1
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        for _ in range(count):
+            parents = {parent for parent, _ in self.entries}
+            able = [k for k in self.entries if k not in parents and self.users[k] == 0]
+            if not able:
+                break
+            key = min(able, key=lambda k: (self.used[k], self.entries[k]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
 # %% answer="serve_schedule" right="two lists and helper sums"
 def plan(waiting, running, budget, free, size):
     def held(n):
@@ -2262,6 +2562,74 @@ def plan(waiting, running, budget, free, size):
         running.append(waiting.pop(0))
         give(running[-1], most(running[-1]))
     return step
+
+
+# %% answer="serve_schedule" wrong="preempts when there is no budget, too"
+def plan(waiting, running, budget, free, size):
+    blocks = lambda tokens: -(-tokens // size)
+    got, preempted = {}, False
+
+    def give(r):
+        nonlocal budget, free
+        room = (blocks(r.cached) + free) * size - r.cached
+        n = min(r.pending, budget, room)
+        if n > 0:
+            got[r.name] = n
+            budget -= n
+            free -= blocks(r.cached + n) - blocks(r.cached)
+        return n
+
+    gone = set()
+    for r in sorted(running, key=lambda each: each.pending > 1):
+        while r.name not in gone and (blocks(r.cached) + free) * size - r.cached <= 0:
+            v = running.pop()
+            n = got.pop(v.name, 0)
+            budget += n
+            free += blocks(v.cached + n)
+            v.cached = 0
+            gone.add(v.name)
+            waiting.insert(0, v)
+        if r.name not in gone and budget > 0:
+            give(r)
+    while not gone and waiting and give(waiting[0]) > 0:
+        running.append(waiting.pop(0))
+    return got
+
+
+# %% answer="serve_schedule" right="asks every waiting request, which get nothing after the first that doesn't"
+def plan(waiting, running, budget, free, size):
+    blocks = lambda tokens: -(-tokens // size)
+    got, preempted = {}, False
+
+    def give(r):
+        nonlocal budget, free
+        room = (blocks(r.cached) + free) * size - r.cached
+        n = min(r.pending, budget, room)
+        if n > 0:
+            got[r.name] = n
+            budget -= n
+            free -= blocks(r.cached + n) - blocks(r.cached)
+        return n
+
+    gone = set()
+    for r in sorted(running, key=lambda each: each.pending > 1):
+        while r.name not in gone and budget > 0 and (blocks(r.cached) + free) * size - r.cached <= 0:
+            v = running.pop()
+            n = got.pop(v.name, 0)
+            budget += n
+            free += blocks(v.cached + n)
+            v.cached = 0
+            gone.add(v.name)
+            waiting.insert(0, v)
+        if r.name not in gone and budget > 0:
+            give(r)
+    if not gone:
+        for r in list(waiting):
+            if give(r) > 0:
+                waiting.remove(r)
+                running.append(r)
+    return got
+
 
 # %% answer="serve_chunk" right="doubling, then bisection"
 def largest_chunk(step_time, prompt, decodes, limit):

@@ -393,7 +393,7 @@ rows, size = int(generator.integers(2, 4)), int(generator.integers(9, 12))
 logits = generator.normal(size=(rows, size)) * 2
 logits[:, 0], logits[:, 1] = 1.7 + generator.random(rows), -1.2 - generator.random(rows)
 prompts = [[0, 2, 2, 5], [1, 3], [4, 4]][:rows]
-outputs = [[1, 3, 3, 3], [0, 0, 5], []][:rows]
+outputs = [[1, 3, 3, 2, 3], [3, 0, 0, 5], []][:rows]
 before = logits.copy()
 shares = np.exp(logits - logits.max(-1, keepdims=True))
 between = [float(each) for each in np.sort(shares, -1)[0, -4:-2]]
@@ -595,6 +595,23 @@ def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.
 # - *What breaks with a batch?* "Each request needs its own settings, counts and random generator. Otherwise the text of a request depends on its neighbours."
 #
 # </details>
+
+
+# %% mutant="serve_processors"
+# The penalty twice
+# A token that occurs in the prompt and in the output is penalized twice here. The penalty applies once to each token of their union.
+def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.0, temperature=1.0, min_p=0.0):
+    logits = logits.copy()
+    for row, prompt, output in zip(logits, prompts, outputs, strict=True):
+        for seen in (list({*prompt}), list({*output})):
+            row[seen] = np.where(row[seen] > 0, row[seen] / repetition, row[seen] * repetition)
+        for token, count in Counter(output).items():
+            row[token] -= frequency * count + presence
+    logits /= temperature
+    if min_p > 0:
+        logits[logits < logits.max(-1, keepdims=True) + np.log(min_p)] = -np.inf
+    return logits
+
 
 # %% [markdown] exercise="serve_beam" kind="build" points=4 minutes=20
 # ### Exercise 3 · Beam search that ends
@@ -940,6 +957,7 @@ shown = {
     "one letter at a time, with a trap": ab([a, b, c, d, "end"], 4),
     "tokens of several letters": ab(["end", a + b, c, d, a + d, b + c, a + a, c + d, a + b + c + d, a, b], 0),
     "no token spells the way out": ab([a, b, "end", c + c, d + d, a + d], 2),
+    "seven letters to the end": shown_masks({at: {a: at + 1} for at in range(7)} | {7: {}}, {7}, [a, b, "end"], 2),
     "the end token's text is a letter": shown_masks(number, {1, 2}, [a, b, a + b, b + a, b], 4),
     "only the end token's text leads on": shown_masks({0: {a: 1}, 1: {b: 2}, 2: {}}, {2}, [a, b], 1),
     "dtype, shape": [str(masks(number, {2}, [a, b, "end"], 2)[0].dtype), masks(number, {2}, [a, b, "end"], 2)[0].shape],
@@ -2082,7 +2100,7 @@ class Prefixes:
     def match(self, prompt: list[int], salt: str = "") -> list[int]:
         """The blocks of the longest known beginning that leaves at least one token of the prompt to compute.
 
-        These blocks are used now, all at the same time, and have one user more each.
+        This is a use of these blocks, all at the same time, and each of them gets one more user.
         """
         ### BEGIN SOLUTION
         self.time += 1
@@ -2097,7 +2115,7 @@ class Prefixes:
         ### END SOLUTION
 
     def insert(self, tokens: list[int], blocks: list[int], salt: str = "") -> None:
-        """Enter the whole blocks of a request: number i of `blocks` holds block i of the tokens. They are used now; users don't change.
+        """Enter the whole blocks of a request: number i of `blocks` holds block i of the tokens. This is a use of them; their users don't change.
 
         A key that is known keeps its block. A new one has no users yet.
         """
@@ -2182,6 +2200,16 @@ shown["of two that nobody has used since"] = fresh((system, [8, 7]), (tail, [6, 
 index = fresh((system, [1, 0]), (tail, [6, 2]))
 index.release(system, len(index.match([*system, 99])))
 shown["a match is newer than an insert"] = index.evict(1)
+index = fresh((system, [1, 0]), (tail, [6, 2]), (system, [1, 0]))
+shown["a second insert is newer than the first"] = index.evict(1)
+index = fresh((system, [1, 0]), (tail, [6, 2]))
+first, second = index.match([*tail, 99]), index.match([*system, 99])
+index.release(system, len(second))
+index.release(tail, len(first))
+shown["a release doesn't count as a use"] = index.evict(1)
+index = fresh((system + tail, [3, 1, 4, 9]))
+index.match([*system, 99])
+shown["different times after an insert and a match"] = len({*index.used.values()})
 
 index, texts, free, held = Prefixes(size), [], list(range(40)), []
 shown["blocks that were found, and evicted, in a random trace"] = log = []
@@ -2759,7 +2787,7 @@ class Prefixes:
 # ### Exercise 8 · The scheduler: budget, admission, preemption
 # Write one step of continuous batching. A request has `pending` tokens that haven't run through the model: its prompt at first, and the last written token later. A step runs at most `budget` tokens.
 # First every running request with a single pending token gets it, the oldest first; then running requests with more pending tokens, the oldest first, get as many as budget and free blocks allow, so a long prompt
-# runs in chunks. If a running request would get nothing for lack of blocks, the *newest* running request is preempted, again and again if need be, possibly the request itself; what a victim
+# runs in chunks. If a running request would get nothing for lack of blocks, although there is budget left, the *newest* running request is preempted, again and again if need be, possibly the request itself; what a victim
 # had got in this step is taken back. Waiting requests follow in their order in the same way, as long as they get a token, but not in a step that preempts.
 
 
@@ -2893,6 +2921,7 @@ check.show(
             [("d", 2, 3)], [("a", 4, 9, 1, 4), ("b", 5, 9, 2, 6), ("c", 3, 9, 3, 5)], 16, 0
         ),
         "the newest decode without a block": one([("d", 2, 3)], [("a", 5, 9, 2, 6), ("b", 3, 9, 2, 4)], 16, 0),
+        "neither budget nor a block for the second": one([], [("a", 3, 9, 1, 3), ("b", 4, 9, 1, 4)], 1, 0),
         "two have to go": one([], [("a", 4, 9, 1, 4), ("b", 4, 9, 1, 4), ("c", 4, 9, 5, 8), ("e", 3, 9, 1, 0)], 16, 0),
         "a block is enough for one of two": one([], [("a", 4, 9, 1, 4), ("b", 4, 9, 1, 4), ("c", 6, 9, 1, 6)], 16, 1),
         "a preempted request comes back": one([("c", 3, 9, 3)], [("a", 4, 9, 2, 5)], 16, 3),
