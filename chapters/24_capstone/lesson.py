@@ -504,3 +504,79 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # %%
 whole = lesson.mine()
 pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and those that you wrote are filled.")
+
+# %% [markdown]
+# ### Duplicates in the training text
+# Your GPT learned its text by heart because it read the text many times. On the web many pages are copies of each other, most of them
+# edited a little, so a large training set repeats itself without anybody deciding so. Their similarity is that of the sets of their
+# *shingles*, here runs of five words: the size of the intersection divided by that of the union (*Jaccard similarity*). **MinHash** keeps only the
+# smallest of all shingles under each of 128 hash functions, and two pages agree on one of these with a probability equal to their similarity:
+
+# %% tags=["proof-near-duplicates"]
+import zlib
+
+drawn = np.random.default_rng(0)
+page, other = ([f"word{number}" for number in drawn.integers(0, 5000, 300)] for _ in range(2))
+edited = [word if at % 60 else "edited" for at, word in enumerate(page)]
+scale, shift = drawn.integers(1, 2**31 - 1, (2, 128, 1))
+
+
+def shingles(words):
+    return {zlib.crc32(" ".join(words[at : at + 5]).encode()) >> 1 for at in range(len(words) - 4)}
+
+
+def minhash(words):
+    return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
+
+
+for name, each in (("edited", edited), ("another", other)):
+    exact = len(shingles(page) & shingles(each)) / len(shingles(page) | shingles(each))
+    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(each)).mean():.2f}")
+print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
+
+# %% [markdown]
+# Nobody can compare a billion pages in pairs. So the 128 values are divided into 16 bands of 8, and only pages that have a whole band in
+# common are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair of similarity 0.9 is almost certainly
+# compared, and one of 0.3 almost never.
+#
+# **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
+#
+# - *Thirty seconds:* "Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by a
+#   hash of the page. For near-duplicates I use MinHash, whose signatures agree as often as the pages' shingles do, with bands, so that only pages that share
+#   a band are compared."
+# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one of each cluster
+#   rather than none, and compare models trained on both sets. A few epochs over good data cost little.
+# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations repeat inside different pages, and a
+#   copy of a held-out page has to leave the training set.
+# - *Proof:* `proof-near-duplicates`.
+#
+# ### Contaminated evaluations
+# A benchmark that is in the training data measures memory. The usual search is for n-grams of its questions, which finds copies, also if a number
+# was changed, but no rewording:
+
+# %% tags=["proof-contamination"]
+question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
+reworded = "Leaving at nine, a train runs at eighty km/h without a break. Which distance does it have behind it when it is noon?"
+
+
+def grams(text, size=8):
+    words = text.split()
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+for name, text in (("copied", question), ("renumbered", question.replace("eighty", "ninety")), ("reworded", reworded)):
+    print(f"{name:10} {len(grams(question) & grams(text)) / len(grams(question)):.0%} of the question's 8-grams")
+
+# %% [markdown]
+# **Interview · How do you find out whether a benchmark was in the training data?**
+#
+# - *Thirty seconds:* "I search the training text for the benchmark's n-grams, and report the score without the items that overlap. Rewordings
+#   and translations share no n-gram, so I also test on items that can't have been seen: newer ones, or the same ones with other numbers. A drop there
+#   that other models don't have is the evidence."
+# - *Longer:* Without the data, ask the model to continue the first half of a question, or compare its likelihood of the items in their
+#   published order with that in shuffled orders. A model that hasn't seen them prefers none.
+# - *They ask next:* The clean items have a lower score. Is that proof? Not alone, because they may be harder. Compare with a
+#   model that is known to be clean, on the same two groups, with error bars.
+# - *The trap:* Searching the pretraining data alone. The data for fine-tuning, text written by models that knew the benchmark, and the choice
+#   of a checkpoint by its score leak it, too.
+# - *Proof:* `proof-contamination`.

@@ -44,6 +44,13 @@ ALSO: Mapping[str, frozenset[str]] = {
 _ASKED = {3.0: "14 22b 24b 24c 24d 26 27 28", 2.0: "06 07 10 12 16 19 21 22 23 23b 25"}
 """How often interviews of 2026 ask about a chapter, compared with one that isn't named: from the number of lines on its
 subjects in six public collections of interview notes (June 2025 to September 2026)."""
+OFTEN = frozenset(
+    {
+        "Why deduplicate training data, and how do you find near-duplicates among billions of pages?",
+        "How do you find out whether a benchmark was in the training data?",
+    }
+)
+"""Questions that are asked as often as those of the first of these chapters, although the rest of theirs isn't."""
 _SELDOM = frozenset({"D4", "D6", "C.variable", "D.tf2", "D.same"})
 """Topics that are a part of the notes and that few interviews still ask about: `Variable` and TensorFlow."""
 UNASKED = frozenset(
@@ -148,6 +155,8 @@ def weight(card: Card) -> float:
     """How often interviews ask about the subject of a card, compared with a subject that nobody asks about often."""
     if card.words in UNASKED:
         return 0.05
+    if card.words in OFTEN:
+        return max(_ASKED)
     topics = {topic for topic in card.topics if not topic.startswith("Myth")}
     if topics and topics <= _SELDOM:
         return 0.25

@@ -54,7 +54,7 @@ from course.interview.fault import Fault
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
 from course.interview.prompts import Choose, Edit, Say, Tick, Write
-from course.interview.scope import ALSO, PROFILES, UNASKED, Plan
+from course.interview.scope import ALSO, OFTEN, PROFILES, UNASKED, Plan
 from course.interview.serving_faults import SERVING
 from course.interview.tuning_faults import TUNING
 from course.learner.practice import Exercise
@@ -174,6 +174,10 @@ def test_each_myth_is_asked(bank: Bank) -> None:
 
 def test_the_whiteboard_opens_exercises_that_are_there(bank: Bank) -> None:
     assert {card.words for card in bank.of("whiteboard")} == set(banks.WHITEBOARD)
+
+
+def test_each_problem_of_the_whiteboard_has_a_topic_to_read(bank: Bank) -> None:
+    assert [card.words for card in bank.of("whiteboard") if not card.topic] == []
 
 
 def test_every_predict_exercise_is_a_card(bank: Bank) -> None:
@@ -2013,6 +2017,7 @@ def test_what_is_asked_often_comes_first_more_often(bank: Bank) -> None:
     by_name = {card.words: card.weight for card in bank.of("whiteboard")}
     asked_of = {card.words: card.weight for card in bank.cards.values()}
     assert {asked_of.get(words) for words in UNASKED} == {0.05}  # each of them is in the bank
+    assert {asked_of.get(words) for words in OFTEN} == {3.0}
     assert by_name["attention_scaled_dot_product"] == 19 and by_name["align_dpo"] == 12
 
 
