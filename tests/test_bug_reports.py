@@ -422,3 +422,46 @@ def test_solvers_refuse_two_types(torch: Any, name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return errors(*(lambda a=a, b=b: solve(x.to(a), x.to(b)) for a in kinds for b in kinds if a is not b))
+
+
+NOTATIONS = (
+    "i1 1 i1->i ij->1 i_ i-j ij->i->j i,1 ij->i1 \u00e9 i.j i..j .... ...i... ij->. ij->...j. ij->...j ij>i ij- Ij->jI "
+    "i_,j"
+)
+
+
+@pytest.mark.parametrize("notation", NOTATIONS.split())
+@same
+def test_what_einsum_cannot_read(torch: Any, notation: str) -> Any:
+    x = torch.arange(4.0).view(2, 2)
+    return attempt(
+        lambda: torch.einsum(notation, *[x[0] if notation in ("1", "\u00e9") else x] * len(notation.split(",")))
+    )
+
+
+@same
+def test_operands_that_einsum_cannot_take(torch: Any) -> Any:
+    x = torch.arange(4.0).view(2, 2)
+    return errors(
+        lambda: torch.einsum("ij", 3),
+        lambda: torch.einsum("ij,jk", x, [1]),
+        lambda: torch.einsum("ij"),
+        lambda: torch.einsum(3),
+        lambda: torch.einsum(x),
+        lambda: torch.einsum(x, [0, 60]),
+        lambda: torch.einsum(x, [0, -1]),
+        lambda: torch.einsum(" i j -> j i ", x),
+        lambda: torch.einsum(x, [0, ...], [...]),
+    )
+
+
+@same
+def test_complex_numbers_written_into_real_ones(torch: Any) -> Any:
+    x, numbers = torch.zeros(2), [torch.tensor(2 + 1j), torch.tensor(2 + 0j), 2 + 1j]
+    mask, first = torch.tensor([True, False]), torch.tensor([0])
+    return errors(
+        *(lambda each=each: x.clone().masked_fill_(mask, each) for each in numbers),
+        *(lambda each=each: x.clone().index_fill_(0, first, each) for each in numbers),
+        *(lambda each=each: x.int().masked_fill(mask, each) for each in numbers),
+        *(lambda each=each: x.int().index_fill(0, first, each) for each in numbers),
+    )

@@ -169,6 +169,9 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    is_complex = isinstance(value, complex) or (hasattr(value, "dtype") and value.dtype.kind == "c")
+    if is_complex and self.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     dim = check_dim(dim, self.ndim)
     target = self if self.ndim else self.reshape(1)
     if 0 not in (*target.shape[:dim], index.size, *target.shape[dim + 1 :]):

@@ -14,7 +14,7 @@ from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
 from minitorch.dispatch.errors import broadcast_clash
 from minitorch.dispatch.overlap import ANY_SOURCE, NO_SOURCE
 from minitorch.dispatch.overriding import announced
-from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, bool_, type_name
+from minitorch.dtypes import C_NAMES, COMPLEX, FROM_NUMPY, INTEGER, bool_, type_name
 from minitorch.layout import restrided
 from minitorch.ops.creation.factory import cast_number, check_range
 from minitorch.ops.views.broadcasting import broadcast_shapes
@@ -85,7 +85,7 @@ def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Arra
     if not hasattr(value, "ndim"):
         value = cast_number(value, kind)
         check_range(value, self)
-    elif kind.category == INTEGER:
+    elif kind.category == INTEGER or (value.dtype.kind == "c" and kind.category < COMPLEX):
         value = cast_number(value.item(), kind)
     xp.copyto(self, value, where=mask, casting="unsafe")
     return self

@@ -5,8 +5,9 @@ Source: https://pytorch.org/docs/stable/generated/torch.einsum.html
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
+from string import ascii_letters
 from typing import Any
 
 from minitorch.dispatch.apply import write_out
@@ -16,9 +17,11 @@ from minitorch.dtypes import promote_types
 from minitorch.ops.linalg.matrix_products import bmm
 from minitorch.ops.linalg.vector_products import cross as linalg_cross
 from minitorch.ops.views.shape import unsafe_view
+from minitorch.size import kind_name
 from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
+_LETTERS = frozenset(ascii_letters)
 ELLIPSIS = "."
 """The subscript that stands for the dimensions of "..."; they are flattened into names of their own before use."""
 
@@ -27,10 +30,13 @@ def _operands(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tenso
     """The equation as a string, also where the subscripts are lists of numbers after each operand."""
     if isinstance(equation, str):
         flat = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+        _check_notation(equation)
         return equation.replace(" ", ""), list(flat)
     pairs = [equation, *operands]
 
     def letters(numbers: Any) -> str:
+        if any(n is not Ellipsis and not 0 <= n < 52 for n in numbers):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         return "".join(
             "..." if n is Ellipsis else chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) for n in numbers
         )
@@ -40,6 +46,32 @@ def _operands(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tenso
     if len(pairs) % 2:
         text += "->" + letters(pairs[-1])
     return text, tensors
+
+
+def _check_notation(equation: str) -> None:
+    """Raises RuntimeError for what is neither a letter nor an ellipsis, nor a comma or the arrow between terms."""
+    inputs, arrow, output = equation.partition("->")
+    terms = inputs.split(",")
+    starts = accumulate((len(term) + 1 for term in terms), initial=0)
+    for number, (start, term) in enumerate(zip(starts, terms, strict=False)):
+        _check_term(term, start, f"operand {number}", "", f"operand {number} for which an ellipsis was already found")
+    if arrow:
+        _check_term(output, len(inputs) + 2, "output", " (...)", "output but an ellipsis (...) was already found")
+
+
+def _check_term(term: str, start: int, place: str, dots: str, twice: str) -> None:
+    """The same for one term, which stands at `start`."""
+    before, _, after = term.partition("...")
+    if "." in after:
+        raise RuntimeError(f"einsum(): found '.' for {twice}")
+    if "." in before:
+        raise RuntimeError(f"einsum(): found '.' for {place} that is not part of any ellipsis{dots}")
+    for position, each in enumerate(term, start):
+        if each not in _LETTERS and each not in " .":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {position} in the equation string, subscripts must be in "
+                "[a-zA-Z]"
+            )
 
 
 def _labels(term: str, ndim: int, number: int, widest: int) -> list[str]:
@@ -120,12 +152,15 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Raises ValueError without operands, RuntimeError for a notation or sizes that don't fit.
     """
-    text, tensors = _operands(equation, operands)
+    text, tensors = _operands(equation, operands) if operands else ("", [])
     if not tensors:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
+    for number, each in enumerate(tensors):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {kind_name(each)}")
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(tensors):
