@@ -123,7 +123,8 @@ for name, make in makers.items():
 # | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
 # | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
 #
-# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does.
+# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does, until the next one
+# takes over and [starts again from the initial rate](proof-phases).
 #
 # Chainable schedulers can share an optimizer. `ChainedScheduler` steps one after the other, and the factors of the first pair below
 # multiply. A closed-form scheduler that steps last overwrites what the other one did:
@@ -220,8 +221,9 @@ print(str(caught[0].message)[:91])
 # - *Proof:* `proof-order`; what counts: `proof-accumulation`.
 #
 # ## Why warm up?
-# Adam divides a mean of gradients by the root of a mean of squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its steps
-# if the gradient is pure noise, which shouldn't move anything? And if it is always 1? The third column is without momentum:
+# Adam divides a mean of gradients by the root of a mean of squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its
+# steps if the gradient is pure noise, which shouldn't move anything? And how long are they if the gradient is always 1? The third
+# row is without momentum, and the fourth has the smaller $\beta_2$ that language models are trained with:
 
 # %% tags=["proof-warm-up"]
 noise = np.random.default_rng(0).normal(size=(100, 1000))  # 100 steps, 1,000 weights
@@ -251,13 +253,15 @@ pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step"
 #
 # **Interview · Why warm up, and why with Adam?**
 #
-# - *Thirty seconds:* Early steps rest on the least data. Adam's first step is a full `lr` in each weight, unless its gradient is zero or
-#   about as small as `eps`, and the next ones rest on few batches. A small rate keeps them from doing harm, so you can use a higher peak.
+# - *Thirty seconds:* Adam's first step is a full `lr` in each weight, unless its gradient is zero or about as small as `eps`,
+#   although its direction comes from a single batch, and the next steps rest on a few batches only. A small rate keeps these steps
+#   from doing harm, and that lets you use a higher peak afterwards.
 # - *Longer:* In badly scaled initializations the curvature is also high at the start. In this chapter's sweep at a peak of 0.3, the cosine
 #   with a warm-up ends below 0.2 on three seeds; without one it ended between 0.4 and 1.5.
 # - *They ask next:* How long? A few hundred to a few thousand updates are common for Transformers. A rule of thumb for the estimate of the mean
 #   square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
-# - *The trap:* "Adam adapts, so it needs no schedule." It adapts the scale of each weight, but `lr` still sets the length.
+# - *The trap:* "Adam adapts, so it needs no schedule." It adapts the scale of each weight, but `lr` still sets the length, and
+#   [each schedule ended lower](proof-sweep) at its best peak.
 # - *Proof:* `proof-warm-up`; with and without: `proof-sweep`.
 #
 # ## Phases, cycles and plateaus
@@ -279,11 +283,17 @@ for t in (0, 10, 19, 40, 99):
     row = [f"{rates[t]:{len(name)}.2f}" for name, rates in lines.items()]
     print(f"{t:4}  {warmup_cosine(t):8.2f}", *row, sep="  ")
 print(check.error(rates_of, lambda s, o: s.OneCycleLR(o, 1.0, 100, cycle_momentum=False), 101))
+lowered = rates_of(phases, 21, lowered_at=10)
+print("sequential, lowered to 0.1 by hand in step 10:", {t: f"{lowered[t]:.2f}" for t in (9, 10, 18, 19)})
 pictures.curves(lines, range(100), xlabel="step", ylabel="rate")
 
 # %% [markdown]
-# `OneCycleLR` raises an error when training goes on past its end, where a cosine climbs. `ReduceLROnPlateau` follows no curve: its `step`
-# takes a metric, and after more than `patience` epochs in a row without improvement it multiplies the rate by `factor`:
+# `OneCycleLR` raises an error when training goes on past its end, where a cosine climbs. The last line shows what becomes of a rate
+# that you lower during the warm-up: `LinearLR` goes on from it, but the cosine starts at the initial rate, so your change is lost
+# at the milestone.
+#
+# `ReduceLROnPlateau` follows no curve: its `step` takes a metric, and after more than `patience` epochs in a row without
+# improvement it multiplies the rate by `factor`:
 
 # %% tags=["proof-plateau"]
 optimizer = mytorch.optim.SGD([mytorch.zeros(1)], lr=1.0)
@@ -356,7 +366,9 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
 #   multiply by the square root of 8: where noise dominates the gradient, dividing by $\sqrt{\hat v}$ already contributes the other $\sqrt 8$.
 # - *Longer:* The rule ends where the curvature limits the rate. On a parabola that is at $2 / \text{curvature}$, which you measure in
 #   exercise 7.
-# - *They ask next:* And the warm-up? Keep it about as long in examples, so that it has fewer steps, although the higher peak may need more.
+# - *They ask next:* What happens to the warm-up? Keep it about as long in examples, though the higher peak may need more. And if
+#   the model gets wider? With Adam, the rate of a hidden matrix should fall in proportion to 1 / width, which is the rule of μP
+#   ([chapter 28](28_whiteboard_alignment.ipynb)).
 # - *The trap:* Changing the batch and leaving a schedule that is counted in steps.
 # - *Proof:* `proof-batch`.
 #
@@ -412,7 +424,9 @@ for name, make in makers.items():
 #
 # - *Thirty seconds:* It restores the model, the optimizer, the scheduler, the random generators, and the position in the data. The
 #   optimizer's state has the rate of each group, but not the epoch.
-# - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because a scheduler's constructor sets the rates.
+# - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because the constructors of `LambdaLR`, `LinearLR`
+#   and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a `LinearLR` that
+#   starts at a tenth was made after it.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? It lacks the function, if that is a plain one; your code defines it again.
 # - *The trap:* Checking the first rate alone. It is correct even without the scheduler.
 # - *Proof:* `proof-resume`.
@@ -466,9 +480,10 @@ print(inspect.getsource(base._watch))
 # soon as you drop it, while mytorch's waits for the garbage collector.
 #
 # ## Myths
-# You'll hear that a cosine ends at 0 and stays there ([it climbs](proof-cosine-returns)), that `step_size=30` means 30
-# epochs ([it counts calls](proof-rapid-fire)), that `scheduler.step()` belongs at the end of an epoch (where it counts
-# updates, [it doesn't](proof-accumulation)), and that Adam adapts and needs no schedule ([it learns more with one](proof-sweep)).
+# - "A cosine ends at 0 and stays there." After `T_max` steps [it climbs again](proof-cosine-returns).
+# - "`step_size=30` means 30 epochs." It means [30 calls of `step`](proof-rapid-fire), whatever you call it after.
+# - "`scheduler.step()` belongs at the end of an epoch." A schedule that counts updates is stepped [with each
+#   update](proof-accumulation).
 #
 # ## Rapid fire
 # 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? It multiplies the rate by `gamma` squared.
