@@ -254,10 +254,10 @@ pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step"
 # **Interview · Why warm up, and why with Adam?**
 #
 # - *Thirty seconds:* Adam's first step is a full `lr` in each weight, unless its gradient is zero or about as small as `eps`,
-#   although its direction comes from a single batch, and the next steps rest on a few batches only. A small rate keeps these steps
-#   from doing harm, and that lets you use a higher peak afterwards.
-# - *Longer:* In badly scaled initializations the curvature is also high at the start. In this chapter's sweep at a peak of 0.3, the cosine
-#   with a warm-up ends below 0.2 on three seeds; without one it ended between 0.4 and 1.5.
+#   although its direction comes from a single batch, and the next steps rest on few. A small rate keeps them from doing harm, which
+#   lets you use a higher peak afterwards.
+# - *Longer:* In badly scaled initializations the curvature is also high at the start. In this chapter's sweep at a peak of 0.3, the
+#   cosine ends below 0.2 with a warm-up, and between 0.4 and 1.5 without one.
 # - *They ask next:* How long? A few hundred to a few thousand updates are common for Transformers. A rule of thumb for the estimate of the mean
 #   square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
 # - *The trap:* "Adam adapts, so it needs no schedule." It adapts the scale of each weight, but `lr` still sets the length, and
@@ -481,7 +481,7 @@ print(inspect.getsource(base._watch))
 #
 # ## Myths
 # - "A cosine ends at 0 and stays there." After `T_max` steps [it climbs again](proof-cosine-returns).
-# - "`step_size=30` means 30 epochs." It means [30 calls of `step`](proof-rapid-fire), whatever you call it after.
+# - "`step_size=30` means 30 epochs." It means [30 calls of `step`](proof-rapid-fire).
 # - "`scheduler.step()` belongs at the end of an epoch." A schedule that counts updates is stepped [with each
 #   update](proof-accumulation).
 #
