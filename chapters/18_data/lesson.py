@@ -114,13 +114,15 @@ for name, sampler in samplers.items():
 # %% [markdown]
 # **Interview · Imbalanced classes: a sampler, or weights in the loss?**
 #
-# - *Thirty seconds:* Both can give each class the same influence on average. A sampler puts rare samples into nearly every batch. Weights
-#   in the loss can't help when a batch has no rare sample, and they make the steps in which one appears large.
-# - *Longer:* The sampler repeats each rare sample many times an epoch, so the model memorizes it sooner, and in an epoch it never draws
-#   many of the common samples.
-# - *They ask next:* Do you rebalance the validation set as well? No, you measure on the real distribution. The model's probabilities are
-#   then calibrated for the balanced distribution, so you have to correct them.
-# - *The trap:* Using both at once. The rare class then counts about twenty times too much.
+# - *Thirty seconds:* Both are meant to give each class the same influence. A sampler puts rare samples into nearly every batch.
+#   Weights in the loss can't help when a batch has no rare sample, and where one appears, it has as much weight as all the others
+#   together.
+# - *Longer:* The mean of a weighted `cross_entropy` is divided by the weights of the *batch*, so a batch without a rare sample
+#   counts in full. In batches of 20, the rare class has 37 % of the influence on average rather than half. The sampler repeats each
+#   rare sample many times an epoch, so the model memorizes it sooner, and it never draws many of the common ones.
+# - *They ask next:* Do you rebalance the validation set as well? No, you measure on the real distribution, and you correct the
+#   model's probabilities, which are calibrated for the balanced one.
+# - *The trap:* Using both at once. In a balanced batch the rare class then counts 19 times as much as the common one.
 # - *Proof:* `proof-imbalance`.
 #
 # ## From samples to a batch
@@ -133,9 +135,9 @@ for key, value in mydata.default_collate([sample, sample]).items():
 print(repr(check.error(mydata.default_collate, [None, None])))
 
 # %% [markdown]
-# Numbers become tensors. Python floats become float64, so a float32 model that gets such a batch as its input raises an error, and plain
-# tuples come back as lists. Where `mytorch` makes a dict of any mapping and a list of any sequence, PyTorch tries to keep the type: an
-# `OrderedDict` stays an `OrderedDict`.
+# Numbers become tensors, and plain tuples come back as lists. Python floats become float64, so a float32 model that gets such a
+# batch as its input raises an error. While `mytorch` makes a dict of any mapping and a list of any sequence, PyTorch tries to keep
+# the type: an `OrderedDict` or a named tuple stays what it is.
 #
 # The most common dataset needs no class of your own, because `TensorDataset` returns row `i` of each of its tensors. What happens if a
 # transform then works in place?
@@ -255,8 +257,8 @@ run("files/workers.py")
 
 # %% [markdown]
 # A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A forked worker sees
-# everything that the program changed before. A spawned one imports your module again, so it doesn't see a global that was changed since; the
-# dataset it gets as it is when the pass begins, because that is pickled and sent.
+# everything that the program changed before. A spawned one imports your module again, so it doesn't see a global that was changed
+# since. It does receive the dataset as it is when the pass begins, because the dataset is pickled and sent.
 #
 # **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago. Today PyTorch seeds `random`,
 # `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass unless the workers
@@ -323,7 +325,7 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 # %% [markdown]
 # ### Are more workers faster?
 # More workers help until loading keeps up with the steps, which here takes `30 / 10 = 3` of them. Beyond that, another worker costs
-# memory, and the GPU isn't any busier. Set `slow` to 100 to see one late batch stop the whole line.
+# memory, and the GPU isn't any busier. Set `slow` to 100 to see how one late batch holds up all the others.
 #
 # **Interview · Your GPU is 40 % busy. Is it the loader?**
 #
