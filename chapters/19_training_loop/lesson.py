@@ -129,8 +129,10 @@ print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f},
 # * **Define.** The number of parameters follows from the shapes of the layers, and because it exceeds the number of images here,
 #   overfitting is easy.
 # * **Forward.** The model returns one row of logits per image.
-# * **Loss.** An untrained network gives each of $C$ classes about $\frac{1}{C}$, so the loss starts near $\ln C$. If it doesn't, look at the
-#   initialization and the data.
+# * **Loss.** An untrained network whose logits are small gives each of $C$ classes about $\frac{1}{C}$, so the loss starts near
+#   $\ln C$. If it doesn't, look at the initialization and the data. A language model that scores 50,000 tokens with the rows of a
+#   default `nn.Embedding` of 64 columns has logits with a standard deviation of about 8, so it starts far above
+#   $\ln 50{,}000 = 10.8$ ([chapter 10](10_activations_and_initialization.ipynb)).
 # * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Only the targets that count are in
 #   that number: `ignore_index` excludes the ignored ones, and with class weights the divisor is the sum of the targets' weights. If no
 #   target counts, the loss is 0 / 0, which is `nan`.
@@ -209,8 +211,8 @@ for name, (extra, wanted) in cases.items():
 # - *The trap:* "`nan` always means that the learning rate is too high", and "a rate that is too high always ends in `nan`".
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
-# ## The loop, whole
-# Here are all the steps in one function. It also does two things that the first loop didn't: it sets the mode at the start of the epoch,
+# ## The complete training loop
+# This function has all the steps. It also does two things that the first loop didn't: it sets the mode at the start of the epoch,
 # and it weights the mean loss of each batch by the batch's size, because the last batch is smaller.
 
 
@@ -352,8 +354,9 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
-# - *Thirty seconds:* I divide by the number of tokens that count in all batches of the step. I add up the gradients of summed losses and
-#   divide them once at the end, because dividing each batch's mean by the number of batches would give a mean of means.
+# - *Thirty seconds:* I divide by the number of tokens that count, taken over all batches of the step. So I add up the gradients of
+#   summed losses and divide them once at the end, because dividing each batch's mean by the number of batches would give a mean of
+#   means.
 # - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, because it normalizes each batch by itself,
@@ -470,8 +473,10 @@ for name, state in {"kept": kept, "copied": copied}.items():
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What first loss do you expect for 100 classes? It should be near $\ln 100 \approx 4.6$.
-# 2. What does `zero_grad` set each gradient to? It sets it to None rather than zero, and `step` skips parameters without a gradient.
-# 3. `loss` or `loss.item()` in a sum? `item()` on a CPU and `detach()` on a GPU, because the loss itself keeps its graph alive.
+# 2. What does `zero_grad` set each gradient to? It sets it to None rather than zero, and `step` skips parameters without a
+#    gradient, while with zeros momentum and weight decay would still move them.
+# 3. What do you add to a running sum of losses? I add `loss.item()` on a CPU and `loss.detach()` on a GPU, because the loss itself
+#    keeps its graph alive.
 # 4. Where in the loop may `zero_grad` be? It may be anywhere between `step` and the next `backward`.
 # 5. Do you clip gradients before or after `backward`? I clip them after `backward` and before the optimizer's `step`.
 #
@@ -522,7 +527,7 @@ pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the f
 #   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
 # - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so you have to decide what that counts as; scikit-learn
 #   uses 0 and warns.
-# - *The trap:* Mixing up rows and columns, where rows are the truth, as in scikit-learn.
+# - *The trap:* Mixing up rows and columns. Here, as in scikit-learn, the rows are the truth.
 # - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
 #
 #
@@ -606,8 +611,9 @@ print(str(check.error(torch.zeros(3).put_, torch.tensor([0, 0]), torch.ones(2)))
 torch.use_deterministic_algorithms(False)
 
 # %% [markdown]
-# `put_` raises because it isn't defined which of two values ends up at an index that occurs twice. The memory of `empty`, which may differ in
-# each run, is filled with `nan` or the largest integer, so a program that reads it fails in the same way each time.
+# `put_` raises an error because it isn't defined which of two values ends up at an index that occurs twice. The memory of `empty`,
+# which may differ in each run, is filled with `nan` or the largest integer, so a program that reads it fails in the same way each
+# time.
 #
 # **Interview · What does `torch.use_deterministic_algorithms(True)` do?**
 #
