@@ -60,7 +60,7 @@ side_by_side(shown, "A 3; its saliency map, which is noise around the digit; its
 # network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes it only in part,
 # because even an untrained network gives a similar map. To find out more, you need to see what is inside.
 #
-# ## A hook shows what is inside
+# ## Forward hooks: read and change activations
 # What does the second stage of the network make of a digit? You could cut the model open, but a **hook** needs no change to it: a hook is a
 # function that a module calls after each forward pass ([chapter 9](09_modules_and_parameters.ipynb)).
 
@@ -75,7 +75,7 @@ network(a_three)
 print(f"{tuple(a_three.shape)} became {tuple(kept[0].shape)}")
 
 # %% [markdown]
-# ### Break it
+# ### Break it: a hook that stays
 # Nobody removed the hook, so it runs whenever the network is used:
 
 # %% tags=["proof-leak"]
@@ -116,10 +116,12 @@ print(f"logit of the 3: {network(a_three)[0, 3].item():.1f}, without channel 5 {
 # **Interview · What may a forward hook return?**
 #
 # - *Thirty seconds:* If the hook returns None, nothing changes, whereas any other value replaces the module's result.
-# - *Longer:* So you can ablate a channel, add noise, or insert the activation of another run, which is called *activation patching*.
+# - *Longer:* So you can ablate a channel, add noise, or insert the activation of another run, which is called *activation
+#   patching*. In a language model people hook the residual stream. Adding a fixed vector to it is called *steering*, and a *sparse
+#   autoencoder* is trained to write its activations as a sum of a few features that can be named.
 # - *They ask next:* What about a hook on a tensor? It may replace the gradient ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* A lambda returns the value of its expression. `kept.append(…)` and `dict.update` give None, but many other calls don't, and
-#   then the hook replaces the result by accident.
+# - *The trap:* A lambda returns the value of its expression. `kept.append(…)` and `dict.update` return None, but many other calls
+#   don't, and then the hook replaces the result by accident.
 # - *Proof:* `proof-replace`.
 #
 # **Interview · What leaks when hooks stay?**
@@ -223,7 +225,7 @@ for part in parts:
 #   gradients at least add up to the difference of two scores, although they depend on the baseline image.
 # - *They ask next:* What is better? Intervene: ablate a channel or occlude a patch, and measure how the score changes. Grad-CAM answers
 #   *where*, coarsely, and passes the randomization test better in this chapter's runs.
-# - *The trap:* Don't judge by eye, because even an edge detector looks like an explanation.
+# - *The trap:* Judging by eye, although even an edge detector's picture looks like an explanation.
 # - *Proof:* `proof-sanity`, `proof-attributions`; ablation: `proof-replace`.
 #
 # ### Grad-CAM
@@ -255,7 +257,7 @@ pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=
 # position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
 # on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
 #
-# ## A cloud of features · embeddings, PCA and t-SNE
+# ## Embeddings, PCA and t-SNE
 # If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits from 5
 # to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine similarity**, which
 # ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two dimensions?
@@ -291,9 +293,9 @@ def clouds(sets, labels, names, alt):
 clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
 
 # %% [markdown]
-# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one, and whatever
-# differs in the other 14 directions is lost. t-SNE, in contrast, moves the points until neighbours are neighbours again. What does that
-# cost?
+# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one
+# (unless you *whiten*, which divides each axis by its standard deviation), and whatever differs in the other 14 directions is lost.
+# t-SNE, in contrast, moves the points until neighbours are neighbours again. What does that cost?
 #
 # ### Do t-SNE's distances and cluster sizes mean something?
 # A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
@@ -312,16 +314,17 @@ clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have
 # %% [markdown]
 # **Interview · t-SNE or PCA?**
 #
-# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE shows which
-#   points are neighbours, and only that, because its distances, cluster sizes and axes mean nothing.
+# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE
+#   shows which points are neighbours, and only that: its axes mean nothing, and neither do the sizes of clusters and the gaps
+#   between them.
 # - *Longer:* Exact PCA gives the same axes in each run, but for their signs, as long as the variances differ. Randomized solvers, such as
 #   `torch.pca_lowrank` and scikit-learn's default on large data, don't where the variances are close. t-SNE depends on its seed and
 #   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
 # - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
-# - *The trap:* Sizes and distances can't be read off a t-SNE picture, although it looks like a map.
+# - *The trap:* Reading sizes and distances off a t-SNE picture because it looks like a map.
 # - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
 #
-# ## New classes from few digits
+# ## Transfer learning: linear probe and fine-tuning
 # Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways: you can train the whole
 # network from random weights, train a new head on frozen features, which is called a **linear probe**, or train the whole network from its
 # trained weights, which is **fine-tuning**. Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03. (minitorch's
@@ -376,8 +379,8 @@ pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tu
 # belong to what is frozen. (Exercise 8 measures four ways.)
 #
 # ### Is freezing the same as `eval()`?
-# It isn't, as one step of SGD shows on a network that is "frozen" in one way or the other. In the end its head is frozen too, after a
-# backward pass:
+# It isn't, as one step of SGD shows on a network that is "frozen" in one way or the other. At the end of the cell, the head is
+# frozen as well, but only after a backward pass:
 
 # %% tags=["proof-freezing"]
 for name, model in {each: resnet18(weights="DEFAULT") for each in ("eval()", "requires_grad_(False)")}.items():
@@ -441,8 +444,10 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # - *Longer:* It trains $r (\text{in} + \text{out})$ parameters, and the optimizer's state shrinks accordingly. Unmerged, it adds two
 #   low-rank matrix multiplications, and adapters can be swapped per request. At high ranks $\alpha / r$ shrinks the update too much, so
 #   rsLoRA divides by $\sqrt r$ ([Kalajdzievski 2023](https://arxiv.org/abs/2312.03732)).
-# - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0.
-# - *The trap:* The backward pass isn't nearly free, because gradients still flow through the frozen layers, and activations are saved.
+# - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0. Which learning rate?
+#   Often about ten times that of full fine-tuning ([Schulman 2025](https://thinkingmachines.ai/blog/lora/)), so tune it separately.
+# - *The trap:* "The backward pass is nearly free." Gradients still flow through the frozen layers, and activations are saved for
+#   them.
 # - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
 #
 # ## The real one
@@ -481,7 +486,7 @@ print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (40
 # 3. Ablate a channel or occlude a patch to measure what a score depends on.
 # 4. An attribution must change when the weights are randomized, or it doesn't explain the network.
 # 5. Grad-CAM adds up a layer's maps, weighted by the mean gradient of the score.
-# 6. PCA never lengthens a distance, whereas the sizes and gaps of t-SNE mean nothing.
+# 6. PCA never lengthens a distance unless you whiten, whereas the sizes and gaps of t-SNE's clusters mean nothing.
 # 7. First train a probe, then fine-tune, and train from scratch as a control, each on several seeds.
 # 8. Freezing takes `requires_grad_(False)` for parameters, `eval()` for batch norm, and cleared gradients.
 # 9. LoRA starts with B = 0, trains r (in + out) parameters, and is merged at the end, while QLoRA also keeps W in 4 bits.
