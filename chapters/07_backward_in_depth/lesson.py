@@ -139,21 +139,22 @@ result[0].add_(1)
 print("result[0].add_(1) works:", result.tolist())
 
 # %% [markdown] tags=["short"]
-# A recorded write would turn the leaf into a result, and its `.grad` would stay empty. The parts of `unbind`, `split` and `chunk` come from
-# one node with several outputs, which autograd can't rebuild for a single part; index the tensor instead, as the last line does. An
-# expanded tensor keeps several elements at one memory location, so a write into it would be ambiguous and is
-# refused even with recording off.
+# A recorded write would turn the leaf into a result, and its `.grad` would stay empty. The parts of `unbind`, `split` and `chunk`
+# come from one node with several outputs, which autograd can't rebuild for a single part; index the tensor instead, as the last
+# line does. An expanded tensor keeps several elements at one memory location, so a write of different values would be ambiguous,
+# and `add_` is refused even with recording off. But `fill_` is allowed, and `expanded[0] = 5` silently changes *all* elements.
 #
 # **Interview · When is an in-place operation an error?**
 #
 # - *Thirty seconds:* It is an error when it overwrites a value that a backward formula still needs. A node saves each tensor together with
 #   its version, and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf
 #   that requires grad or into one of the parts that `unbind` returns.
-# - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the other factor
-#   needs. Writes into an expanded tensor or into a view that was made under `no_grad` are also refused at once.
+# - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the
+#   other factor needs. Most writes into an expanded tensor, and writes into a view that was made under `no_grad`, are also refused
+#   at once.
 # - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded, but not the error in the
 #   backward pass, because the write still increments the counter.
-# - *The trap:* Don't use `.data` to silence the error, because you only silence the check, and the gradient is incorrect.
+# - *The trap:* Using `.data` to silence the error, which only silences the check and leaves you with an incorrect gradient.
 # - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
 # **Interview · "A leaf Variable that requires grad is being used in an in-place operation." What happened?**
@@ -164,12 +165,13 @@ print("result[0].add_(1) works:", result.tolist())
 #   weight after `backward`, or a node that saved the old weight raises an error.
 # - *They ask next:* Why not `w.data.sub_(...)`? It doesn't increment the counter, so if a node still needs the old weight, you get an
 #   incorrect gradient and no error, as in the fourth line at the top.
-# - *The trap:* Don't set initial weights by hand without `no_grad`. You can also call the functions of `torch.nn.init`, which run under
-#   `no_grad` themselves ([chapter 10](10_activations_and_initialization.ipynb)).
+# - *The trap:* Setting initial weights by hand without `no_grad`. The functions of `torch.nn.init` run under `no_grad` themselves
+#   ([chapter 10](10_activations_and_initialization.ipynb)).
 # - *Proof:* `proof-refused-at-once`, `proof-four-writes`.
 #
 # ## Turning recording off
-# Guess the first two columns before you run the cell. One of the rows surprises most people, and the text below says why.
+# Guess the columns *requires grad* and *node* before you run the cell. One row surprises most people, and the text below explains
+# it.
 
 # %% tags=["proof-modes"]
 w, tensors = torch.tensor([1.0, 2.0], requires_grad=True), {}
@@ -198,11 +200,11 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
 # The surprise is the view. Although nothing was recorded, it reports `requires_grad=True`, which it inherits from its base, but it has no
 # `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.)
 #
-# The other rows hold no surprise once you know the rules. A new leaf keeps the flag that you give it, because `no_grad` only stops the
-# recording of *results*, and `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save
-# them, not even after the block.
+# The other rows follow from three rules. A new leaf keeps the flag that you give it, because `no_grad` only stops the recording of
+# *results*, and `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save them,
+# not even after the block.
 #
-# ### The mode belongs to the thread
+# ### Grad mode is per thread
 # If the mode were one switch for the whole program, a thread that serves predictions would stop the recording in another thread that
 # trains. The cell tests whether that happens, and also what a decorator and an exception do:
 
@@ -247,8 +249,8 @@ for where, flag in recorded.items():
 #   `inference_mode(False)` for that.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag. Is the mode safe with
 #   asyncio? Not across an `await`, because all tasks of a thread share it.
-# - *The trap:* Don't call only `model.eval()` in a validation loop, because the graph is still recorded. A worker thread that you start
-#   inside `no_grad` records as well.
+# - *The trap:* Calling only `model.eval()` in a validation loop, where the graph is then still recorded. A worker thread that you
+#   start inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
 #
 # ## `detach` shares memory
@@ -305,10 +307,10 @@ for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminato
 #   and it is called a straight-through estimator. Networks with rounded weights are trained with it ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* `detach` or `no_grad` for the teacher? Both stop the gradient, but `no_grad` around its forward pass saves memory as
 #   well, because nothing is recorded.
-# - *The trap:* Don't detach the images in the generator's own step, because then the generator gets no gradient and learns nothing.
+# - *The trap:* Detaching the images in the generator's own step as well, so that the generator gets no gradient and learns nothing.
 # - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
 #
-# ### A history that grows with every step
+# ### Memory that grows with every step
 # A loop that carries a state from one step to the next also carries the graph of that state. The cell below keeps a running average of the
 # loss in two ways:
 
@@ -346,7 +348,7 @@ pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive
 #   or a hidden state. For logging I store `loss.item()` or `loss.detach()`, and I detach the hidden state between chunks.
 # - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks, which is called truncated backpropagation
 #   through time ([chapter 15](15_recurrent_networks.ipynb)).
-# - *The trap:* Don't pass `retain_graph=True` to silence "backward through the graph a second time", because it keeps even more memory
+# - *The trap:* Passing `retain_graph=True` to silence "backward through the graph a second time", which keeps even more memory
 #   alive.
 # - *Proof:* `proof-growing-graph`.
 #
@@ -383,7 +385,7 @@ for name, context in contexts.items():
 #   placeholders, and unpacking the first one recomputes the forward pass ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are the hooks called for parameters as well? Yes, for every tensor that a node saves, so skip what you don't want to
 #   copy.
-# - *The trap:* Don't let a pack hook return the tensor itself, because then the version check is gone.
+# - *The trap:* A pack hook that returns the tensor itself, because then nothing checks its version any more.
 # - *Proof:* `proof-saved-tensors-hooks`.
 #
 # ## In-place writes in the graph
@@ -454,8 +456,8 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result. And what
 #   does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with `slice_scatter`, and only a write
 #   into an input of the graph is copied back at its end.
-# - *The trap:* Don't expect a gradient for the overwritten values, because they get none unless the new values were computed from them, as
-#   by `mul_`.
+# - *The trap:* Expecting a gradient for the overwritten values. They get none unless the new values were computed from them, as by
+#   `mul_`.
 # - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.
 #
 # ## The real one
@@ -598,5 +600,5 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 # - *Thirty seconds:* It was the wrapper that held `grad` and `grad_fn` before tensors did. `Variable(t)` still works today, but it returns
 #   a detached tensor.
 # - *They ask next:* Does wrapping copy? No, the result shares the memory.
-# - *The trap:* Don't wrap a hidden value "to be safe", because it loses its history.
+# - *The trap:* Wrapping a hidden value "to be safe", which makes it lose its history.
 # - *Proof:* `proof-variable`.
