@@ -106,7 +106,7 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #   result. For a scalar the weight is 1, so PyTorch fills it in.
 # - *They ask next:* What if you want the whole Jacobian? That takes one pass for each output, as in `rows`, which `torch.func.jacrev` and
 #   `torch.autograd.functional.jacobian` do for you.
-# - *The trap:* Don't pass `torch.ones_like(y)` to get "the derivative", because what you get is the derivative of the sum.
+# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative". What you get is the derivative of the sum.
 # - *Proof:* `proof-vector-jacobian`.
 #
 # **Interview · `retain_graph` or `create_graph`?**
@@ -118,7 +118,7 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #   whereas `autograd.grad` doesn't create this cycle.
 # - *They ask next:* Can every operation be differentiated twice? No, flash attention raises "derivative … is not implemented", but
 #   attention with the `MATH` backend of `sdpa_kernel` can.
-# - *The trap:* Don't pass `retain_graph=True` just to silence "backward a second time", because often a hidden state should have been
+# - *The trap:* Passing `retain_graph=True` just to silence "backward a second time", although a hidden state should have been
 #   detached.
 # - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
 #
@@ -145,21 +145,21 @@ print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each,
 # %% [markdown]
 # **Interview · Reverse mode or forward mode?**
 #
-# - *Thirty seconds:* For a whole Jacobian, reverse mode costs one pass per output, and forward mode costs one pass per input. A loss has
-#   one output and millions of inputs, so training uses reverse mode.
+# - *Thirty seconds:* For a whole Jacobian without special structure, reverse mode costs one pass per output, and forward mode costs
+#   one pass per input. A loss has one output and millions of inputs, so training uses reverse mode.
 # - *Longer:* Forward mode computes the derivative along with the function, so it doesn't have to save tensors. In PyTorch it is
 #   `torch.func.jvp`, or `linearize` for many vectors at one point. `jacfwd` and `jacrev` build whole Jacobians.
 # - *They ask next:* How would you compute a Hessian? I'd use forward over reverse, which takes one pass for each column, that is for each
 #   input, and each pass costs a small multiple of a gradient.
 # - *They ask next:* And a Gauss–Newton product, $J^\top J u$? It is a JVP followed by a VJP, so it needs no second derivatives.
-# - *The trap:* Don't build $J$ in order to multiply it by a vector, because both products can be computed without forming it.
+# - *The trap:* Building $J$ in order to multiply it by a vector, although both products can be computed without forming it.
 # - *Proof:* `proof-two-passes`, `proof-vector-jacobian`.
 #
 # ### Per-sample gradients
-# Differentially private training and influence functions need the gradient of each sample's loss. A backward pass of the summed loss gives
-# only the sum of them, and a loop over the samples is slow. With `is_grads_batched=True`, `autograd.grad` takes a batch of vectors $v$
-# instead, here the rows of the identity. For a linear layer there is a shortcut, because each gradient is the outer product of the gradient
-# at the output and the input.
+# Differentially private training and influence functions need the gradient of each sample's loss. A backward pass of the summed
+# loss gives only the sum of these gradients, and a loop over the samples is slow. With `is_grads_batched=True`, `autograd.grad`
+# takes a batch of vectors $v$ instead, here the rows of the identity. For a linear layer there is a shortcut, because each gradient
+# is the outer product of the gradient at the output and the input.
 
 # %% tags=["proof-per-sample"]
 samples, weight = torch.arange(6.0).reshape(3, 2), torch.tensor([[1.0, 1.0]], requires_grad=True)
@@ -222,9 +222,10 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 # - *Thirty seconds:* I write one when autograd can't see the operation, such as a C++ kernel or a NumPy call, when the operation should
 #   have a different derivative, or when a formula is cheaper or more stable than the recorded steps. The most frequent mistake is to store
 #   tensors on `ctx` instead of calling `save_for_backward`.
-# - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none.
+# - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none. PyTorch ignores a
+#   surplus of `None`, but any other surplus raises "returned an incorrect number of gradients".
 # - *They ask next:* How do you test it? I run `gradcheck` in float64, and also `gradgradcheck` if it should be differentiated twice.
-# - *The trap:* Don't store a tensor as an attribute of `ctx`: above, the formula would silently compute with `[10, 20]`.
+# - *The trap:* Storing a tensor as an attribute of `ctx`. Above, the formula would silently compute with `[10, 20]`.
 # - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
 # ### Custom operations: `torch.library.custom_op`
@@ -329,7 +330,7 @@ for name, case in cases.items():
 # - *They ask next:* How do you check a layer with a million outputs? `gradcheck(..., fast_mode=True)` compares only random projections
 #   $u^\top J v$, which takes one backward pass and one difference.
 # - *They ask next:* Why not just train? A falling loss doesn't prove that the gradient is correct, since both formulas at the top learn.
-# - *The trap:* Don't test ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
+# - *The trap:* Testing ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
 # - *Proof:* `proof-gradcheck`, `proof-milestone`, `proof-wrong-learns`.
 #
 # ### Milestone: every formula of `mytorch`
@@ -392,7 +393,7 @@ print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:",
 #   the tensor, and it may return a different gradient, which then goes on through the graph.
 # - *Longer:* Several hooks run in the order of registration, and each gets what the one before returned.
 #   `register_post_accumulate_grad_hook` runs later, after a leaf's `.grad` was updated, and an optimizer can take its step there.
-# - *The trap:* Don't change the gradient in place, because other tensors may share its memory. Return a new one instead.
+# - *The trap:* Changing the gradient in place, although other tensors may share its memory. Return a new one instead.
 # - *Proof:* `proof-hooks`, `proof-step-in-backward`.
 #
 # ## Where does the NaN come from?
@@ -414,9 +415,9 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
     print(name, torch.autograd.grad(result.sum(), x)[0].tolist())
 
 # %% [markdown]
-# The logarithm of a negative number made the last NaN in the *forward* pass, but anomaly mode blames the multiplication, which was merely
-# the first node that met it in the backward pass. This is the usual case in practice, so check the loss and the activations with `isnan`
-# first, and the data and the incoming gradient as well.
+# Anomaly mode blames the wrong operation in the third call. The logarithm of a negative number made that NaN in the *forward* pass,
+# while the multiplication was merely the first node that met it in the backward pass. This is the usual case in practice, so check
+# the data, the activations and the loss with `isnan` first.
 #
 # **Interview · A gradient is `nan`. How do you find the operation?**
 #
