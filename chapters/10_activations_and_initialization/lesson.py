@@ -63,8 +63,8 @@ for depth, name in ((3, "SGD"), (20, "SGD"), (20, "Adam")):
 
 # %% [markdown]
 # With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and every line of
-# the code is correct, but even before training the deep network gives all 200 points nearly the same output, because the input gets
-# lost on the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the
+# the code is correct. But even before training, the deep network gives all 200 points nearly the same output, because the input
+# gets lost on the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the
 # typical size of the gradient, so it learns from the same initial weights on all three seeds, as long as the gradients stay well
 # above its `eps` of 10⁻⁸ ([chapter 16](16_losses_and_optimizers.ipynb)). The optimizer can hide a poor initialization, but it
 # doesn't remove it. To see where the input is lost, look at the two things that each layer does: a matrix multiplication and a
@@ -318,7 +318,7 @@ for name, line in sizes.items():
 pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 
 # %% [markdown]
-# A product of many factors **vanishes** or **explodes** unless the factors are near 1, and so does a gradient.
+# A gradient is a product of many such factors, so it **vanishes** or **explodes** unless they are near 1.
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
@@ -356,9 +356,9 @@ for blocks in (12, 48):
 # %% [markdown]
 # **Interview · How does GPT-2 initialize its weights, and why?**
 #
-# - *Thirty seconds:* The weights of linear layers and embeddings are drawn from a normal distribution with standard deviation 0.02,
-#   and biases are zero. The projections that write into the residual stream are scaled down by 1/√(2L), so that the sum of all
-#   branches doesn't grow with the depth.
+# - *Thirty seconds:* The weights of linear layers and of the token embedding are drawn from a normal distribution with standard
+#   deviation 0.02, and biases are zero. The projections that write into the residual stream are scaled down by 1/√(2L), so that the
+#   sum of all branches doesn't grow with the depth.
 # - *Longer:* Other models start the last projection of each branch at zero, so that each block starts as the identity, or truncate
 #   the normal distribution. `trunc_normal_` truncates at ±2 rather than at two standard deviations, so with `std=0.02` you have to
 #   pass the bounds. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it. Under μP, the maximal update
@@ -424,8 +424,9 @@ for way in ("norm", "value"):
 #
 # - *Thirty seconds:* `clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies each of them by
 #   min(1, c / (norm + 1e-6)). You call it after `backward` and before the optimizer's `step`.
-# - *Longer:* It keeps the gradient's direction, bounds the length of a step of plain SGD, and returns the norm before clipping,
-#   which is worth logging. The 1e-6 avoids a division by zero, and it matters only for tiny norms.
+# - *Longer:* It keeps the gradient's direction, bounds the length of a step of plain SGD (with momentum 0.9, steps can still add up
+#   to ten times that), and returns the norm before clipping, which is worth logging. The 1e-6 avoids a division by zero, and it
+#   matters only for tiny norms.
 # - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1, so clipping never makes a gradient
 #   larger.
 # - *The trap:* Relying on it against inf or nan. One such element makes every gradient nan or 0, unless you pass
@@ -456,14 +457,15 @@ torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 #
 # **Interview · Why does softmax subtract the largest logit first?**
 #
-# - *Thirty seconds:* It prevents overflow. Softmax depends on differences only, so shifting all logits by the same amount doesn't
-#   change the result. After the shift the largest logit is 0, so every exponential is at most 1, and their sum is at least 1.
+# - *Thirty seconds:* Subtracting the largest logit prevents overflow. Softmax depends on differences only, so shifting all logits
+#   by the same amount doesn't change the result. After the shift the largest logit is 0, so every exponential is at most 1, and
+#   their sum is at least 1.
 # - *Longer:* A loss takes the logarithm, so an exponential that underflows to 0 hurts, too. `log_softmax` avoids this because it
 #   never forms the probabilities, as [chapter 16](16_losses_and_optimizers.ipynb) shows.
 # - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so
 #   `torch.softmax` returns nan for such a row. PyTorch's `scaled_dot_product_attention` returns zeros instead, but attention that
 #   you write by hand has to leave one position unmasked or replace the nan.
-# - *The trap:* Adding a small number to the divisor, which doesn't help: an overflow gives inf / inf, and that stays nan.
+# - *The trap:* Adding a small number to the divisor. It doesn't help, because an overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
