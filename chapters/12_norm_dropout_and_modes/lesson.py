@@ -64,7 +64,7 @@ for layer in layers:
 #   switches all of it back. Functional dropout doesn't read the module's mode at all.
 # - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
 #   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
-# - *The trap:* Setting the seed before each call only repeats the mask, while the rest of the batch still changes the answer.
+# - *The trap:* Setting the seed before each call. That only repeats the mask, while the rest of the batch still changes the answer.
 # - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
@@ -128,11 +128,11 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 #   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
-# - *The trap:* The number of groups must divide the number of channels, but the learned weight and bias are still per channel.
+# - *The trap:* Expecting one weight and bias per group. They are per channel, although the statistics are per group.
 # - *Proof:* `proof-group-norm`, `proof-modes`.
 
 # %% [markdown]
-# ### Break it
+# ### Break it: a batch of one row
 # Now give the layer a single row. As the mean of one row is the row itself, every element becomes 0:
 
 # %% tags=["proof-one-row"]
@@ -172,8 +172,11 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 #   evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes.
 # - *Longer:* In training, gradients flow through the batch's mean and variance, whereas the running statistics are constants. With
 #   `track_running_stats=False`, evaluation uses the batch's statistics as well.
-# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel the layer raises an
-#   error.
+# - *They ask next:* Why does batch norm help? The paper named *internal covariate shift*, but networks to which that shift is added
+#   again on purpose still train faster ([Santurkar 2018](https://arxiv.org/abs/1805.11604)). The better supported reasons are a
+#   smoother loss and the fixed scale of activations, which allow higher learning rates.
+# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel the layer
+#   raises an error in training mode.
 # - *They ask next:* Which statistics does it use under DDP? Each rank normalizes by its own rows, and before the forward pass the running
 #   statistics of rank 0 are copied to the others. `SyncBatchNorm` uses the statistics of all ranks' rows instead ([chapter
 #   23](23_multi_gpu.ipynb)).
@@ -254,8 +257,8 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # - *Longer:* In training, the output doesn't depend on the bias at all, so the bias's gradient is 0 up to rounding.
 # - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it, because in
 #   evaluation the norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
-# - *The trap:* Don't remove the bias from a *trained* network. The running mean was measured with it and is still subtracted, so exercise
-#   5's formula contains both.
+# - *The trap:* Removing the bias from a *trained* network. The running mean was measured with it and is still subtracted, so
+#   exercise 5's formula contains both.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
@@ -308,12 +311,12 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 #   epsilon of the type in which it computes, which is float32 for 16-bit inputs, whereas Llama 3 sets 1e-5.
 # - *They ask next:* What is *QK-norm*? An RMS norm of the queries and keys in each head, as in Qwen3 and Gemma 3, so that attention scores
 #   can't grow without bound ([chapter 24b](24b_llama.ipynb)).
-# - *The trap:* Don't expect its result to have a mean of 0, as that of layer norm has before weight and bias.
+# - *The trap:* Expecting its result to have a mean of 0, as that of layer norm has before weight and bias.
 # - *Proof:* `proof-layer-norm`, `proof-modes`; a GPT that is trained with each: [chapter 24b](24b_llama.ipynb).
 #
 # ## Dropout
-# In training, dropout sets each element to 0 with probability p, so that no unit can rely on another one alone. But zeroing alone has a
-# fault, which this cell shows:
+# In training, dropout sets each element to 0 with probability p, so that no unit can rely on another one alone. Zeroing alone
+# changes the mean, as this cell shows:
 
 # %% tags=["proof-dropout"]
 torch.manual_seed(0)
@@ -432,7 +435,7 @@ labels = [f"{right}, read {found}" for right, found in zip(digits.target[wrong],
 pictures.images(digits.images[wrong], labels, alt="Misread digits, with the correct and the predicted class.")
 
 # %% [markdown]
-# ## Edge cases: who writes the running statistics?
+# ## Edge cases: what updates the running statistics?
 
 # %% tags=["proof-frozen"]
 bn = nn.BatchNorm1d(4).requires_grad_(False)
@@ -460,7 +463,7 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 #   training mode that writes them.
 # - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so I call `eval()` on the frozen part
 #   after it.
-# - *The trap:* Don't rely on `no_grad`, which doesn't stop the statistics either.
+# - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
 # ## Common myths
