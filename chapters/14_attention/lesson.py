@@ -119,8 +119,9 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# Break it by leaving the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large
-# is the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
+# See what breaks if you leave the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16
+# keys, how large is the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the
+# median.
 
 
 # %% tags=["proof-scale"]
@@ -156,7 +157,7 @@ pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at
 #   hardly any gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes, because it is only a temperature, and $1/\sqrt d$ is a good initial value.
-# - *The trap:* If you divide by $d$ instead, a wide head starts out with nearly equal weights and a small gradient.
+# - *The trap:* Dividing by $d$ instead, which gives a wide head nearly equal weights and a small gradient at the start.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
@@ -192,9 +193,11 @@ for name, causal in (("causal", True), ("no mask", False)):
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a causal mask, far less without.")
 
 # %% [markdown]
-# Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour, so its loss
-# falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak. The **causal mask** sets
-# the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the others sum to 1.
+# Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour,
+# so its loss falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak.
+#
+# The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the others sum to
+# 1.
 
 # %% tags=["proof-causal"]
 allowed = torch.ones(5, 5, dtype=torch.bool).tril()
@@ -281,7 +284,7 @@ print("the last source word changed, so did positions", (before != after).any(-1
 # - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
 # - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That
 #   is one stack and one objective, and every token of the text gives a training signal.
-# - *The trap:* With a causal mask in the cross-attention, the first word would see only the first source word.
+# - *The trap:* Giving the cross-attention a causal mask as well, so that the first word sees only the first source word.
 # - *Proof:* `proof-cross-attention`.
 #
 # ## Heads
@@ -338,8 +341,8 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 #   which is $8d^2$. Biases and norms add the remaining $13d$.
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
-# - *They ask next:* And the work? It takes about 2 floating-point operations for each parameter and token in the forward pass, and 6 with the
-#   backward pass ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
+# - *They ask next:* How much work is that? It is about 2 floating-point operations for each parameter and token in the forward
+#   pass, and 6 with the backward pass ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
 # - *The trap:* Multiplying by the number of heads. The heads share the width, so their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
@@ -466,8 +469,10 @@ for causal in (True, False):
 # - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token
 #   computes only its own query, key and value and attends to the cache.
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length.
-# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With learned positions
-#   the cache is useless as soon as the window slides.
+#   *Grouped-query attention* lets several query heads share one head of keys and values, which divides the cache by their number
+#   ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. What happens beyond the context length? With
+#   learned positions the cache is useless as soon as the window slides.
 # - *The trap:* With `is_causal=True` the new token would see the first key only. Its position is the length of the cache, not 0.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 
@@ -475,9 +480,9 @@ for causal in (True, False):
 # ## Rapid fire
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? They take 403 MB.
 # 2. Does attention's formula have parameters? No. The parameters are in the projections around it.
-# 3. With queries of length 3 and keys of length 5, what shape is the output? (3, width of the values).
-# 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
-# 5. Can a query and a key have different widths? Not after their projections, although values can have a width of their own.
+# 3. With queries of length 3 and keys of length 5, what shape is the output? It has 3 rows, which are as wide as the values.
+# 4. Along which dimension does attention's softmax go? It goes over the keys, which are [the last dimension](proof-lookup).
+# 5. Can a query and a key have different widths? They can't after their projections, although values can have a width of their own.
 
 # %% tags=["proof-rapid-fire"]
 from course import check
@@ -573,8 +578,8 @@ for depth in (1, 2, 3):
 #   keep exact retrieval over long distances.
 # - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
 #   spare weight there. Keeping a few such *attention sinks* fixes it.
-# - *The trap:* Masking the scores with a window and computing them all saves nothing. You save time and memory only with a kernel that
-#   skips the masked tiles.
+# - *The trap:* Computing all scores and then masking them with a window, which saves nothing. You save time and memory only with a
+#   kernel that skips the masked tiles.
 # - *Proof:* `proof-window`.
 #
 # ### The real one
