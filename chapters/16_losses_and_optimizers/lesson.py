@@ -28,7 +28,7 @@ print(f"cross_entropy: {F.cross_entropy(certain, labels).item():.2f}")
 # %% [markdown]
 # ## Cross-entropy from logits
 # For each class, a classifier outputs a score, which is called its **logit**. Softmax turns the logits into probabilities, and
-# cross-entropy is the negative logarithm of the correct class's probability, so the smallest version takes two lines:
+# cross-entropy is the negative logarithm of the correct class's probability:
 
 # %%
 import math
@@ -47,9 +47,9 @@ print(f"torch {F.cross_entropy(torch.tensor(scores), torch.tensor(0)).item():.4f
 # So `cross_entropy` applies the softmax itself, which means that it took our probabilities for logits. A logit of 1 against nine zeros
 # becomes a probability of only $e / (e + 9) = 0.23$.
 #
-# ### Break it
-# Logits can be any real numbers, so let us try large ones. The cell first runs our function, and then compares the library's `softmax`
-# followed by `log` with its `log_softmax`, once for a wrong answer and once for a correct one:
+# ### Break it: large logits
+# Logits can be any real numbers, so try large ones. The cell runs our function, and then compares the library's `softmax` followed
+# by `log` with its `log_softmax`, for a wrong and for a correct answer:
 
 # %% tags=["proof-overflow"]
 from course import check, pictures
@@ -105,8 +105,8 @@ pictures.grids(("logits", logits), "→", ("log_softmax", rows, chosen), "→", 
 # and it doesn't count in the mean either, because for class indices the divisor is the sum of the class weights of all targets that aren't
 # ignored.
 #
-# The backward pass is simpler than you might expect. The gradient of a logit is its probability, minus 1 for the correct class, divided by
-# the batch size:
+# The backward pass is simpler than you might expect. Without weights and ignored targets, the gradient of a logit is its
+# probability, minus 1 for the correct class, divided by the batch size:
 
 # %% tags=["proof-cross-entropy-gradient"]
 logits = torch.tensor([[2.0, 1.0, -1.0], [0.0, 300.0, 1.0]], requires_grad=True)
@@ -136,8 +136,8 @@ for weights, label, kind in (
 #   however wrong the prediction is, and it doesn't vanish for a confident wrong answer either.
 # - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights, but for targets
 #   given as probabilities by the number of rows, so the same targets can give two different losses.
-# - *The trap:* Don't put a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't fall
-#   below 1.46.
+# - *The trap:* Putting a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't
+#   fall below 1.46.
 # - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.
 #
 # For sequences and images, the class dimension is still dimension 1. If you forget that, you get an error unless the sizes happen to agree,
@@ -194,12 +194,12 @@ for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * 
 #   smaller than cross-entropy. It was invented for object detection, where nearly all boxes are background.
 # - *They ask next:* Are the probabilities still calibrated? No, because with `pos_weight=19` the best constant prediction rises from 0.05
 #   to 0.50. If I need probabilities, I correct the logit by ln 19, or I leave the loss alone and move the decision threshold.
-# - *The trap:* Don't use a `WeightedRandomSampler` *and* `pos_weight`, because together they correct twice.
+# - *The trap:* Using a `WeightedRandomSampler` *and* `pos_weight`, which together correct twice.
 # - *Proof:* `proof-imbalance`.
 #
 # ## SGD with momentum
-# Now that the parameters have gradients, gradient descent is one line, `w -= lr * g`. Let it run in a valley,
-# $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one direction and steep in the other.
+# Gradient descent is a single line, `w -= lr * g`. Let it run in a valley, $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one
+# direction and steep in the other.
 
 # %%
 CURVATURE = np.array([1.0, 20.0])
@@ -307,7 +307,7 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
 # - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients
 #   become zeros, and then weight decay and momentum still move those parameters.
 # - *They ask next:* When do you skip it on purpose? I skip it while I accumulate gradients over several batches.
-# - *The trap:* Don't call it between `backward` and `step`, because then `step` has no gradient to work with, and no error is raised.
+# - *The trap:* Calling it between `backward` and `step`. Then `step` has no gradient to work with, and no error is raised.
 # - *Proof:* `proof-zero-grad`, `proof-rapid-fire`.
 #
 # ## Adagrad, RMSprop, Adam
@@ -409,7 +409,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # - *Longer:* AdamW's decay doesn't depend on the scale of the gradients, so one $\lambda$ means the same for all weights.
 # - *They ask next:* Which parameters don't you decay? I usually exclude biases and the weights of norms, by putting them into a second
 #   group with `weight_decay=0`.
-# - *The trap:* Don't swap one for the other and keep the same $\lambda$, because it means something else in each of them.
+# - *The trap:* Swapping one for the other and keeping the same $\lambda$, which means something else in each of them.
 # - *Proof:* `proof-AdamW`.
 
 # %% [markdown]
@@ -440,7 +440,8 @@ for kind in ("SGD", "Muon"):
 #   had it as `torch.optim.Muon` since version 2.9.
 # - *They ask next:* Which parameters does it update? It updates only the two-dimensional weights of hidden layers, while embeddings, the
 #   output layer, biases and norms usually stay with AdamW.
-# - *The trap:* Don't reuse Adam's learning rate. The length of the steps means something else, so it has to be tuned again or rescaled.
+# - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so the rate has to be tuned again or
+#   rescaled.
 # - *Proof:* `proof-Muon`.
 #
 # ## Milestone: handwritten digits
@@ -484,12 +485,13 @@ pictures.curves(shown, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the loss of an untrained classifier of 10 classes, and its perplexity? About $\ln 10 = 2.30$, and 10.
+# 1. What is the loss of an untrained classifier of 10 classes, and its perplexity? The loss is about $\ln 10 = 2.30$, and the
+#    perplexity is about 10.
 # 2. Every target is ignored. What is the mean loss? `nan`, because it is 0 / 0.
 # 3. A parameter's `.grad` is `None`. Does weight decay move it? No, `step` skips it. If `.grad` is zero, decay does move it.
 # 4. What are the default weight decays of Adam and AdamW? 0 and 0.01.
-# 5. `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? The second, because where the sigmoid has underflowed to 0, `BCELoss` has a
-#    gradient of 0, so the worst mistakes can't be learned.
+# 5. Do you use `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? I use the second, because where the sigmoid has underflowed to 0,
+#    `BCELoss` has no gradient, so the worst mistakes can't be learned.
 
 # %% tags=["proof-rapid-fire"]
 loss = F.cross_entropy(torch.zeros(1, 10), torch.tensor([3])).item()
@@ -510,7 +512,7 @@ for loss in (F.binary_cross_entropy(far.sigmoid(), target), F.binary_cross_entro
 # ## Ten lines to remember
 # 1. `cross_entropy` takes logits, so don't put a softmax in front of it.
 # 2. Log-sum-exp subtracts the largest logit, so that no `exp` overflows.
-# 3. The gradient of the logits is softmax minus one-hot, divided by the batch size.
+# 3. The gradient of the logits is softmax minus one-hot, divided by the number of targets that count.
 # 4. For class indices, the mean divides by the sum of the weights of the targets that aren't ignored. Classes are dimension 1.
 # 5. The steepest direction limits `lr`, while momentum speeds up progress along the flat ones.
 # 6. Momentum makes steps up to $1/(1-\mu)$ times longer.
@@ -589,7 +591,7 @@ for lead in (2.0, 3.33, 10.0):
 #   targets the entropy is 0, so the losses are the same as well.
 # - *They ask next:* How do you call `kl_div`? The model's *log*-probabilities come first and the target's probabilities second, with
 #   `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
-# - *The trap:* Don't pass probabilities as the first argument, because no error is raised, and the result can be negative.
+# - *The trap:* Passing probabilities as the first argument. No error is raised, and the result can be negative.
 # - *Proof:* `proof-KL`.
 #
 # ### Regression losses: MSE, L1 and Huber
@@ -627,14 +629,14 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 # ### `foreach` and `fused`
 # **Interview · What do `foreach=True` and `fused=True` change in an optimizer?**
 #
-# - *Thirty seconds:* They change how the step is computed, not the formula. A plain loop launches several small kernels for each parameter,
-#   and on a GPU launching them takes longer than the arithmetic. `foreach` processes lists of tensors instead, and `fused` does the whole
-#   update in very few kernels.
+# - *Thirty seconds:* They change how the step is computed, while the formula stays the same. A plain loop launches several small
+#   kernels for each parameter, and on a GPU launching them takes longer than the arithmetic. `foreach` processes lists of tensors
+#   instead, and `fused` does the whole update in very few kernels.
 # - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither, while `fused` is opt-in. An optimizer step has a low arithmetic
 #   intensity, so once launches are cheap, memory traffic is what remains.
 # - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters, which `fused`
 #   doesn't.
-# - *The trap:* Don't expect equal bits, because the order of operations differs, and with it the last digits may.
+# - *The trap:* Expecting equal bits, although the order of operations differs, and with it the last digits may.
 # - *Proof:* `proof-implementations`.
 
 # %% tags=["proof-implementations"]
