@@ -87,8 +87,9 @@ for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
 #   range, so it needs a scaler for training.
 # - *Longer:* float16 has 5 exponent and 10 mantissa bits, and bfloat16 has 8 and 7. NVIDIA GPUs have bfloat16 tensor cores from Ampere on, so
 #   float16 is still what you use on a V100 or T4.
-# - *They ask next:* When does bfloat16 cause trouble? It does wherever something small is added to something large, as in weights, running
-#   means and long sums.
+# - *They ask next:* When does bfloat16 cause trouble? It does wherever something small is added to something large, as in weights,
+#   running means and long sums. In reinforcement learning, its rounding also makes the trainer's probabilities differ from those of
+#   the sampling engine, which is why some run that stage in float16 ([Qi et al. 2025](https://arxiv.org/abs/2510.26788)).
 # - *The trap:* "Both have 16 bits, so they are equally precise." Their spacings differ by a factor of eight.
 # - *Proof:* `proof-formats`, `proof-stuck`.
 #
@@ -144,9 +145,9 @@ for dtype in (torch.bfloat16, torch.float32):
 #
 # **Interview · You train in bfloat16. What stays in float32?**
 #
-# - *Thirty seconds:* Everything that is a long sum stays in float32: the master weights and the optimizer's state, gradients that are
-#   accumulated or reduced over many GPUs, and losses and statistics inside the network. A sum in bfloat16 stops growing as soon as the next
-#   term is below half the spacing.
+# - *Thirty seconds:* Long sums stay in float32: the master weights and the optimizer's state, gradients that are accumulated or
+#   reduced over many GPUs, and losses and statistics inside the network. A sum in bfloat16 stops growing as soon as the next term
+#   is below half the spacing.
 # - *Longer:* FSDP has `MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)`, and Megatron keeps a float32 buffer of
 #   gradients. In matrix multiplications the hardware usually accumulates in float32, but
 #   `torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction`, which is on by default, lets partial sums be reduced in 16 bits.
@@ -245,7 +246,7 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
 #
 # ## float16: loss scaling
-# In the first cell float16 moved the weight to 0.902, so why not put the whole model into float16?
+# In the first cell float16 moved the weight to 0.902, which is nearly right. So why not put the whole model into float16?
 #
 # ### Myth · "Call `.half()` on everything"
 
@@ -323,8 +324,8 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 # %% [markdown]
 # **Interview · Overflow in steps 3, 8 and 9: what happened to the weights, the scale, the rate and the scheduler?**
 #
-# - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it halved the
-#   scale. The scheduler doesn't notice: it counted 12 steps while the optimizer made 9.
+# - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it
+#   halved the scale. The scheduler isn't informed: it counted 12 steps while the optimizer made 9.
 # - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000, because an overflow resets the count.
 # - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`, because a lower scale means
 #   that the step was skipped. What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all
@@ -507,7 +508,7 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 # 5. Forward pass and loss belong inside autocast, and the backward pass [outside](proof-backward-inside).
 # 6. The lists differ between the CPU and CUDA, for example for `softmax` and `sum`.
 # 7. float16 gradients below 3 · 10⁻⁸ become 0, so scale the loss. bfloat16 needs no scaler.
-# 8. An infinite gradient skips the step and halves the scale, and the scheduler doesn't notice.
+# 8. With an infinite gradient the scaler skips the step and halves the scale, while the scheduler counts on.
 # 9. Call `backward`, `unscale_`, clip, `step`, `update`, in that order.
 # 10. FP8 and FP4 need a scale for each small block.
 #
