@@ -72,9 +72,10 @@ for rows in (8, 64, 512):
 # - *Thirty seconds:* It takes 16 bytes per parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB
 #   before the first activation, so one GPU with 80 GB isn't enough.
 # - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
-#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4.
-# - *They ask next:* And inference in bfloat16? It takes 2 bytes per parameter, so 14 GB, plus a [cache of keys and values](proof-estimates) that grows
-#   with the text.
+#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4. Without master weights it
+#   is only 8, because PyTorch's Adam keeps its averages in the weight's dtype, but then small steps are lost.
+# - *They ask next:* How much does inference in bfloat16 take? It takes 2 bytes per parameter, so 14 GB, plus a [cache of keys and
+#   values](proof-estimates) that grows with the text.
 # - *The trap:* Forgetting the activations, which are the largest part when the context is long.
 # - *Proof:* `proof-sixteen`.
 
@@ -265,7 +266,7 @@ for name, result in {
 #   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`, with the operators whose results are kept.
 # - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Batch norm's running
 #   statistics are updated twice, and so is anything else that isn't a function of the input.
-# - *The trap:* One checkpoint around the whole model.
+# - *The trap:* Putting one checkpoint around the whole model, which saves nothing.
 # - *Proof:* `proof-milestone`, `proof-segments`, `proof-early-stop`, `proof-by-hand`.
 
 # %% tags=["proof-accumulate"]
@@ -280,7 +281,7 @@ for run in (lambda block, h: block(h), checkpointed):
 #   helps when a single sample is already too large, or when smaller batches would leave the GPU idle.
 # - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
-# - *The trap:* Expecting too much of them. Both reduce only the activations, while the 16 bytes per parameter stay.
+# - *The trap:* Expecting either to shrink the 16 bytes per parameter. Both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
@@ -413,8 +414,8 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 #   addition. The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
 # - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
-# - *They ask next:* And with checkpoints? It is at most 8ND, and less with early stop. Inference takes 2ND. What is MFU? *Model FLOPs utilization*
-#   is 6ND per second divided by the GPU's peak, and recomputation doesn't count.
+# - *They ask next:* How many does it take with checkpoints? It takes at most 8ND, and fewer with early stop. Inference takes 2ND.
+#   What is MFU? *Model FLOPs utilization* is 6ND per second divided by the GPU's peak, and recomputation doesn't count.
 # - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
@@ -446,7 +447,8 @@ pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row",
 # - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or move
 #   their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ
 #   scales the channels that matter most.
-# - *They ask next:* What becomes faster? Decoding does, because it reads each weight once for every token, and int8 has half of bfloat16's bytes.
+# - *They ask next:* What becomes faster? Decoding with small batches does, because each step reads every weight once, and int8 has
+#   half of bfloat16's bytes.
 # - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
@@ -482,7 +484,8 @@ print(inspect.getsource(inspect.getmodule(checkpoint)._restored))
 # Unlike yours, it treats each GPU's generator separately, and `preserve_rng_state=False` skips the generators.
 #
 # ## Rapid fire
-# 1. How many bytes per parameter does Adam's state take? It takes 8.
+# 1. How many bytes per parameter does Adam's state take? It takes 8 if the parameters are in float32, and 4 if they are in
+#    bfloat16.
 # 2. How many operations does a product of (m, k) and (k, n) take? It takes 2mkn.
 # 3. You checkpoint 100 equal layers. How many segments take the least memory? Ten do.
 # 4. How many scales does a (4096, 1024) weight have, with one for each output? It has 4,096.
@@ -505,7 +508,7 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 # 6. Online softmax keeps the largest score, the sum and the weighted values, and such triples can be merged.
 # 7. FlashAttention saves memory traffic, not operations.
 # 8. Below the ridge (20 FLOP/byte in float32, 295 in bfloat16 on an H100), memory is the limit.
-# 9. A training step takes 6ND operations.
+# 9. A training step takes about 6ND operations, and attention's scores come on top.
 # 10. A scale for each row confines outliers, and training through `round` needs a [straight-through gradient](proof-round).
 #
 # ## You try
