@@ -134,8 +134,8 @@ run(*launcher, "--nproc-per-node=4", "files/groups.py")
 #   creates smaller ones.
 # - *Longer:* NCCL moves tensors between GPUs, while Gloo works on CPUs. Inside a machine NCCL uses NVLink or PCIe, and between machines it uses
 #   InfiniBand or Ethernet, which is often ten times slower. So the groups that communicate most belong inside one machine.
-# - *They ask next:* What does each process do first? `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`. Without it, every process on the machine
-#   uses GPU 0.
+# - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`, without which
+#   every process on the machine uses GPU 0.
 # - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
 # - *Proof:* `proof-processes`, `proof-groups`.
 #
@@ -335,8 +335,10 @@ for limit in (1e-6, 5e-5, 25):
 #   gradients as soon as all of them are complete. Before a forward pass it broadcasts the buffers.
 # - *Longer:* The optimizer needs no communication, because equal weights and equal gradients give equal steps. A *communication hook* can compress a
 #   bucket, for instance to bfloat16, and `gradient_as_bucket_view=True` saves the second copy of the gradients.
-# - *They ask next:* How are the buckets formed? The first pass uses one, and afterwards they follow the order in which gradients arrived, at most 25
-#   MB each and 1 MB for the first.
+# - *They ask next:* How are the buckets formed? The first pass uses one, and afterwards they follow the order in which gradients
+#   arrived, at most 25 MB each and 1 MB for the first.
+# - *They ask next:* How do you train over slow links? *Local SGD* and its descendant DiLoCo let each rank take many steps alone,
+#   and average the changes of the weights only every few hundred steps.
 # - *The trap:* "DDP synchronizes the weights in each step." It averages gradients, so a weight that you change by hand on one rank stays different.
 # - *Proof:* `proof-DDP`, `proof-toy`.
 #
@@ -431,7 +433,8 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #   that will get no gradient as ready, so that the buckets fill.
 # - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step, so if the same parameters are unused
 #   every time, `static_graph=True` is cheaper, because DDP learns them in the first pass.
-# - *They ask next:* And if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes zeros.
+# - *They ask next:* What if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes
+#   zeros.
 # - *The trap:* Setting it because of an error that came from a layer that isn't needed at all.
 # - *Proof:* `proof-stuck`.
 #
@@ -441,7 +444,7 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 # - *Longer:* `DistributedSampler` avoids it by repeating items until all ranks have the same number. The context `Join` lets a finished rank take
 #   part with zeros.
 # - *They ask next:* What about a rank that skips a step, say because of a `nan`? It is the same case: all ranks have to agree to skip.
-# - *The trap:* "It raises at once." It may take the whole timeout.
+# - *The trap:* "It raises an error at once." It may take the whole timeout.
 # - *Proof:* `proof-stuck`.
 #
 # **Interview · A job on 64 GPUs hangs. How do you find the rank that causes it?**
@@ -495,16 +498,17 @@ print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from s
 #   standard deviation and count, and all normalize by the same statistics.
 # - *Longer:* Only its backward pass uses an all-reduce, of two sums for each channel. Without it, the running statistics would differ between ranks,
 #   so DDP broadcasts rank 0's buffers before each forward pass.
-# - *They ask next:* And under `DataParallel`? Each replica uses its own rows, and only the first one's running statistics survive.
+# - *They ask next:* What happens under `DataParallel`? Each replica uses its own rows, and only the first one's running statistics
+#   survive.
 # - *The trap:* Averaging the variances of the ranks.
 # - *Proof:* `proof-sync-batch-norm`; the buffer under `DataParallel`: `proof-lost-counter`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. How does `DataParallel` split nine rows over four GPUs? Into 3, 3, 3 and none.
-# 2. Which pass has to be inside `no_sync`? The forward pass.
+# 1. How does `DataParallel` split nine rows over four GPUs? It gives 3 rows to each of three GPUs, and none to the fourth.
+# 2. Which pass has to be inside `no_sync`? The forward pass has to be, because it prepares the hooks.
 # 3. Does DDP sum or average gradients? It averages them.
-# 4. An all-reduce is a reduce-scatter and what? An all-gather.
+# 4. Of which two collectives is an all-reduce made? It is a reduce-scatter and an all-gather.
 # 5. Why do the names in a state dict begin with `module.`? The wrapper is a module, and yours is its attribute.
 
 # %% tags=["proof-rapid-fire"]
@@ -515,13 +519,13 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. DDP: a process for each GPU, parameters from rank 0, gradients averaged in buckets during the backward pass.
+# 1. DDP runs a process for each GPU, sends rank 0's parameters to all, and averages gradients in buckets during the backward pass.
 # 2. `LOCAL_RANK` chooses the GPU; a process group is a set of ranks with their own collectives.
 # 3. The forward pass decides about `no_sync`; use it in all micro-batches but the last.
 # 4. After the first pass the buckets are rebuilt in the order of arrival, and the first one has 1 MB.
-# 5. All-reduce = reduce-scatter + all-gather.
+# 5. An all-reduce is a reduce-scatter and an all-gather.
 # 6. In a ring each rank sends 2(n − 1)/n of the array.
-# 7. A mean of means isn't the mean: weight by the number of tokens.
+# 7. A mean of means isn't the mean, so weight by the number of tokens.
 # 8. All ranks must make the same calls in the same order, or somebody waits until the timeout.
 # 9. An unused parameter is noticed in the second pass.
 # 10. `DataParallel` copies the module in each pass, and attributes that a replica assigns are lost.
@@ -534,7 +538,7 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 # %% [markdown]
 # ## If you have time
 # ### Where everything has to be under DataParallel
-# Five statements about `DataParallel`, each run on two simulated GPUs:
+# The cell tries five placements on two simulated GPUs, and the list after it corrects what is often said about them:
 
 # %% tags=["proof-where"]
 torch.cuda.simulate(2)
