@@ -87,7 +87,7 @@ print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f
 # %% [markdown]
 # The loss is the same, and each rank keeps only a part of the state.
 #
-# ### Break it
+# ### Break it: whole parameters make uneven shares
 # Two ranks keep half of the state each, while the other two keep little more than biases. However you partition whole parameters, the largest matrix
 # stays on one rank. Together the ranks also send nine times the weights, six for the averages and three for the broadcasts.
 #
@@ -279,8 +279,11 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 #   machine, so that the second gather uses fast links only.
 # - *They ask next:* What is a `MixedPrecisionPolicy`? With `param_dtype=torch.bfloat16` and `reduce_dtype=torch.float32` the shards stay in float32,
 #   each gather sends 2 bytes for a parameter, and each reduce-scatter 4.
-# - *The trap:* Calling `fully_shard(model)` alone, which makes one group, so that everything is gathered at once. Shard each block first, and then
-#   the model.
+# - *They ask next:* How does it differ from the older `FullyShardedDataParallel` (FSDP1)? That class flattened a module's
+#   parameters into one tensor and sharded that. `fully_shard`, also called FSDP2, keeps each parameter as a DTensor of its own, so
+#   names, dtypes and frozen parameters stay what they were.
+# - *The trap:* Calling `fully_shard(model)` alone, which makes one group, so that everything is gathered at once. Shard each block
+#   first, and then the model.
 # - *Proof:* `proof-timeline`, `proof-stages`.
 #
 # **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
@@ -519,23 +522,25 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Of the 16 bytes per parameter, which are used by the optimizer alone? The twelve of the master weight and the two running means.
+# 1. Of the 16 bytes per parameter, which are used by the optimizer alone? It alone uses the twelve of the master weight and the two
+#    running means.
 # 2. Does ZeRO-1 send more than DDP? No, it sends the same.
-# 3. How often does FSDP gather a layer in a step? Twice with `reshard_after_forward=True`, once with False.
-# 4. What does `model.parameters()` yield after `fully_shard`? DTensors of the whole shape, whose `to_local()` returns the shard.
-# 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
+# 3. How often does FSDP gather a layer in a step? It gathers twice with `reshard_after_forward=True`, and once with False.
+# 4. What does `model.parameters()` yield after `fully_shard`? It yields DTensors of the whole shape, whose `to_local()` returns the
+#    shard.
+# 5. Which of an MLP's two layers does tensor parallelism split by columns? It splits the first by columns, and the second by rows.
 #
 # ## Ten lines to remember
-# 1. 16 bytes per parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
-# 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
-# 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
+# 1. Of 16 bytes per parameter, 2 are the weight, 2 the gradient, and 12 belong to the optimizer.
+# 2. ZeRO-1 reduce-scatters, takes its step on a shard and all-gathers, with no more traffic than DDP.
+# 3. FSDP gathers, uses and frees a layer twice a step, keeps 16/n bytes, and sends half as much again as DDP.
 # 4. Shard each block, then the model; the outermost group keeps its weights by default.
 # 5. FSDP shards the storage and computes whole layers, while tensor parallelism splits the computation of each layer.
-# 6. Tensor parallelism splits columns, then rows: one all-reduce forward and one backward, inside a machine.
+# 6. Tensor parallelism splits columns, then rows, with one all-reduce forward and one backward, inside a machine.
 # 7. The norm for clipping is the root of a sum of squares over all ranks.
-# 8. Bubble: (p − 1)/(m + p − 1); interleaving and zero-bubble schedules shrink it.
-# 9. FSDP's traffic is hidden when each rank has enough tokens: FLOP/s divided by bytes/s.
-# 10. Mesh: begin with FSDP over everything, and add a dimension when memory or the batch demands it.
+# 8. The bubble is (p − 1)/(m + p − 1) of the time; interleaving and zero-bubble schedules shrink it.
+# 9. FSDP's traffic is hidden when each rank has enough tokens, namely FLOP/s divided by bytes/s.
+# 10. Begin with FSDP over all ranks, and add a dimension to the mesh when memory or the batch demands it.
 #
 # ## You try
 # [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel MLP; fix
@@ -576,9 +581,10 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 #   each rank reads the pieces that it needs, even if the number of ranks has changed.
 # - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for export only, to the
 #   CPU of rank 0.
-# - *They ask next:* And the optimizer's state? It is saved the same way, because each state tensor has the shape of its shard.
-# - *The trap:* `if rank == 0: torch.save(model.state_dict(), path)` saves only rank 0's shards under FSDP. Gathering under that `if` hangs, because the
-#   other ranks never join.
+# - *They ask next:* How is the optimizer's state saved? It is saved the same way, because each state tensor has the shape of its
+#   shard.
+# - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under FSDP. Gathering
+#   under that `if` hangs, because the other ranks never join.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
