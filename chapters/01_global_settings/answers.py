@@ -87,6 +87,17 @@ def edges(numbers, options):
     return numbers
 
 
+# %% answer="settings_printing" wrong="takes everything where edgeitems is 0"
+def edges(numbers, options):
+    n = options.edgeitems
+    for axis, length in enumerate(numbers.shape):
+        if length > 2 * n:
+            first, last = [slice(None)] * numbers.ndim, [slice(None)] * numbers.ndim
+            first[axis], last[axis] = slice(None, n), slice(-n, None)
+            numbers = np.concatenate([numbers[tuple(first)], numbers[tuple(last)]], axis)
+    return numbers
+
+
 # %% answer="settings_options" wrong="profile in small letters"
 def set_default_dtype(d):
     if not isinstance(d, dtype):
@@ -153,6 +164,49 @@ def in_double(function):
             return function(*a)
         finally:
             torch.set_default_dtype(old)
+    return inside
+
+
+# %% answer="settings_repair_helper" wrong="restores after an Exception only"
+def in_double(function):
+    def inside(*arguments, **named):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            result = function(*arguments, **named)
+            torch.set_default_dtype(before)
+            return result
+        except Exception:
+            torch.set_default_dtype(before)
+            raise
+        finally:
+            pass
+    return inside
+
+
+# %% answer="settings_repair_helper" wrong="leaves a default that the test itself set"
+def in_double(function):
+    def inside(*arguments, **named):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        if before == torch.float32:
+            before = torch.float32
+        try:
+            return function(*arguments, **named)
+        finally:
+            torch.set_default_dtype(before if torch.get_default_dtype() == torch.float64 else torch.get_default_dtype())
+    return inside
+
+
+# %% answer="settings_repair_helper" wrong="drops keyword arguments"
+def in_double(function):
+    def inside(*arguments, ):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        finally:
+            torch.set_default_dtype(before)
     return inside
 
 
@@ -316,3 +370,102 @@ class ThreadSetting:
                 return function(*arguments)
 
         return carried
+
+
+# %% answer="settings_per_thread" wrong="by the number of the thread, which a later thread may get again"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, {}
+    def get(self):
+        return self.local.get(threading.get_ident(), self.initial)
+    def set(self, value):
+        self.local[threading.get_ident()] = value
+    @contextmanager
+    def block(self, value):
+        old = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(old)
+    def carry(self, function):
+        value = self.get()
+        def inside(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+        return inside
+
+
+# %% answer="settings_per_thread" wrong="by the name of the thread"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, {}
+    def get(self):
+        return self.local.get(threading.current_thread().name, self.initial)
+    def set(self, value):
+        self.local[threading.current_thread().name] = value
+    @contextmanager
+    def block(self, value):
+        old = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(old)
+    def carry(self, function):
+        value = self.get()
+        def inside(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+        return inside
+
+
+# %% answer="settings_per_thread" wrong="errors that aren't Exceptions leave the value"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, threading.local()
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+    def set(self, value):
+        self.local.value = value
+    @contextmanager
+    def block(self, value):
+        old = self.get()
+        self.set(value)
+        try:
+            yield
+        except Exception:
+            self.set(old)
+            raise
+        self.set(old)
+    def carry(self, function):
+        value = self.get()
+        def inside(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+        return inside
+
+
+# %% answer="settings_per_thread" wrong="a value that equals the old one isn't stored"
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial, self.local = initial, threading.local()
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+    def set(self, value):
+        if value != self.get():
+            self.local.value = value
+    @contextmanager
+    def block(self, value):
+        old = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(old)
+    def carry(self, function):
+        value = self.get()
+        def inside(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+        return inside

@@ -418,9 +418,9 @@ with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is
     shown["another setting"] = [threads[each](two.get) for each in names]
 
     three = ThreadSetting(True)
-    for value in (False, None, 0):
+    for value in (None, False, 0):
         three.set(value)
-        shown[f"after set({value})"] = [threads[each](three.get) for each in names]
+        shown[f"after set({value})"] = [repr(threads[each](three.get)) for each in names]
     with three.block(None):
         shown["in block(None)"] = three.get()
 
@@ -430,6 +430,20 @@ with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is
             five.set("set in the inner block")
         shown["in the outer block, after the inner one"] = five.get()
     shown["after both"] = five.get()
+    try:
+        with five.block(outer):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        shown["after a block that Ctrl-C ended"] = five.get()
+
+    six, seen = ThreadSetting("initial"), []
+    for _ in range(8):  # a thread that has ended leaves its number, and here its name, to the next one
+        worker = threading.Thread(
+            target=lambda: (seen.append(outcome(six.get)), six.set("an older thread's")), name="worker"
+        )
+        worker.start()
+        worker.join()
+    shown["in eight new threads, one after the other"] = seen
 
     four, number = ThreadSetting("initial"), int(rng.integers(100, 1000))
     threads["second"](four.set, "its own")
@@ -1001,6 +1015,18 @@ def after():
     return str(torch.get_default_dtype())
 
 
+class Skipped(BaseException):
+    """What ends a test that pytest skips isn't an Exception either."""
+
+
+def skip():
+    raise Skipped
+
+
+def change():
+    torch.set_default_dtype(torch.bfloat16)
+
+
 def count_down(function, times):
     return function(function, times - 1) if times else after()
 
@@ -1019,7 +1045,15 @@ try:
         recursive = in_double(count_down)
         values[f"{default}: a function that calls itself"] = [recursive(recursive, 2), after()]
         torch.set_default_dtype(default)
+        try:
+            in_double(skip)()
+        except Skipped:
+            values[f"{default}: a test that is skipped"] = after()
+        torch.set_default_dtype(default)
+        in_double(change)()
+        values[f"{default}: a test that changes the default"] = after()
     torch.set_default_dtype(torch.float32)
+    values["with a keyword"] = str(check.error(lambda: in_double(mean_of)(values=numbers)))
     late = in_double(mean_of)
     torch.set_default_dtype(torch.float16)
     late(numbers)
@@ -1270,6 +1304,8 @@ options = mytorch.settings.PrintOptions(edgeitems=2)
 for shape in ((8, 5), (2, 9, 3), (6, 2, 5)):
     array = np.arange(np.prod(shape)).reshape(shape)
     values[f"edges of an array of shape {shape}"] = mytorch.printing.edges(array, options)
+nothing = mytorch.printing.edges(np.ones((8, 5)), mytorch.settings.PrintOptions(edgeitems=0))
+values["shape of the edges with edgeitems=0"] = nothing.shape
 check.show(values, text="When notation is scientific, and arrays as your functions print them.")
 
 # %% [markdown] hint="settings_printing"
