@@ -1193,6 +1193,124 @@ def unpickle(program, find, load_storage):
     return stack[0] if len(stack) == 1 else stack
 
 
+# %% answer="saving_unpickle" wrong="returns the bottom of the stack"
+def unpickle(program, find, load_storage):
+    file, stack, marks, memo = io.BytesIO(program), [], [], {}
+    while True:
+        code = file.read(1)
+        if not code:
+            raise EOFError("the program ends before it stops")
+        if code in PUSHED:
+            stack.append(PUSHED[code](file))
+        elif code == pickle.PROTO:
+            file.read(1)
+        elif code == pickle.MARK:
+            marks.append(len(stack))
+        elif code in (pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
+            n = (pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3).index(code) + 1
+            stack[-n:] = [tuple(stack[-n:])]
+        elif code == pickle.TUPLE:
+            at = marks.pop()
+            stack[at:] = [tuple(stack[at:])]
+        elif code == pickle.APPEND:
+            last = stack.pop()
+            stack[-1].append(last)
+        elif code == pickle.APPENDS:
+            at = marks.pop()
+            items = stack[at:]
+            del stack[at:]
+            stack[-1].extend(items)
+        elif code == pickle.SETITEM:
+            value, key = stack.pop(), stack.pop()
+            stack[-1][key] = value
+        elif code == pickle.SETITEMS:
+            at = marks.pop()
+            items = stack[at:]
+            del stack[at:]
+            for key, value in zip(items[::2], items[1::2]):
+                stack[-1][key] = value
+        elif code in PUT:
+            memo[PUT[code](file)] = stack[-1]
+        elif code in GET:
+            stack.append(memo[GET[code](file)])
+        elif code == pickle.GLOBAL:
+            module, name = (file.readline()[:-1].decode() for _ in range(2))
+            stack.append(find(f"{module}.{name}"))
+        elif code == pickle.REDUCE:
+            args = stack.pop()
+            stack[-1] = stack[-1](*args)
+        elif code == pickle.BUILD:
+            state = stack.pop()
+            if not isinstance(stack[-1], OrderedDict):
+                raise failed(f"Unsupported operand {ord(code)}")
+            stack[-1].__dict__.update(state)
+        elif code == pickle.BINPERSID:
+            stack[-1] = load_storage(stack[-1])
+        elif code == pickle.STOP:
+            return stack[0]
+        else:
+            raise failed(f"Unsupported operand {ord(code)}")
+
+
+# %% answer="saving_unpickle" wrong="of equal keys the first counts, and new attributes replace the earlier ones"
+def unpickle(program, find, load_storage):
+    file, stack, marks, memo = io.BytesIO(program), [], [], {}
+    while True:
+        code = file.read(1)
+        if not code:
+            raise EOFError("the program ends before it stops")
+        if code in PUSHED:
+            stack.append(PUSHED[code](file))
+        elif code == pickle.PROTO:
+            file.read(1)
+        elif code == pickle.MARK:
+            marks.append(len(stack))
+        elif code in (pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
+            n = (pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3).index(code) + 1
+            stack[-n:] = [tuple(stack[-n:])]
+        elif code == pickle.TUPLE:
+            at = marks.pop()
+            stack[at:] = [tuple(stack[at:])]
+        elif code == pickle.APPEND:
+            last = stack.pop()
+            stack[-1].append(last)
+        elif code == pickle.APPENDS:
+            at = marks.pop()
+            items = stack[at:]
+            del stack[at:]
+            stack[-1].extend(items)
+        elif code == pickle.SETITEM:
+            value, key = stack.pop(), stack.pop()
+            stack[-1][key] = value
+        elif code == pickle.SETITEMS:
+            at = marks.pop()
+            items = stack[at:]
+            del stack[at:]
+            for key, value in zip(items[::2], items[1::2]):
+                stack[-1].setdefault(key, value)
+        elif code in PUT:
+            memo[PUT[code](file)] = stack[-1]
+        elif code in GET:
+            stack.append(memo[GET[code](file)])
+        elif code == pickle.GLOBAL:
+            module, name = (file.readline().strip().decode() for _ in range(2))
+            stack.append(find(f"{module}.{name}"))
+        elif code == pickle.REDUCE:
+            args = stack.pop()
+            stack[-1] = stack[-1](*args)
+        elif code == pickle.BUILD:
+            state = stack.pop()
+            if not isinstance(stack[-1], OrderedDict):
+                raise failed(f"Unsupported operand {ord(code)}")
+            stack[-1].__dict__ = state
+        elif code == pickle.BINPERSID:
+            stack[-1] = load_storage(stack[-1])
+        elif code == pickle.STOP:
+            return stack[-1]
+        else:
+            raise failed(f"Unsupported operand {ord(code)}")
+
+
 # %% answer="saving_predict_bytes" wrong="the half still has the whole storage"
 prediction = [4000, 4000, 8000, 4000, 40 + 2000]
 
@@ -1884,6 +2002,24 @@ def plain_names(state):
     return found
 
 
+# %% answer="saving_repair_prefixes" wrong="each name may have another of the two"
+def plain_names(state):
+    prefixes = ("module.", "_orig_mod.")
+    state = dict(state)
+    while state and all(name.startswith(prefixes) for name in state):
+        state = {name.split(".", 1)[1]: value for name, value in state.items()}
+    return state
+
+
+# %% answer="saving_repair_prefixes" right="the common prefix, matched"
+def plain_names(state):
+    import os
+
+    shared = os.path.commonprefix(list(state))
+    cut = re.match(r"(?:module\.|_orig_mod\.)*", shared).end()
+    return {name[cut:]: tensor for name, tensor in state.items()}
+
+
 # %% answer="saving_power_failure" wrong="removes all other files"
 def save_checkpoint(disk, name, data):
     for other in [each for each in disk.files if each != name]:
@@ -1974,6 +2110,23 @@ def save_checkpoint(disk, name, data):
         disk.sync(temporary)
     disk.sync(temporary)
     disk.rename(new_name=name, name=temporary)
+
+
+# %% answer="saving_power_failure" right="a name that is free, in pieces"
+def save_checkpoint(disk, name, data):
+    new = name
+    while new in disk.files:
+        new += "~"
+    if new == name:
+        new += "~"
+    for stale in [each for each in disk.files if each.startswith(name) and set(each[len(name) :]) == {"~"}]:
+        disk.remove(stale)
+    disk.create(new)
+    for at in range(0, len(data), 3):
+        disk.append(new, data[at : at + 3])
+        disk.sync(new)
+    disk.sync(new)
+    disk.rename(new, name)
 
 
 # %% answer="saving_measure_resume" wrong="one step alone"

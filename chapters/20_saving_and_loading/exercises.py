@@ -204,6 +204,12 @@ values = {
     "protocol 4": outcome(pickle.dumps({letter: 1}, 4)),
     "an instance": outcome(b"\x80\x02(csome\nfunction\no."),
     "a set": outcome(b"\x80\x02\x8f."),
+    "two values": outcome(b"\x80\x02K\x01K\x02."),
+    "the same key twice": outcome(b"\x80\x02}(K\x01K\x02K\x01K\x03u."),
+    "attributes in two steps": outcome(
+        b"\x80\x02ccollections\nOrderedDict\n)R}X\x01\x00\x00\x00aK\x01sb}X\x01\x00\x00\x00bK\x02sb.",
+        lambda found: repr(sorted(vars(found).items())),
+    ),
     "truncated": outcome(pickle.dumps([1, [2], {}], 2)[:-1]),
 }
 check.show(values, text="What each program builds, and the names that it looks up.")
@@ -1284,6 +1290,7 @@ values["compiled, with such a submodule"] = list(
 )
 values["one name"] = list(plain_names({f"module._orig_mod.{layers[0]}": 1}))
 values["a name that the prefix continues"] = list(plain_names({f"modules.{each}": 1 for each in layers}))
+values["a prefix for each of two names"] = list(plain_names({"module.up": 1, "_orig_mod.down": 2}))
 values["nothing"] = list(plain_names({}))
 check.show(values)
 
