@@ -214,6 +214,28 @@ def fit(grad, shape, dtype):
     return grad if grad.dtype == dtype else (grad.float() if grad.dtype.itemsize == 8 else grad.double())
 
 
+# %% answer="graph_fit" wrong="sums only over lengths above 1"
+def fit(grad, shape, dtype):
+    extra = grad.ndim - len(shape)
+    if extra:
+        grad = grad.sum(tuple(range(extra)))
+    dims = tuple(d for d, n in enumerate(shape) if n == 1 and grad.shape[d] > 1)
+    if dims:
+        grad = grad.sum(dims, keepdim=True)
+    return grad.to(dtype)
+
+
+# %% answer="graph_fit" wrong="copies a gradient that fits, if it has a length of 1"
+def fit(grad, shape, dtype):
+    extra = grad.ndim - len(shape)
+    for _ in range(extra):
+        grad = grad.sum(0)
+    for d, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(d, keepdim=True)
+    return grad if grad.dtype == dtype else grad.to(dtype)
+
+
 # %% answer="graph_matmul" right="sums batches itself"
 def matmul_grad_x(g, x, y):
     if y.ndim == 1:
@@ -290,6 +312,21 @@ def gradient(f, point):
     return [f(*(Dual(x, float(i == j)) for j, x in enumerate(point))).derivative for i in range(len(point))]
 
 
+# %% answer="graph_forward_mode" wrong="finds the variable by its value"
+class Dual:
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+    def __add__(self, other):
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+    def __mul__(self, other):
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+    def sin(self):
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+
+def gradient(f, point):
+    return [f(*[Dual(x, 1.0 if x == point[k] else 0.0) for x in point]).derivative for k in range(len(point))]
+
+
 # %% answer="graph_repair_accumulation" right="as first written, from the task alone"
 def accumulate_grad(variable, grad, may_keep):
     if variable.grad is None:
@@ -304,6 +341,13 @@ def accumulate_grad(variable, grad, may_keep):
         variable.grad = torch.tensor(grad.detach().numpy())
     else:
         variable.grad.add_(grad)
+
+
+# %% answer="graph_repair_accumulation" wrong="a gradient of the default dtype"
+def accumulate_grad(variable, grad, may_keep):
+    if variable.grad is None:
+        variable.grad = torch.zeros(variable.shape)
+    variable.grad.add_(grad)
 
 
 # %% answer="graph_measure_saved" right="as first written, from the task alone"
@@ -351,6 +395,22 @@ def kept_by_a_layer(activation, batch, width):
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         activation(h * 1)
     return batch * width * max(1, len(kept) + (not any(t.data_ptr() == h.data_ptr() for t in kept) and 0))
+
+
+# %% answer="graph_measure_saved" wrong="tells the weights by their shape"
+def kept_by_a_layer(activation, batch, width):
+    def kept(depth):
+        sizes = {}
+        alive = []
+        def pack(tensor):
+            alive.append(tensor)
+            if tensor.shape[0] != width:
+                sizes[tensor.data_ptr()] = tensor.numel()
+            return tensor.detach()
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+            network(activation, depth, batch, width)
+        return sum(sizes.values())
+    return kept(4) - kept(3)
 
 
 # %% answer="graph_node" right="None where the edge is None"
@@ -603,3 +663,44 @@ def apply(self, *grads):
         made = formula(g, *(self.value(n) for n in names))
         out += made if isinstance(made, (list, tuple)) else [made]
     return out
+
+
+# %% answer="graph_node" wrong="a tuple gives a tuple"
+def attribute_named(name, arguments):
+    parameter, _, attribute = name.rpartition("_")
+    value = arguments[parameter]
+    def of(x):
+        if isinstance(x, Tensor):
+            return getattr(x, attribute)
+        return () if attribute == "shape" else None
+    return type(value)(of(x) for x in value) if isinstance(value, (list, tuple)) else of(value)
+
+
+# %% answer="graph_node" wrong="a number is on the CPU"
+def attribute_named(name, arguments):
+    from ..arrays import CPU
+    parameter, _, attribute = name.rpartition("_")
+    value = arguments[parameter]
+    def of(x):
+        if isinstance(x, Tensor):
+            return getattr(x, attribute)
+        return {"shape": (), "device": CPU}.get(attribute)
+    return [of(x) for x in value] if isinstance(value, (list, tuple)) else of(value)
+
+
+# %% answer="graph_node" wrong="a tuple has no shapes"
+def attribute_named(name, arguments):
+    parameter, _, attribute = name.rpartition("_")
+    value = arguments[parameter]
+    if isinstance(value, list):
+        return [getattr(x, attribute) for x in value]
+    return getattr(value, attribute, () if attribute == "shape" else None)
+
+
+# %% answer="graph_node" wrong="takes a name with an underscore for an attribute"
+def keep(self, parameter, known):
+    if parameter not in self.formulas:
+        raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
+    for name in self.formulas[parameter][1]:
+        value = attribute_named(name, known) if "_" in name else known[name]
+        self.values[name] = Rules.kept(value, name == "result") if isinstance(value, Tensor) else value

@@ -502,6 +502,7 @@ front, n, m = (int(size) for size in generator.permutation([2, 3, 4]))
 grid = (generator.normal(size=(front, n, m)) * 1024).round().astype(np.float32)
 grad = mytorch.tensor(grid / 1024)  # the sums of these are exact, too
 whole = mytorch.tensor(generator.integers(1, 9, size=(front, n, m)))  # sums are exact in 16 bits
+one = grad[:1]  # fits, and has a dimension of length 1
 bring = mytorch.autograd.engine.fit  # not under its own name, which is yours
 shapes = {
     "a bias": (m,),
@@ -526,7 +527,8 @@ check.show(
         "transposed": bring(grad.transpose(0, 2), (n, 1), mytorch.float32),
         "of a batch of one": bring(grad[:1], (m,), mytorch.float32),
         "of an empty batch": bring(grad[:0], (n, 1), mytorch.float32),
-        "what fits is the same tensor": bring(grad, grad.shape, mytorch.float32) is grad,
+        "of an empty dimension": bring(grad[:, :0], (1, m), mytorch.float32),
+        "what fits is the same tensor": [bring(each, each.shape, mytorch.float32) is each for each in (grad, one)],
         "so is a number": bring(grad[0, 0, 0], (), mytorch.float32).tolist(),
         "x.grad": x.grad,
         "scale.grad": scale.grad,
@@ -841,6 +843,7 @@ check.show(
         "point": point,
         "gradient": partial,
         "evaluations of the function": runs,
+        "gradient of x * x * y where x = y": gradient(lambda x, y: x * x * y, [point[0], point[0]]),
         "sine and its derivative": [sine.value, sine.derivative],
         "product and its derivative": [product.value, product.derivative],
     },
@@ -1034,6 +1037,8 @@ with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad")
         warnings.simplefilter("ignore")  # it warns of the reference cycle
         (d**3).sum().backward(create_graph=True)  # d.grad is 3 d² and has a history
     history = d.grad.requires_grad
+    e = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    (e * (first + 2.0**-40)).sum().backward()
     curvature = torch.autograd.grad(d.grad.sum(), d)[0] if history else None
 check.show(
     {
@@ -1046,9 +1051,10 @@ check.show(
         "d.grad, of d³": d.grad.detach(),
         "it can be differentiated again": history,
         "its derivative": curvature,
+        "2⁴⁰ times e.grad, above the first factor": (e.grad - first) * 2.0**40,
     },
     text="a and b are in the first loss, only a in the second. c gets one gradient twice, and that gradient shouldn't change. "
-    "The gradient of d was made with create_graph=True.",
+    "The gradient of d was made with create_graph=True, and e is in float64.",
 )
 
 # %% [markdown] hint="graph_repair_accumulation"
@@ -1148,7 +1154,10 @@ found = {name: kept_by_a_layer(activation, batch, width) for name, activation in
 check.show(
     {"batch": batch, "width": width, "batch * width": batch * width}
     | found
-    | {"relu, twice the batch": kept_by_a_layer(torch.relu, 2 * batch, width)},
+    | {
+        "relu, twice the batch": kept_by_a_layer(torch.relu, 2 * batch, width),
+        "relu, a batch as large as the width": kept_by_a_layer(torch.relu, width, width),
+    },
     text="How many numbers one more layer keeps, by its activation.",
 )
 
@@ -1328,6 +1337,13 @@ def node_of(make, judged=True):
     return node.name(), node.inputs, edges, kept, gradients, list(node.apply(None))
 
 
+def kept_as(name, known):
+    """What a node keeps whose formula for `x` names this."""
+    node = (w * x).grad_fn
+    node.formulas, node.values = {"x": (None, (name,))}, {}
+    return check.error(node.keep, "x", known) or node.values
+
+
 def stale(make, write):
     """The error of a node that kept a tensor which is written afterwards."""
     result = make()
@@ -1354,9 +1370,20 @@ check.show(
         "is a result kept without its history?": node_of(lambda: w.tanh())
         and w.tanh().grad_fn.values["result"].is_result,
         "attributes": [
-            recording.attribute_named(name, {"x": x, "x_0": 2.0, "parts": [x, y[0]], "n": 3})
-            for name in ("x_shape", "x_dtype", "parts_shape", "n_shape", "n_dtype", "x_0_shape")
+            recording.attribute_named(name, {"x": x, "x_0": 2.0, "parts": [x, y[0]], "pair": (x, y[0]), "n": 3})
+            for name in (
+                "x_shape",
+                "x_dtype",
+                "parts_shape",
+                "pair_shape",
+                "n_shape",
+                "n_dtype",
+                "n_device",
+                "x_0_shape",
+            )
         ],
+        "a list for the tensors of a tuple": isinstance(recording.attribute_named("x_shape", {"x": (x, y)}), list),
+        "kept under a name with an underscore": kept_as("step_size", {"x": w, "step_size": 2.0}),
     },
     text="Name, inputs, edges, what is kept, and gradients, of one node each.",
 )
