@@ -105,6 +105,24 @@ def slots(group, kept):
     return place
 
 
+# %% answer="compiler_slots" wrong="kept steps free nothing"
+def slots(group, kept):
+    last = {each: step for step in group for each in steps_in(step.args)}
+    place, free, count = {}, [], 0
+    for step in group:
+        if step in kept:
+            continue
+        for each in dict.fromkeys(steps_in(step.args)):
+            if each in place and last[each] is step:
+                free.append(place[each])
+        if free:
+            place[step] = free.pop()
+        else:
+            place[step] = count
+            count += 1
+    return place
+
+
 # %% answer="compiler_source" right="views of each block, with names of their own"
 def source(group, kept):
     read, place = operands(group), slots(group, kept)
@@ -262,6 +280,40 @@ def source(group, kept):
         args = ", ".join(names.get(id(each)) or f"{each:.3g}" for each in step.args)
         lines.append(f"        np.{UFUNCS[step.op.name]}({args}, out={names[id(step)]})")
     return "\n".join(lines)
+
+
+# %% answer="compiler_source" wrong="numbers with six digits"
+def source(group, kept):
+    place, outside = slots(group, kept), operands(group)
+    count = len(set(place.values()))
+    names = {id(each): f"x{n}[b]" for n, each in enumerate(outside)}
+    names |= {id(each): f"t[{slot}, c]" for each, slot in place.items()}
+    names |= {id(each): f"y{n}[b]" for n, each in enumerate(kept)}
+    arguments = [f"y{n}" for n in range(len(kept))] + [f"x{n}" for n in range(len(outside))]
+    lines = [f"def kernel({', '.join(arguments)}):", f"    t = np.empty(({count}, {BLOCK}), y0.dtype)"]
+    lines += [f"    for start in range(0, y0.size, {BLOCK}):"]
+    lines += [f"        b, c = slice(start, start + {BLOCK}), slice(0, y0.size - start)"]
+    for step in group:
+        read = [names[id(each)] if isinstance(each, (Step, Tensor)) else f"{each:g}" for each in step.args]
+        lines.append(f"        np.{UFUNCS[step.op.name]}({', '.join(read)}, out={names[id(step)]})")
+    return chr(10).join(lines) + chr(10)
+
+
+# %% answer="compiler_source" wrong="puts tensors before numbers"
+def source(group, kept):
+    place, outside = slots(group, kept), operands(group)
+    count = len(set(place.values()))
+    names = {id(each): f"x{n}[b]" for n, each in enumerate(outside)}
+    names |= {id(each): f"t[{slot}, c]" for each, slot in place.items()}
+    names |= {id(each): f"y{n}[b]" for n, each in enumerate(kept)}
+    arguments = [f"y{n}" for n in range(len(kept))] + [f"x{n}" for n in range(len(outside))]
+    lines = [f"def kernel({', '.join(arguments)}):", f"    t = np.empty(({count}, {BLOCK}), y0.dtype)"]
+    lines += [f"    for start in range(0, y0.size, {BLOCK}):"]
+    lines += [f"        b, c = slice(start, start + {BLOCK}), slice(0, y0.size - start)"]
+    for step in group:
+        read = [names[id(each)] if isinstance(each, (Step, Tensor)) else repr(each) for each in sorted(step.args, key=lambda a: not isinstance(a, (Step, Tensor)))]
+        lines.append(f"        np.{UFUNCS[step.op.name]}({', '.join(read)}, out={names[id(step)]})")
+    return chr(10).join(lines) + chr(10)
 
 
 # %% answer="compiler_guards" right="written out, with lists"
@@ -639,6 +691,19 @@ def replayed(record, example):
         recording()
         return target.copy()
 
+    return call
+
+
+# %% answer="compiler_repair_replay" wrong="takes a dtype that can be cast safely"
+def replayed(record, example):
+    source, target = example.copy(), np.empty_like(example)
+    recording = record(source, target)
+    def call(x):
+        if x.shape != source.shape or not np.can_cast(x.dtype, source.dtype):
+            raise ValueError("the recording doesn't fit")
+        source[...] = x
+        recording()
+        return target.copy()
     return call
 
 

@@ -127,6 +127,12 @@ def inside(x):
     return a * b + x, kept
 
 
+def ended(x):
+    kept = (x + k) * 2
+    a = x - k
+    return kept, a * a
+
+
 def pairs(x):
     a, b = x * k, x + k
     c = a * b
@@ -168,6 +174,7 @@ def planned(function):
 
 programs = {"a chain": chain, "squares": squares, "a value read late": late, "a kept value": inside}
 programs |= {
+    "a kept value that reads another last": ended,
     "two that end together": pairs,
     "many at once": wide,
     "a tangle": tangle,
@@ -367,6 +374,8 @@ check.show(
         "numbers": kernel_of(lambda x, y: mytorch.minimum(mytorch.maximum(x * -k, -float("inf")), 0.5) + y * True, 9),
         "nan": kernel_of(lambda x, y: x * float("nan") + y, 5),
         "float64": kernel_of(lambda x, y: ((x + 1e7) - 1e7) * k + y, 9, np.float64),
+        "a number in front": kernel_of(lambda x, y: (k - x) * y, 9),
+        "seven digits of a number": kernel_of(lambda x, y: (x * (k + 2.0**-20) - x * k) * 2.0**20 + y, 9, np.float64),
         "one operand, twice": kernel_of(lambda x, y: x * x + x, 9),
         "one input unused": kernel_of(lambda x, y: y * k + 1, 9),
     },
@@ -939,6 +948,8 @@ if problem is None:
     shown["a row"] = attempt(call, first[:1])
     shown["a number"] = attempt(call, np.float32(1.0).reshape(()))
     shown["another dtype"] = attempt(call, first.astype(np.float64))
+    wider = replayed(lambda source, target: lambda: np.multiply(source, k, out=target), example.astype(np.float64))
+    shown["float32 for a recording in float64"] = attempt(wider, first)
     shown["integers"] = attempt(call, np.ones((rows, columns), np.int32))
     shown["after the errors"] = attempt(call, first)
     changed = attempt(call, second)
