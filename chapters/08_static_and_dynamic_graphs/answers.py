@@ -752,6 +752,27 @@ def share_equal(graph):
     return rebuilt(graph, better)
 
 
+# %% answer="static_fold_and_share" wrong="a number for a 0-d constant"
+def fold_constants(graph):
+    def better(step):
+        if steps_in(step.args):
+            return step
+        with no_grad():
+            result = step.op(*step.args)
+            return result.item() if result.ndim == 0 else result
+    return rebuilt(graph, better)
+
+
+# %% answer="static_fold_and_share" wrong="shares no step that reads no input"
+def share_equal(graph):
+    first = {}
+    def better(step):
+        if not steps_in(step.args):
+            return step
+        return first.setdefault(signature(step), step)
+    return rebuilt(graph, better)
+
+
 # %% answer="static_drop_unused" wrong="steps are removed while the list is walked"
 def drop_unused(graph):
     kept = list(graph.steps)
@@ -1068,6 +1089,31 @@ def read(self, x, name, get):
     if isinstance(step, Step):
         self.guards.append(Guard(len(self.steps), step, name, value))
     return value
+
+
+# %% answer="static_guards" wrong="reads the value twice"
+def read(self, x, name, get):
+    before = len(self.guards)
+    value = get(x)
+    step = self.symbol(x)
+    self.guards[before:] = [Guard(len(self.steps), step, name, get(x))] if isinstance(step, Step) else []
+    return value
+
+
+# %% answer="static_guards" wrong="the open sizes come first"
+def __call__(self, *inputs):
+    kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
+    sizes = tuple(x.shape for x in inputs)
+    path = (kinds, None if (kinds, None) in self.pieces else sizes)
+    values = inputs
+    while path in self.pieces:
+        piece, read = self.pieces[path]
+        result, made = run(piece, *values)
+        if not read:
+            return result
+        path = (*path, repr(getattr(result, read)()))
+        values = (*values, *made)
+    return self.compile(inputs, kinds, sizes)
 
 
 # %% answer="static_repair_sharing" wrong="measures the training line on both sets"
@@ -1484,3 +1530,71 @@ def rebuilt(graph, better):
         instead[old] = chosen
         steps.extend([fresh] * (chosen is fresh))
     return Graph(graph.inputs, steps, change(graph.output))
+
+
+# %% answer="static_rebuild" wrong="tensors by storage"
+def signature(step):
+    def part(each):
+        if isinstance(each, Tensor):
+            return id(each.storage)
+        if isinstance(each, (Step, Tensor)):
+            return ("object", id(each))
+        if isinstance(each, (list, tuple)):
+            return (type(each).__name__, tuple(map(part, each)))
+        if isinstance(each, slice):
+            return ("slice", part(each.start), part(each.stop), part(each.step))
+        return (type(each).__name__, repr(each))
+    return (id(step.op), part(step.args))
+
+
+# %% answer="static_rebuild" wrong="a slice without its step"
+def signature(step):
+    def part(each):
+        if isinstance(each, (Step, Tensor)):
+            return ("object", id(each))
+        if isinstance(each, (list, tuple)):
+            return (type(each).__name__, tuple(map(part, each)))
+        if isinstance(each, slice):
+            return ("slice", part(each.start), part(each.stop))
+        return (type(each).__name__, repr(each))
+    return (id(step.op), part(step.args))
+
+
+# %% answer="static_rebuild" wrong="keeps an input that takes a step's place"
+def rebuilt(graph, better):
+    instead = {each: each for each in graph.inputs}
+    now = lambda each: instead[each] if isinstance(each, Step) else each
+    steps = []
+    for step in graph.steps:
+        new = Step(step.op, replace(step.args, now))
+        instead[step] = better(new)
+        if isinstance(instead[step], Step) and instead[step] not in steps:
+            steps.append(instead[step])
+    return Graph(graph.inputs, steps, replace(graph.output, now))
+
+
+# %% answer="static_rebuild" wrong="gives better an old step"
+def rebuilt(graph, better):
+    instead = {each: each for each in graph.inputs}
+    now = lambda each: instead[each] if isinstance(each, Step) else each
+    steps = []
+    for step in graph.steps:
+        args = replace(step.args, now)
+        new = step if all(a is b for a, b in zip(args, step.args)) else Step(step.op, args)
+        instead[step] = better(new)
+        if instead[step] is new:
+            steps.append(new)
+    return Graph(graph.inputs, steps, replace(graph.output, now))
+
+
+# %% answer="static_rebuild" wrong="new inputs in place of the old ones"
+def rebuilt(graph, better):
+    instead = {each: Step(each.op, each.args) for each in graph.inputs}
+    now = lambda each: instead[each] if isinstance(each, Step) else each
+    steps = []
+    for step in graph.steps:
+        new = Step(step.op, replace(step.args, now))
+        instead[step] = better(new)
+        if instead[step] is new:
+            steps.append(new)
+    return Graph(list(instead.values())[:len(graph.inputs)], steps, replace(graph.output, now))

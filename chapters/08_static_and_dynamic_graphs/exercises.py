@@ -424,6 +424,8 @@ def shown(make):
 recorded = graph.trace(program, example)
 folded, shared = shown(lambda: graph.fold_constants(recorded)), shown(lambda: graph.share_equal(recorded))
 constant = graph.trace(lambda x: weight * 2, example)
+precise = graph.trace(lambda x: x.sum() * (weight.double() * factor).sum(), example)
+unread = graph.trace(lambda x: (weight * 2 + x, weight * 2 - x), example)
 trained = weight.clone().requires_grad_()
 product, kept = graph.trace(lambda x: x * (trained * factor), example), []
 problem = check.error(lambda: kept.extend(graph.fold_constants(product).steps))
@@ -435,6 +437,8 @@ check.show(
         "shared": shared,
         "both": shown(lambda: graph.share_equal(graph.fold_constants(recorded))),
         "nothing of the input": shown(lambda: graph.fold_constants(constant)),
+        "a 0-d constant in float64": shown(lambda: graph.fold_constants(precise)),
+        "two equal steps that read no input": shown(lambda: graph.share_equal(unread)),
         "a constant made of a trained weight has a history": histories if problem is None else repr(problem),
         "the weight and the grad mode afterwards": (trained.requires_grad, mytorch.is_grad_enabled()),
         "the recorded graph afterwards": len(recorded.steps),
@@ -835,6 +839,9 @@ found = {
 before = len(calls)
 found["sizes"] = called(decide, *[vector(*[1.0] * length) for length in (2, 2, 3, 4, 5)])
 found["times that Python ran for five sizes"] = len(calls) - before
+before, two, down = len(calls), vector(1.0, 1.0), vector(-1.0, -1.0)
+found["a size of its own and open ones"] = called(decide, two, vector(1.0, 1.0, 1.0), two, down, down, two)
+found["times that Python ran for these"] = len(calls) - before
 found["numbers"] = called(scaled, pair, vector(2.0, -3.0), pair, vector(2.0, 1.0))
 before = len(calls)
 found["truth of a sum"] = called(if_any, pair, vector(2.0, -3.0), pair, vector(1.0, -1.0), vector(2.0, -2.0))
@@ -848,6 +855,9 @@ recorder = graph.Recorder()
 recorder.know(pair, graph.Step(None))
 inner = check.error(recorder.read, constant, "item", lambda x: recorder.read(pair, "shape", len))
 found["a read of a constant that reads more"] = repr(inner) if inner else len(recorder.guards)
+reads = []
+inner = check.error(recorder.read, pair, "shape", lambda x: reads.append(x) or len(x))
+found["times that a value was read"] = repr(inner) if inner else len(reads)
 check.show(found, rtol=1e-4, atol=1e-5, text="Guards of traces, and results and graphs of compiled functions.")
 
 # %% [markdown] hint="static_guards"
@@ -1297,14 +1307,15 @@ def program(x):
     return rows[0] * 1.0 + rows[1] * outside, (alias + x.detach(), k), mytorch.stack([rows[0] * 1.0, rows[1]]), x
 
 
-def simplified(better):
-    """The steps of a changed graph and what it gives for another input; or the error."""
-    made = []
-    problem = check.error(lambda: made.append(graph.rebuilt(traced, better)))
+def simplified(better, old=None):
+    """The steps of a changed graph, what it gives for another input, and whether the inputs stay; or the error."""
+    made, old = [], old or traced
+    problem = check.error(lambda: made.append(graph.rebuilt(old, better)))
     if problem is not None:
         return problem
     problem = check.error(lambda: made.append(graph.run(made[0], other)))
-    return [step.op.name for step in made[0].steps], problem or made[1], repr(made[0])
+    names = [getattr(step.op, "name", "an input") for step in made[0].steps]
+    return names, problem or made[1], repr(made[0]), made[0].inputs == old.inputs
 
 
 def without_products_by_one(step):
@@ -1338,6 +1349,8 @@ pairs = {
     "equal tensors in a list": ((add, ([step, x],)), (add, ([step, x.clone()],))),
     "two steps of one operation": ((add, (step, 1)), (add, (later, 1))),
     "slices": ((add, ([step, slice(1, k)], (1,))), (add, ([step, slice(1, k)], (1,)))),
+    "slices with other steps": ((add, (slice(0, 9, 1),)), (add, (slice(0, 9, k),))),
+    "a tensor and its transpose": ((add, (step, x)), (add, (step, x.t()))),
     "other slices": ((add, ([step, slice(1, k)], (1,))), (add, ([step, slice(1, k + 1)], (1,)))),
     "list and tuple": ((add, ([1, 2],)), (add, ((1, 2),))),
     "text and number": ((add, ("1",)), (add, (1,))),
@@ -1353,7 +1366,7 @@ def alike(first, second):
 
 
 def asked(step):
-    names.append(step.op.name)
+    names.append((step.op.name, "an old step" if step in traced.steps else "a new one"))
     return step
 
 
@@ -1369,6 +1382,9 @@ check.show(
         "steps that were asked about": repr(problem) if problem else names,
         "all steps kept": simplified(lambda step: step),
         "without products by one": simplified(without_products_by_one),
+        "an input in place of its product by one": simplified(
+            without_products_by_one, graph.trace(lambda x: (x * 1.0).exp(), x)
+        ),
         "without adding zeros": simplified(without_zeros),
         "all a constant": simplified(lambda step: outside),
         "the old graph": repr(traced) == before,
