@@ -253,8 +253,8 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 # ```
 #
 # An integer attribute of a module has the same effect. If `forward` computes `x * self.k` and `k` changes in each call, PyTorch
-# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. Its warning names the remedy, `torch._dynamo.config.
-# allow_unspec_int_on_nn_module = True`. An integer *argument* costs two graphs in total, because the second value makes it dynamic.
+# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. Its warning names the remedy, to set
+# `torch._dynamo.config.allow_unspec_int_on_nn_module` to True. An integer *argument* costs two graphs in total, because the second value makes it dynamic.
 #
 # **Interview · What is a guard, and why does `torch.compile` recompile?**
 #

@@ -541,9 +541,9 @@ print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for e
 #
 # **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
 #
-# - *Thirty seconds:* "Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by a
+# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by a
 #   hash of the page. For near-duplicates I use MinHash, whose signatures agree as often as the pages' shingles do, with bands, so that only pages that share
-#   a band are compared."
+#   a band are compared.
 # - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one of each cluster
 #   rather than none, and compare models trained on both sets. A few epochs over good data cost little.
 # - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations repeat inside different pages, and a
@@ -570,9 +570,9 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 # %% [markdown]
 # **Interview · How do you find out whether a benchmark was in the training data?**
 #
-# - *Thirty seconds:* "I search the training text for the benchmark's n-grams, and report the score without the items that overlap. Rewordings
+# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap. Rewordings
 #   and translations share no n-gram, so I also test on items that can't have been seen: newer ones, or the same ones with other numbers. A drop there
-#   that other models don't have is the evidence."
+#   that other models don't have is the evidence.
 # - *Longer:* Without the data, ask the model to continue the first half of a question, or compare its likelihood of the items in their
 #   published order with that in shuffled orders. A model that hasn't seen them prefers none.
 # - *They ask next:* The clean items have a lower score. Is that proof? Not alone, because they may be harder. Compare with a

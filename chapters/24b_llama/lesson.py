@@ -87,9 +87,9 @@ pictures.curves(
 #
 # **Interview · Why does RoPE's score depend on the distance alone?**
 #
-# - *Thirty seconds:* "The query at position *m* is multiplied by a rotation R(m), and the key at position *n* by R(n). Their dot
+# - *Thirty seconds:* The query at position *m* is multiplied by a rotation R(m), and the key at position *n* by R(n). Their dot
 #   product is qᵀ R(m)ᵀ R(n) k = qᵀ R(n − m) k, because transposing a rotation reverses it and angles add up. So only the
-#   distance n − m is left."
+#   distance n − m is left.
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
 # - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near from
@@ -228,9 +228,9 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
-# - *Thirty seconds:* "RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because it is
+# - *Thirty seconds:* RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because it is
 #   slightly better at the same FLOPs. Rotary positions replace learned ones because they are relative and have no table that
-#   ends. Grouped queries make the KV cache smaller, at a small cost in quality."
+#   ends. Grouped queries make the KV cache smaller, at a small cost in quality.
 # - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so,
 #   while the pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have
 #   them.
@@ -315,8 +315,8 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 # %% [markdown] tags=["short"]
 # **Interview · How large is the cache of 32 layers, 8 KV heads of 128, and 8k tokens in 16 bits?**
 #
-# - *Thirty seconds:* "There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
-#   sequence. With 32 KV heads it would be 4 GiB."
+# - *Thirty seconds:* There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
+#   sequence. With 32 KV heads it would be 4 GiB.
 # - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences need as much again.
 # - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink
 #   a cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
@@ -325,8 +325,8 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each keep?**
 #
-# - *Thirty seconds:* "MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
-#   MLA caches a short latent vector per token, from which the keys and values of all heads are computed."
+# - *Thirty seconds:* MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
+#   MLA caches a short latent vector per token, from which the keys and values of all heads are computed.
 # - *Longer:* MQA is the smallest of the first three and costs some quality, while 8 groups were found to be nearly as good as MHA
 #   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
 # - *They ask next:* Why does MLA have 64 extra elements? With a rotation between them, the up-projection of the keys can't be merged
@@ -356,9 +356,9 @@ for name, (tokens, cached) in cases.items():
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
-# - *Thirty seconds:* "Prefill runs all tokens of the prompt at once, so each weight that is loaded is reused for every token, and a
+# - *Thirty seconds:* Prefill runs all tokens of the prompt at once, so each weight that is loaded is reused for every token, and a
 #   long prompt is bound by FLOPs. Decode reads all weights and the cache for a single token per sequence, so it is usually bound by
-#   memory bandwidth."
+#   memory bandwidth.
 # - *Longer:* Batching lets the sequences share the weights, but each sequence brings its own cache. *Continuous batching* lets a new
 #   sequence join as soon as another one ends, which keeps the batch large.
 # - *They ask next:* When does it flip? Where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300 tokens, or at
@@ -382,8 +382,8 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 # %% [markdown]
 # **Interview · On which side do you pad prompts for batched generation?**
 #
-# - *Thirty seconds:* "I pad on the left, because then the last position of every row is its last real token, and the new tokens
-#   follow without a gap. A mask has to hide the padding."
+# - *Thirty seconds:* I pad on the left, because then the last position of every row is its last real token, and the new tokens
+#   follow without a gap. A mask has to hide the padding.
 # - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right padding, the
 #   logits in the last column belong to a padding token for every shorter row.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
@@ -435,9 +435,9 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # %% [markdown]
 # **Interview · Why is speculative decoding exact?**
 #
-# - *Thirty seconds:* "A token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). The rest of the time, with
+# - *Thirty seconds:* A token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). The rest of the time, with
 #   probability 1 − Σ min(p, q), it is drawn from the normalized max(p − q, 0), whose sum before normalizing is exactly that. The two
-#   add up to p."
+#   add up to p.
 # - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance rate is Σ min(p, q). With
 #   k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average, if a is the same for each.
 # - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more token
@@ -546,9 +546,9 @@ print("tokens a pass, if the second one is accepted 85 % of the time:", 1 + 0.85
 # %% [markdown]
 # **Interview · What does multi-token prediction change in training and in serving?**
 #
-# - *Thirty seconds:* "Besides the next token, small extra modules predict the ones after it, and their losses are added with a small
+# - *Thirty seconds:* Besides the next token, small extra modules predict the ones after it, and their losses are added with a small
 #   weight. So the trunk gets more signal from each token and learns to plan ahead. For serving, you drop the modules or let them
-#   draft tokens for speculative decoding."
+#   draft tokens for speculative decoding.
 # - *Longer:* In DeepSeek-V3 one module predicts the second token. It is a transformer block that reads the trunk's state and the embedding of the next token,
 #   and it shares the embedding and the output head. Its drafts were accepted 85 to 90 % of the time, which gave 1.8 times the tokens per second.
 # - *They ask next:* Do drafts of the model's own modules change its answers? No, because the main head checks each of them, as in any
@@ -591,8 +591,8 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 # %% [markdown]
 # **Interview · What is DPO's loss if the policy is the reference?**
 #
-# - *Thirty seconds:* "It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts there, and the
-#   gradient isn't 0."
+# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts there, and the
+#   gradient isn't 0.
 # - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities changes
 #   nothing.
 # - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the third

@@ -89,8 +89,8 @@ for name, (layers, width, hidden, stored, used) in models.items():
 #
 # **Interview · What does a mixture of experts save, and what does it cost?**
 #
-# - *Thirty seconds:* "A router sends each token to k of the experts, so the FLOPs per token are those of k experts, while the parameters
-#   are those of all of them. It saves compute at a given quality, but not memory, because all experts have to be held."
+# - *Thirty seconds:* A router sends each token to k of the experts, so the FLOPs per token are those of k experts, while the parameters
+#   are those of all of them. It saves compute at a given quality, but not memory, because all experts have to be held.
 # - *Longer:* Mixtral 8x7B computes like a 13B model and occupies memory like a 47B model. Optimizer states and gradients count the total
 #   as well. It also costs traffic between GPUs and a router that has to be kept in balance.
 # - *They ask next:* Is decoding faster, too? For one sequence yes, because only the chosen experts' weights are read. In a large batch
@@ -140,8 +140,8 @@ for k, renormalize in ((2, False), (2, True), (1, False), (1, True)):
 #
 # **Interview · How does the router learn if top-k has no gradient?**
 #
-# - *Thirty seconds:* "The choice has no gradient, but the gate does: it multiplies the chosen expert's output. If that output points
-#   downhill, the gate is raised, and with it the logit. Experts that weren't chosen get no gradient from this token."
+# - *Thirty seconds:* The choice has no gradient, but the gate does: it multiplies the chosen expert's output. If that output points
+#   downhill, the gate is raised, and with it the logit. Experts that weren't chosen get no gradient from this token.
 # - *Longer:* The gradient of a gate is the dot product of the output's gradient and the expert's output. With a softmax over all
 #   experts, unchosen logits still move, because probabilities compete; with a softmax over the chosen ones they don't.
 # - *They ask next:* How does an unchosen expert ever get tokens? Through other tokens, noise on the logits, a balance loss or a bias.
@@ -288,9 +288,9 @@ print(f"loss {2 * (share * probabilities.mean(0)).sum():.2f}")
 # %% [markdown]
 # **Interview · Why does routing collapse, and what does the balance loss multiply?**
 #
-# - *Thirty seconds:* "An expert that gets more tokens trains more, becomes better, and is chosen more, while the others get no gradient.
+# - *Thirty seconds:* An expert that gets more tokens trains more, becomes better, and is chosen more, while the others get no gradient.
 #   The balance loss multiplies each expert's share of the tokens by its mean probability, sums over the experts, and multiplies by
-#   their number. Only the probability has a gradient, so busy experts are pushed down."
+#   their number. Only the probability has a gradient, so busy experts are pushed down.
 # - *Longer:* The share is divided by N·k, or the loss grows with k. Padding must not count. Losses are taken over a micro-batch, a whole
 #   batch, or one sequence, and the smaller the group, the less the experts can specialize. A *z-loss*, the mean squared log-sum-exp of the
 #   logits, is often added to keep the logits small, but it balances nothing.
@@ -317,8 +317,8 @@ for name, used in (("without bias", scores), ("with bias", scores + bias)):
 #
 # **Interview · A balance loss, or a bias without gradient: what is the difference?**
 #
-# - *Thirty seconds:* "The balance loss adds a gradient that competes with the language model's. The bias only changes which experts are
-#   chosen: it isn't part of the gate, and it is updated by a rule after each step, so the model's loss keeps its gradient."
+# - *Thirty seconds:* The balance loss adds a gradient that competes with the language model's. The bias only changes which experts are
+#   chosen: it isn't part of the gate, and it is updated by a rule after each step, so the model's loss keeps its gradient.
 # - *Longer:* The rule is bias += rate · sign(mean load − load). DeepSeek-V3 combines it with a very small loss for each sequence
 #   ([Wang et al. 2024](https://arxiv.org/abs/2408.15664)). The sigmoid scores experts independently instead of making them compete.
 # - *They ask next:* Over what is the load counted? Over the whole batch, so the counts need an all-reduce over the data-parallel ranks.
@@ -359,8 +359,8 @@ pictures.slider(draw, start={"factor": 1.0}, factor=[0.5, 1.0, 1.25, 2.0])
 # %% [markdown]
 # **Interview · What is a capacity factor, and what happens to a dropped token?**
 #
-# - *Thirty seconds:* "Each expert gets a buffer of k·N/E·factor tokens, so that shapes are fixed. A token beyond it is skipped by that
-#   expert, so its output there is 0 and the residual connection carries it past the layer."
+# - *Thirty seconds:* Each expert gets a buffer of k·N/E·factor tokens, so that shapes are fixed. A token beyond it is skipped by that
+#   expert, so its output there is 0 and the residual connection carries it past the layer.
 # - *Longer:* A factor of 1 fits perfect balance only; 1.25 is common. *Dropless* layers use grouped matrix multiplications
 #   over sorted rows instead, and drop nothing ([MegaBlocks](https://arxiv.org/abs/2211.15841)).
 # - *They ask next:* Who is dropped? Whoever comes last in the batch, unless tokens are ranked by gate. With *expert choice*, each expert
@@ -386,8 +386,8 @@ for pair in nearly:
 # %% [markdown]
 # **Interview · Why can a batch change a mixture of experts' answer for one request?**
 #
-# - *Thirty seconds:* "With a capacity, other tokens can take the seats, so mine is dropped. Without one, the number of rows
-#   per expert still changes the order of sums, and a last digit can flip the router's choice."
+# - *Thirty seconds:* With a capacity, other tokens can take the seats, so mine is dropped. Without one, the number of rows
+#   per expert still changes the order of sums, and a last digit can flip the router's choice.
 # - *Longer:* A flip matters most when the gates of both experts are similar but their outputs aren't. All later layers then see another
 #   hidden state. Batch-invariant kernels fix the order of sums at some cost in speed.
 # - *They ask next:* Why does it hurt reinforcement learning? The sampler and the trainer batch differently, so a token's log-probability
@@ -410,8 +410,8 @@ for split in (1, 2, 4):
 #
 # **Interview · Why shared and fine-grained experts?**
 #
-# - *Thirty seconds:* "Many small experts give far more combinations at the same FLOPs, so each can specialize. A shared expert serves
-#   every token and holds the common knowledge, which otherwise each routed expert would learn again."
+# - *Thirty seconds:* Many small experts give far more combinations at the same FLOPs, so each can specialize. A shared expert serves
+#   every token and holds the common knowledge, which otherwise each routed expert would learn again.
 # - *Longer:* DeepSeek-V3 has 256 routed experts, of which 8 are chosen, and one shared one
 #   ([DeepSeekMoE](https://arxiv.org/abs/2401.06066)).
 # - *They ask next:* What limits the splitting? Small matrices use a GPU badly, the router grows, and each token is sent to more places.
@@ -463,8 +463,8 @@ print("rows computed by each rank:", list(computed))
 #
 # **Interview · Which traffic does expert parallelism add?**
 #
-# - *Thirty seconds:* "Each MoE layer has two all-to-alls in the forward pass, one that dispatches the tokens and one that combines
-#   the outputs, and two more in the backward pass. A rank sends about k vectors per token each way, except those that stay."
+# - *Thirty seconds:* Each MoE layer has two all-to-alls in the forward pass, one that dispatches the tokens and one that combines
+#   the outputs, and two more in the backward pass. A rank sends about k vectors per token each way, except those that stay.
 # - *Longer:* The time is set by the fullest expert and the slowest link. So experts stay inside fast links where possible, DeepSeek-V3
 #   limits each token to four nodes, and the traffic is overlapped with the computation of another micro-batch.
 # - *They ask next:* What does a server do about hot experts? It keeps copies of them on several GPUs, chosen by the measured load, so that

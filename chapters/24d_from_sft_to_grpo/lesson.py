@@ -68,8 +68,8 @@ print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {ove
 #
 # **Interview · Your GRPO loss is 0 from the first step on. Is something broken?**
 #
-# - *Thirty seconds:* "No. With one update per batch and no KL term, the ratio is exactly 1 and the advantages of a group sum to 0, so the
-#   loss is 0 if it averages over replies. Its gradient isn't, so I watch the reward and the gradient's norm instead."
+# - *Thirty seconds:* No. With one update per batch and no KL term, the ratio is exactly 1 and the advantages of a group sum to 0, so the
+#   loss is 0 if it averages over replies. Its gradient isn't, so I watch the reward and the gradient's norm instead.
 # - *They ask next:* When is it broken? If the gradient's norm is 0 as well, then all groups have equal scores and teach nothing, or the
 #   ratio was detached.
 # - *The trap:* Comparing two runs by their losses. Such a loss has the right gradient, but its value measures nothing.
@@ -118,9 +118,9 @@ print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], str
 #
 # **Interview · What does a chat template have to do with the loss?**
 #
-# - *Thirty seconds:* "The template marks which tokens are the assistant's. These are trained, including the end token, while the headers
+# - *Thirty seconds:* The template marks which tokens are the assistant's. These are trained, including the end token, while the headers
 #   and the user's turns are only context. At inference I render the same template, up to the header of the turn that the model has to
-#   write."
+#   write.
 # - *They ask next:* Is the prompt in the loss harmful? The model then also learns to write questions, which matters most when prompts are
 #   much longer than replies.
 # - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
@@ -166,9 +166,9 @@ for name, each in (("base", base), ("after SFT", tuned)):
 #
 # **Interview · Why SFT before RL, and why not SFT alone?**
 #
-# - *Thirty seconds:* "RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT brings it to where
+# - *Thirty seconds:* RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT brings it to where
 #   correct replies and the format occur. SFT alone imitates its demonstrations, including their mistakes, whereas RL optimizes the
-#   outcome."
+#   outcome.
 # - *They ask next:* Can you skip SFT? Yes, if the base model succeeds sometimes; DeepSeek-R1-Zero was trained that way.
 # - *The trap:* "RL teaches new knowledge." It mostly moves probability among replies that the policy already writes now and then.
 # - *Proof:* `proof-SFT`, `proof-signal`, `proof-milestone`.
@@ -206,8 +206,8 @@ for chosen, rejected in pairs:
 #
 # **Interview · What does a reward model learn, and what can't its scores tell you?**
 #
-# - *Thirty seconds:* "It learns differences: the Bradley-Terry loss is the negative log-sigmoid of the chosen reward minus the rejected
-#   one. A constant for each prompt cancels, so a single score means nothing by itself, and far from the training pairs it is a guess."
+# - *Thirty seconds:* It learns differences: the Bradley-Terry loss is the negative log-sigmoid of the chosen reward minus the rejected
+#   one. A constant for each prompt cancels, so a single score means nothing by itself, and far from the training pairs it is a guess.
 # - *They ask next:* How do you use several ranked replies? InstructGPT trains on all pairs of one ranking in a single batch element,
 #   because separate ones overfit.
 # - *The trap:* Judging it by its accuracy on held-out pairs of the old policy. RL takes the policy to other replies.
@@ -245,8 +245,8 @@ for beta in (1.0, 0.2, 0.05):
 #
 # **Interview · What does β do in DPO?**
 #
-# - *Thirty seconds:* "β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
-#   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1."
+# - *Thirty seconds:* β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
+#   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1.
 # - *They ask next:* Why may both log-probabilities fall? Only their difference is trained. I log both, and add an SFT term if the chosen
 #   ones fall too far.
 # - *The trap:* Reading β as a learning rate. It also scales the gradient, but what it sets is where training ends.
@@ -293,9 +293,9 @@ for constant in (0.0, 0.9):
 #
 # **Interview · Why may you subtract a baseline, and is the group's mean one?**
 #
-# - *Thirty seconds:* "The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
+# - *Thirty seconds:* The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
 #   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
-#   (K − 1)/K and is otherwise unbiased."
+#   (K − 1)/K and is otherwise unbiased.
 # - *They ask next:* How do you avoid the factor? RLOO takes the mean of the *other* samples.
 # - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
 #   variance.
@@ -344,8 +344,8 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 #
 # **Interview · In PPO's first step every ratio is 1. Why isn't the gradient 0?**
 #
-# - *Thirty seconds:* "The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
-#   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on."
+# - *Thirty seconds:* The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
+#   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on.
 # - *They ask next:* What if the policy's entropy falls toward 0? The replies of a group become alike, so nothing new is found. DAPO
 #   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
@@ -383,8 +383,8 @@ for name, each in kinds.items():
 # %% [markdown]
 # **Interview · Where does the KL penalty go, into the reward or into the loss?**
 #
-# - *Thirty seconds:* "PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
-#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average."
+# - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
+#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average.
 # - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
 # - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
 #   reference.
@@ -439,8 +439,8 @@ for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
 #
 # **Interview · Does RL with verifiable rewards teach anything new?**
 #
-# - *Thirty seconds:* "It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
-#   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost."
+# - *Thirty seconds:* It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
+#   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost.
 # - *They ask next:* What was found? In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large
 #   k.
 # - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
@@ -489,8 +489,8 @@ for seed in range(3):
 # %% [markdown]
 # **Interview · Can a verifiable reward be hacked?**
 #
-# - *Thirty seconds:* "Yes, whenever the program accepts more than I mean. Policies list several answers, special-case the tests, or read
-#   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps."
+# - *Thirty seconds:* Yes, whenever the program accepts more than I mean. Policies list several answers, special-case the tests, or read
+#   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps.
 # - *They ask next:* What about a learned reward? I watch a held-out judge, KL and length, stop early, and collect fresh pairs from the
 #   current policy.
 # - *The trap:* "It is verified, so a rising reward means a better model."

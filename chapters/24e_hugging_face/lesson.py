@@ -151,9 +151,9 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #
 # **Interview · What does `from_pretrained` do?**
 #
-# - *Thirty seconds:* "It reads the configuration, builds the model on the meta device, so that nothing is allocated, and loads the
+# - *Thirty seconds:* It reads the configuration, builds the model on the meta device, so that nothing is allocated, and loads the
 #   tensors from safetensors files by name. Then it ties the shared weights and switches to eval mode. It reports missing and unexpected
-#   names instead of raising an error for them."
+#   names instead of raising an error for them.
 # - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
 #   `dtype` chooses the dtype. With `device_map`, each tensor goes to its device while the files are read, so the CPU never holds the whole
 #   model.
@@ -167,8 +167,8 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #
 # **Interview · What does it mean that weights are tied?**
 #
-# - *Thirty seconds:* "The output matrix and the embedding are the same tensor, so it is stored once, receives the sum of both gradients,
-#   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size."
+# - *Thirty seconds:* The output matrix and the embedding are the same tensor, so it is stored once, receives the sum of both gradients,
+#   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size.
 # - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names.
 #   `load_state_dict` therefore reports the other name as missing, and `tie_weights` makes both names refer to one tensor again.
 # - *They ask next:* How can tying break? It breaks when one of the two is assigned a new tensor, for example a resized embedding, so call
@@ -271,9 +271,9 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 #
 # **Interview · eager, sdpa, flash: who decides, and what differs?**
 #
-# - *Thirty seconds:* "The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
+# - *Thirty seconds:* The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
 #   matmuls and a softmax, sdpa is PyTorch's `scaled_dot_product_attention`, which picks a kernel itself, and flash calls an external
-#   package. They compute the same function up to rounding, except for a query whose keys are all masked."
+#   package. They compute the same function up to rounding, except for a query whose keys are all masked.
 # - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
 #   precision and a GPU. The default is sdpa wherever the model supports it.
 # - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
@@ -295,8 +295,8 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 # %% [markdown]
 # **Interview · Your new attention reaches a lower training loss than the old one. What do you suspect?**
 #
-# - *Thirty seconds:* "I suspect that it sees the future. I change one token in the middle and compare the logits, because those before it
-#   must not move at all. That takes two forward passes, and no training curve can tell me as much."
+# - *Thirty seconds:* I suspect that it sees the future. I change one token in the middle and compare the logits, because those before it
+#   must not move at all. That takes two forward passes, and no training curve can tell me as much.
 # - *Longer:* The same test finds a mask that is shifted by one, packed documents that attend to each other, and normalization over the
 #   sequence. Gradients show it too, since the logits at position t must have zero gradient with respect to later tokens.
 # - *They ask next:* Why doesn't generation fail as well? When you decode with a cache, a new token has no future to see, so only the
@@ -344,8 +344,8 @@ pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="large
 #
 # **Interview · A port's logits differ from the original's. How do you find the bug?**
 #
-# - *Thirty seconds:* "I fix the input, use float32 and eval mode, and record every module's output with forward hooks in both models. The
-#   bug is in the first module whose inputs agree and whose outputs don't. There I compare the weights first, and then the code."
+# - *Thirty seconds:* I fix the input, use float32 and eval mode, and record every module's output with forward hooks in both models. The
+#   bug is in the first module whose inputs agree and whose outputs don't. There I compare the weights first, and then the code.
 # - *Longer:* Before that, I rule out differences that aren't bugs, such as dropout, the dtype or a different attention kernel. I get the
 #   tolerance by comparing the original with itself in float64.
 # - *They ask next:* What if the logits agree, but training differs? Then I compare the gradients, from the last layer to the first, and
@@ -428,8 +428,8 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 # %% [markdown]
 # **Interview · A converted checkpoint loads without an error and writes nonsense. Where do you look?**
 #
-# - *Thirty seconds:* "I look at the rotary layout. Meta rotates neighbouring pairs while Hugging Face rotates halves, so the rows of the
-#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing raises an error."
+# - *Thirty seconds:* I look at the rotary layout. Meta rotates neighbouring pairs while Hugging Face rotates halves, so the rows of the
+#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing raises an error.
 # - *Longer:* Keys have fewer heads under grouped-query attention, so they are permuted by their own number of heads, and the biases of
 #   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
 # - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
@@ -469,9 +469,9 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 # %% [markdown]
 # **Interview · Why was the loss under gradient accumulation wrong in many trainers?**
 #
-# - *Thirty seconds:* "Each micro-batch averaged over its own tokens, and then these averages were averaged. That equals the average over
+# - *Thirty seconds:* Each micro-batch averaged over its own tokens, and then these averages were averaged. That equals the average over
 #   all tokens only if every micro-batch has the same number of them. The fix is to sum the losses and divide by the number of trained
-#   tokens in the whole batch."
+#   tokens in the whole batch.
 # - *Longer:* Tokens in short micro-batches got too much weight. Today the `Trainer` counts the labels of all micro-batches first and passes
 #   the count to the model as `num_items_in_batch`, and the model divides the sum of the losses by it.
 # - *They ask next:* What changes with several GPUs? DDP averages the gradients of its ranks, so the count has to be summed over the ranks,
@@ -530,9 +530,9 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # %% [markdown]
 # **Interview · DynamicCache or StaticCache?**
 #
-# - *Thirty seconds:* "A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes in every step.
+# - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes in every step.
 #   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, so `torch.compile` doesn't
-#   compile again, and CUDA graphs can replay the step."
+#   compile again, and CUDA graphs can replay the step.
 # - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused tail. Sliding-window
 #   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
 # - *They ask next:* Why are prompts of different lengths padded on the left for `generate`? The next token is predicted at the last

@@ -113,7 +113,7 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
-# - *Thirty seconds:* "Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on positions only through the distance."
+# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on positions only through the distance.
 # - *Longer:* Most models since Llama use RoPE: it acts inside the dot product, so that a score depends on content and distance together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore what is far away.
 # - *They ask next:* Does a decoder need positions at all? Not strictly, because each position sees a different number of keys through the causal mask. Some models therefore leave RoPE out of their full-attention layers (NoPE), which is meant to help beyond the trained length.
 # - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, and biases need the distances to the cached keys.
@@ -152,7 +152,7 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 #
 # **Interview · How do you stretch a context from 8k to 128k?**
 #
-# - *Thirty seconds:* "I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: the slow ones are divided by 16, the fast ones stay, as in YaRN. Then I train a little on long texts, and I test with tasks that need the whole context, not just with a needle."
+# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: the slow ones are divided by 16, the fast ones stay, as in YaRN. Then I train a little on long texts, and I test with tasks that need the whole context, not just with a needle.
 # - *Longer:* Most long-context models do it in stages: a larger base and continued pretraining on longer and longer documents, with context parallelism, because activations and attention grow. Perplexity at the end of a long text shows only whether it broke.
 # - *They ask next:* Why not just raise the base? That slows the medium frequencies as well, which shifts what the model has learned about distances, so it needs some training. If you train anyway, it is a good start.
 # - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
@@ -186,7 +186,7 @@ print(
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* "Four things: reading empty slots before the ring is full, rotating a key by its slot instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text."
+# - *Thirty seconds:* Four things: reading empty slots before the ring is full, rotating a key by its slot instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text.
 # - *Longer:* The same test finds a window that is off by one, w or w + 1 keys, since only the equality over all splits pins it down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
@@ -234,7 +234,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # %% [markdown]
 # **Interview · Why can MLA absorb its up-projection, and when is that worth it?**
 #
-# - *Thirty seconds:* "The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper."
+# - *Thirty seconds:* The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper.
 # - *Longer:* Absorbed dot products are longer, 512 + 64 instead of 128 + 64, so with some 170 queries per key the expansion has paid for itself.
 # - *They ask next:* How does MLA go with tensor parallelism? Badly, because all heads read the same latent: splitting the heads over 8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers instead.
 # - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of positions, so nothing could be merged.
@@ -289,7 +289,7 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* "They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall."
+# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall.
 # - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value instead of adding to it, so the room is used better; it doesn't grow.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T², the recurrent form is sequential. A chunk is a few dense matmuls, plus one update of the state.
 # - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or distillation.
@@ -324,7 +324,7 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 #
 # **Interview · What does attention's backward pass need from its forward pass?**
 #
-# - *Thirty seconds:* "Queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator. With it the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the output and its gradient. So the T × T matrix isn't stored."
+# - *Thirty seconds:* Queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator. With it the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the output and its gradient. So the T × T matrix isn't stored.
 # - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix takes longer than recomputing it.
 # - *They ask next:* What do masked keys get? Their weight is 0, and it multiplies the whole gradient.
 # - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
@@ -359,7 +359,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 # %% [markdown]
 # **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
 #
-# - *Thirty seconds:* "A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions."
+# - *Thirty seconds:* A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions.
 # - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until its loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start: initialization, a missing norm, or a missing scale.
 # - *The trap:* Searching by reading, although each check rules out a part of the script.

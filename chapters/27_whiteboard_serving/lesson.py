@@ -88,9 +88,9 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 #
 # **Interview · Static or continuous batching?**
 #
-# - *Thirty seconds:* "With static batching, the whole batch runs until its longest answer ends, so short requests leave empty
+# - *Thirty seconds:* With static batching, the whole batch runs until its longest answer ends, so short requests leave empty
 #   slots, and new ones wait outside. With continuous batching, requests join and leave after every step, so the spread of the
-#   lengths costs hardly anything."
+#   lengths costs hardly anything.
 # - *Longer:* It works because decoding is one token per step for everybody, whatever their lengths. The attention kernel must
 #   handle sequences of different lengths in one batch, which is why paged attention came with it.
 # - *They ask next:* What do you gain if all answers have the same length and arrive together? You gain nothing, because both
@@ -222,9 +222,9 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # %% [markdown]
 # **Interview · What does PagedAttention remove?**
 #
-# - *Thirty seconds:* "It removes cache memory that is reserved and never used, and fragmentation between the reservations. The
+# - *Thirty seconds:* It removes cache memory that is reserved and never used, and fragmentation between the reservations. The
 #   cache is cut into blocks of, say, 16 tokens, and each sequence has a table of its blocks. So less than one block per sequence
-#   is wasted, and more sequences run at once."
+#   is wasted, and more sequences run at once.
 # - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, with a count of
 #   references, and a shared block is copied before somebody writes into it.
 # - *They ask next:* What does it cost? It costs one more lookup per block in the attention kernel, and reads are contiguous only
@@ -252,9 +252,9 @@ for memory in (16, 8):
 # %% [markdown]
 # **Interview · The KV cache is full. What now?**
 #
-# - *Thirty seconds:* "I preempt the newest request: free its blocks, put it at the front of the queue, and recompute its cache
+# - *Thirty seconds:* I preempt the newest request: free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes
-#   progress, so nobody starves."
+#   progress, so nobody starves.
 # - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which is
 #   bound by FLOPs, while a swap moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid it? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject
@@ -281,9 +281,9 @@ for name, prompt in prompts.items():
 # %% [markdown]
 # **Interview · When does a prefix cache not hit, and what is its key?**
 #
-# - *Thirty seconds:* "The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the
+# - *Thirty seconds:* The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the
 #   start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled
-#   blocks aren't entered."
+#   blocks aren't entered.
 # - *Longer:* The first key also contains everything else that changes keys and values, such as the adapter or images, and it
 #   contains the tenant if timing mustn't reveal what others have sent.
 # - *They ask next:* To which of several replicas do you send a request? To the one with the longest cached prefix, unless its queue
@@ -317,8 +317,8 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # %% [markdown]
 # **Interview · What does chunked prefill trade?**
 #
-# - *Thirty seconds:* "It trades the long prompt's time to first token against the other requests' time per output token. Small
-#   chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again."
+# - *Thirty seconds:* It trades the long prompt's time to first token against the other requests' time per output token. Small
+#   chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again.
 # - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to keep the GPU busy. Below it, smaller chunks make
 #   steps no shorter, so they only cost time.
 # - *They ask next:* How do you choose the size? I start from the limit on the time per output token, and take the largest chunk
@@ -329,9 +329,9 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 #
 # **Interview · Why split prefill and decode on different GPUs?**
 #
-# - *Thirty seconds:* "Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and
+# - *Thirty seconds:* Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and
 #   time per output token. On separate GPUs neither disturbs the other, and each side gets its own batch size, parallelism and
-#   number of GPUs. The price is that the cache has to be sent over the network."
+#   number of GPUs. The price is that the cache has to be sent over the network.
 # - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
 #   ms at 50 GB/s and can be sent layer by layer during the prefill.
 # - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, chunked prefill does nearly as well
@@ -361,9 +361,9 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # %% [markdown]
 # **Interview · When does speculation lose?**
 #
-# - *Thirty seconds:* "It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and
+# - *Thirty seconds:* It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and
 #   when the draft itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a)
-#   tokens on average, and it has to take less time than that many plain steps."
+#   tokens on average, and it has to take less time than that many plain steps.
 # - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then
 #   speculation still helps.
 # - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
@@ -401,9 +401,9 @@ for replicas in (1, 2):
 # %% [markdown]
 # **Interview · How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?**
 #
-# - *Thirty seconds:* "The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second
+# - *Thirty seconds:* The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second
 #   at 140 GFLOP each, 5.6 PFLOP/s, for which I need at least twelve H100s at half of their peak. With decoding on top I would
-#   take two replicas of eight, and then check memory by Little's law."
+#   take two replicas of eight, and then check memory by Little's law.
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
 #   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
 # - *They ask next:* What does this estimate neglect? It neglects bursts, a reserve for a lost node, the spread of lengths, and
@@ -413,9 +413,9 @@ for replicas in (1, 2):
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
 #
-# - *Thirty seconds:* "8-bit weights halve the bytes of weights that a decoding step reads, so they help small batches. 8-bit activations together
+# - *Thirty seconds:* 8-bit weights halve the bytes of weights that a decoding step reads, so they help small batches. 8-bit activations together
 #   with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so
-#   twice as many requests fit, and long contexts read less."
+#   twice as many requests fit, and long contexts read less.
 # - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a
 #   little.
 # - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels, whereas weights need at
@@ -462,9 +462,9 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 #
 # **Interview · Temperature 0, two answers. Why?**
 #
-# - *Thirty seconds:* "Because the order of summation depends on the batch. Other requests change the batch size, the library
+# - *Thirty seconds:* Because the order of summation depends on the batch. Other requests change the batch size, the library
 #   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
-#   everything after it differs."
+#   everything after it differs.
 # - *Longer:* Each kernel is typically deterministic for a fixed shape, and what varies is the shape. *Batch-invariant* kernels
 #   fix the order of reduction for every batch size, at some cost in speed.
 # - *They ask next:* Why does it matter? It matters because tests can't be repeated, and because in reinforcement learning the

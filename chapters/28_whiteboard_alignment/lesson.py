@@ -64,8 +64,8 @@ for step in range(11):
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
-# - *Thirty seconds:* "No, because DPO trains only the lead of the chosen answer over the rejected one, so both may fall as long
-#   as the rejected one falls faster. This happens most when the two answers share many tokens."
+# - *Thirty seconds:* No, because DPO trains only the lead of the chosen answer over the rejected one, so both may fall as long
+#   as the rejected one falls faster. This happens most when the two answers share many tokens.
 # - *They ask next:* What would you do about it? I would add an SFT term on the chosen answer, or use pairs that the policy itself
 #   wrote.
 # - *The trap:* Reading a falling loss as better answers, when the lost probability went to answers that are in no pair.
@@ -98,8 +98,8 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 #
 # **Interview · Which tokens count in the SFT loss?**
 #
-# - *Thirty seconds:* "Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
-#   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch."
+# - *Thirty seconds:* Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
+#   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch.
 # - *They ask next:* What if several conversations are packed into a row? Then neither predictions nor attention may cross the seam.
 # - *They ask next:* Which tokens count when an agent calls tools? The calls do, because the model writes them. The tools' outputs
 #   are masked out, in RL as well, because the policy didn't choose them.
@@ -171,9 +171,9 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 # %% [markdown]
 # **Interview · Derive DPO from KL-regularized RL.**
 #
-# - *Thirty seconds:* "The best policy for reward minus β times the KL is the reference times exp(r/β), normalized by Z. I solve
+# - *Thirty seconds:* The best policy for reward minus β times the KL is the reference times exp(r/β), normalized by Z. I solve
 #   that for r, which gives β times the log-ratio plus β log Z. In the Bradley-Terry difference log Z cancels, so −log σ of the
-#   difference of β times the log-ratios trains the policy directly."
+#   difference of β times the log-ratios trains the policy directly.
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
 # - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed lead, because DPO's loss rewards an ever larger one even for a
@@ -208,8 +208,8 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 #
 # **Interview · How do you see reward hacking?**
 #
-# - *Thirty seconds:* "The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
-#   rise with it. So I always track a judge that isn't optimized against."
+# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
+#   rise with it. So I always track a judge that isn't optimized against.
 # - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons on
 #   the policy's own answers, and verifiable rewards all do.
 # - *The trap:* Trusting the training reward, which is the one number that hacking improves.
@@ -280,9 +280,9 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # %% [markdown]
 # **Interview · Why min(r·A, clip(r)·A), and where is the gradient 0?**
 #
-# - *Thirty seconds:* "The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
+# - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
 #   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
-#   stays and brings it back."
+#   stays and brings it back.
 # - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and then the gradient is
 #   REINFORCE's.
 # - *They ask next:* Where does A come from, and which λ do language models use? GAE computes it, often with γ = 1 and λ near 1,
@@ -292,9 +292,9 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #
 # **Interview · Which models are in memory for PPO, and what does GRPO drop?**
 #
-# - *Thirty seconds:* "There are four: the policy and the value function, which are trained, and the frozen reference and reward
+# - *Thirty seconds:* There are four: the policy and the value function, which are trained, and the frozen reference and reward
 #   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward the reward
-#   model goes, too."
+#   model goes, too.
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
@@ -340,9 +340,9 @@ for rewards in ([0.7] * 4, [0.9] * 3):
 #
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
-# - *Thirty seconds:* "Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers tend to be
+# - *Thirty seconds:* Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers tend to be
 #   longer than with equal token weights, here on five of six starts. Dividing by the std gives more weight to very easy and very
-#   hard prompts. Dr. GRPO drops both."
+#   hard prompts. Dr. GRPO drops both.
 # - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
 # - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a KL term still
 #   pulls; DAPO replaces such prompts, so that the batch keeps its size.
@@ -389,9 +389,9 @@ for beta in (1, 0.12):
 # %% [markdown]
 # **Interview · k1, k2 or k3?**
 #
-# - *Thirty seconds:* "As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less noisy near
+# - *Thirty seconds:* As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less noisy near
 #   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
-#   other direction."
+#   other direction.
 # - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
 # - *The trap:* Taking k3's gradient for unbiased because its value is, and forgetting its heavy tail far from the reference.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
@@ -432,8 +432,8 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 #
 # **Interview · Distillation on the teacher's or on the student's text?**
 #
-# - *Thirty seconds:* "Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
-#   KL on the student's own text seeks a mode and corrects every token in states that the student really visits."
+# - *Thirty seconds:* Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
+#   KL on the student's own text seeks a mode and corrects every token in states that the student really visits.
 # - *They ask next:* What does on-policy distillation cost? Each step has the student generate text and the teacher score it.
 # - *The trap:* Omitting T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
@@ -483,8 +483,8 @@ for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)),
 # %% [markdown]
 # **Interview · Token or sequence ratio (GSPO)?**
 #
-# - *Thirty seconds:* "The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
-#   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts."
+# - *Thirty seconds:* The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
+#   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts.
 # - *They ask next:* How do the clip ranges compare? GSPO's are far narrower, because means vary less than single tokens.
 # - *The trap:* Taking the product of the token ratios, whose spread grows with the length.
 # - *Proof:* `proof-GSPO`.
@@ -502,9 +502,9 @@ print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000)
 # %% [markdown]
 # **Interview · Sampler and trainer disagree on log-probabilities. What then?**
 #
-# - *Thirty seconds:* "Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
+# - *Thirty seconds:* Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
 #   log-probabilities in the trainer and log the gap, and I correct it with truncated importance weights or make both engines bitwise
-#   equal."
+#   equal.
 # - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
 #   its own.
 # - *The trap:* Dismissing a difference of 1 % per token, although an answer has thousands of tokens.
@@ -547,9 +547,9 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 # %% [markdown]
 # **Interview · What did Chinchilla fit, and why do people train far beyond it?**
 #
-# - *Thirty seconds:* "It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
+# - *Thirty seconds:* It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
 #   grow about equally, with some 20 tokens per parameter. People train smaller models for longer because serving costs 2N FLOPs per
-#   token for as long as the model is used."
+#   token for as long as the model is used.
 # - *They ask next:* How much worse is a model of half the size at the same budget? Hardly at all, because the optimum is flat.
 # - *The trap:* Calling 20 a law, although it depends on data and schedule, and although the paper's third method disagreed with its
 #   first two until others refitted its runs.
@@ -557,8 +557,8 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #
 # **Interview · What is MFU, and why is 40 % good?**
 #
-# - *Thirty seconds:* "Model FLOPs utilization is 6ND, plus attention's FLOPs, divided by what all GPUs could have done at their peak in
-#   the same time. Reaching 40 % is good, since memory-bound operations, communication and pipeline bubbles take the rest."
+# - *Thirty seconds:* Model FLOPs utilization is 6ND, plus attention's FLOPs, divided by what all GPUs could have done at their peak in
+#   the same time. Reaching 40 % is good, since memory-bound operations, communication and pipeline bubbles take the rest.
 # - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
 #   makes a step longer and lowers MFU.
 # - *The trap:* Dividing by a data sheet's peak with sparsity, which is twice that of dense matrix multiplications.
@@ -580,8 +580,8 @@ for b in (1, 16, 256):
 # %% [markdown]
 # **Interview · What is the critical batch size?**
 #
-# - *Thirty seconds:* "It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling the
-#   batch nearly halves the number of steps, while above it the steps hardly fall and samples are wasted."
+# - *Thirty seconds:* It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling the
+#   batch nearly halves the number of steps, while above it the steps hardly fall and samples are wasted.
 # - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
 # - *The trap:* Choosing the largest batch that fits the cluster, whatever the noise.
 # - *Proof:* `proof-batch`.
@@ -600,8 +600,8 @@ for beta2 in (0.999, 0.95):
 # %% [markdown]
 # **Interview · A loss spike at step 40,000. What do you do?**
 #
-# - *Thirty seconds:* "I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
-#   itself, I rewind to a checkpoint, skip those batches, and go on."
+# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
+#   itself, I rewind to a checkpoint, skip those batches, and go on.
 # - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
 #   z-loss against growing logits.
 # - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
@@ -621,8 +621,8 @@ for width in (64, 256, 1024):
 # %% [markdown]
 # **Interview · μP: what is transferred?**
 #
-# - *Thirty seconds:* "The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
-#   per layer scale with the width, so that an update moves every layer's activations by the same amount at any width."
+# - *Thirty seconds:* The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
+#   per layer scale with the width, so that an update moves every layer's activations by the same amount at any width.
 # - *They ask next:* Which rate does a hidden matrix get with Adam? It gets one proportional to 1/width, whereas vectors and the
 #   embedding keep theirs.
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
@@ -640,8 +640,8 @@ print(
 # %% [markdown]
 # **Interview · The new method is one point better. Convince me.**
 #
-# - *Thirty seconds:* "I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
-#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself."
+# - *Thirty seconds:* I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
+#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
 # - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
 #   questions.
 # - *The trap:* Overlooking that the test set may be in the new training data.

@@ -63,9 +63,9 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
-# - *Thirty seconds:* "A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
+# - *Thirty seconds:* A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
 #   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
-#   precision."
+#   precision.
 # - *They ask next:* Are the scores probabilities? The AUC can't tell, because every increasing function of the scores leaves it
 #   unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
@@ -103,9 +103,9 @@ for exponent in (2, 4, 6):
 #
 # **Interview · Why don't you invert xᵀx?**
 #
-# - *Thirty seconds:* "The condition number of xᵀx is the square of x's, so I would lose twice as many digits, unless the residual
+# - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits, unless the residual
 #   is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty, which raises the small
-#   eigenvalues."
+#   eigenvalues.
 # - *They ask next:* When would you use gradient descent instead? I would use it when N or D is so large that a decomposition takes
 #   too long or doesn't fit into memory, or when the model isn't linear anyway.
 # - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas the optimum with L1 has some weights
@@ -194,8 +194,8 @@ for name, each in found.items():
 # %% [markdown] tags=["short"]
 # **Interview · Why does k-means++ draw by the squared distance?**
 #
-# - *Thirty seconds:* "The squared distance is what a point contributes to the inertia, so points are drawn in proportion to what
-#   they cost at the moment. In expectation the result is within a factor of order log k of the optimum."
+# - *Thirty seconds:* The squared distance is what a point contributes to the inertia, so points are drawn in proportion to what
+#   they cost at the moment. In expectation the result is within a factor of order log k of the optimum.
 # - *They ask next:* What about a cluster without points? Since the mean of nothing is NaN, keep its center or move it to the
 #   point that is farthest from its own center.
 # - *The trap:* Broadcasting N × k × D differences, when a loop over the k centers needs N × k distances and the N × D differences
@@ -222,9 +222,9 @@ for origin in (0.0, 1e8):
 #
 # **Interview · You compute all distances by one matmul. When is that wrong?**
 #
-# - *Thirty seconds:* "It is wrong when the points are far from the origin compared with their distances, because then two large,
+# - *Thirty seconds:* It is wrong when the points are far from the origin compared with their distances, because then two large,
 #   nearly equal numbers are subtracted. I subtract the training set's mean from both sets first, or recompute the distances of the
-#   best candidates from differences."
+#   best candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
 #   quantization, or a graph like HNSW.
 # - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
@@ -272,9 +272,9 @@ plt.show()
 # %% [markdown]
 # **Interview · What does non-maximum suppression get wrong, and what is done about it?**
 #
-# - *Thirty seconds:* "Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
+# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
 #   overlapping boxes instead of deleting them, and detectors like DETR learn to report each object once, so that they don't need
-#   NMS at all."
+#   NMS at all.
 # - *They ask next:* How are classes kept apart? You compare within a class, or shift each class's boxes by more than the whole
 #   range of coordinates.
 # - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
@@ -300,8 +300,8 @@ for gamma in (0.0, 2.0):
 # %% [markdown]
 # **Interview · What problem does focal loss solve?**
 #
-# - *Thirty seconds:* "It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for
-#   each object, and the factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient."
+# - *Thirty seconds:* It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for
+#   each object, and the factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
 # - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
 #   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
 #   The sum is divided by the number of positives.
@@ -339,9 +339,9 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 # %% [markdown]
 # **Interview · What is the reparametrization trick, and why is it needed?**
 #
-# - *Thirty seconds:* "A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
+# - *Thirty seconds:* A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
 #   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
-#   standard deviation."
+#   standard deviation.
 # - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
 #   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
 # - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
@@ -378,8 +378,8 @@ for index in range(len(values) - 1):
 #
 # **Interview · How does a tree find its split, and what does that cost?**
 #
-# - *Thirty seconds:* "Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides, and the
-#   threshold with the largest drop in weighted impurity wins. That is D · N log N, or D · N with histograms of 255 bins."
+# - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides, and the
+#   threshold with the largest drop in weighted impurity wins. That is D · N log N, or D · N with histograms of 255 bins.
 # - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high variance, and
 #   averaging trees on resampled rows and random features lowers it. Boosting lowers the bias: it adds shallow trees one after
 #   another, each fitted to the negative gradient of the loss.
@@ -450,9 +450,9 @@ for t in (1, 5, 99):
 #
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
-# - *Thirty seconds:* "It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
+# - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
 #   error. To sample, it starts from pure noise. In each step it predicts the data, takes the mean of the posterior of the timestep
-#   before, and adds a little noise, except in the last step."
+#   before, and adds a little noise, except in the last step.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
 #   timesteps; exercise 12 runs both samplers with strides of 1, 7 and 10.
 # - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
@@ -548,9 +548,9 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # %% [markdown]
 # **Interview · What changes when a vision transformer sees a larger image?**
 #
-# - *Thirty seconds:* "There are more patches, so there are more tokens, and the cost of attention grows with the square of their
+# - *Thirty seconds:* There are more patches, so there are more tokens, and the cost of attention grows with the square of their
 #   number. The weights stay, but the positions are interpolated on their grid, without the class token, which has no position in
-#   the image."
+#   the image.
 # - *They ask next:* What does halving the patch size cost? It gives four times the tokens and sixteen times the attention.
 # - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
 # - *Proof:* `proof-convolution`.
@@ -590,9 +590,9 @@ for size in (0.01, 0.1, 1.0):
 #
 # **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
 #
-# - *Thirty seconds:* "Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
+# - *Thirty seconds:* Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
 #   values mostly vanish. I dequantize the base to 16 bits and merge there, or serve the adapter unmerged, next to the quantized
-#   base."
+#   base.
 # - *Longer:* The original 16-bit weights are not quite the right base either, because the adapter was trained on their rounded
 #   copies and has learned to make up for a part of the rounding.
 # - *They ask next:* How many bits does a weight take? It takes 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
@@ -629,9 +629,9 @@ for steps in (1, 2, 4):
 #
 # **Interview · How does flow matching differ from diffusion?**
 #
-# - *Thirty seconds:* "It regresses on the velocity of a straight path between noise and data, and samples by solving an ordinary
+# - *Thirty seconds:* It regresses on the velocity of a straight path between noise and data, and samples by solving an ordinary
 #   differential equation. With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
-#   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps."
+#   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? By rectified flow, which trains again on the pairs of noise and sample that
 #   the first model produced, so that paths straighten, or by distillation, as in consistency models.
 # - *The trap:* Saying that one step is enough because the paths are straight, although only those of the training pairs are.
