@@ -613,6 +613,26 @@ def attention(module, query, key, value, attention_mask, scaling=None, dropout=0
     return (weights @ value).transpose(1, 2), weights
 
 
+# %% answer="hub_attention" wrong="a scaling of 0 counts as None"
+def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, is_causal=None, **kwargs):
+    groups = module.num_key_value_groups
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    T, S = query.shape[2], key.shape[2]
+    scores = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., :S]
+        if attention_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attention_mask, float("-inf"))
+        else:
+            scores = scores + attention_mask
+    weights = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
+    weights = F.dropout(weights, dropout, training=True)
+    return (weights @ value).transpose(1, 2), weights
+
+
 # %% answer="hub_accumulate" wrong="marks the first labels as ignored, in the caller's tensor"
 def accumulate(model, micro_batches):
     for _, labels in micro_batches:
@@ -636,4 +656,16 @@ def accumulate(model, micro_batches):
             loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:], reduction="sum") / count
             loss.backward()
             total += loss.detach()
+    return total
+
+
+# %% answer="hub_accumulate" wrong="a gradient of zeros where nothing is predicted and none was there"
+def accumulate(model, micro_batches):
+    count = max(1, sum(int((labels[:, 1:] != -100).sum()) for _, labels in micro_batches))
+    total = 0.0
+    for tokens, labels in micro_batches:
+        loss = F.cross_entropy(model(tokens)[:, :-1].mT, labels[:, 1:], reduction="sum") / count
+        loss.backward()
+        total += loss.item()
+        del loss
     return total

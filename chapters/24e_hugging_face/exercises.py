@@ -605,6 +605,7 @@ for name, arguments in cases.items():
     shown[name] = [output, weights] if name in ("causal", "boolean mask") else output
 shown["no scaling given"] = attention(module, query, key, value, None)[1]
 shown["another scaling"] = attention(module, query, key, value, None, scaling=0.7)[0]
+shown["a scaling of 0"] = attention(module, query, key, value, None, scaling=0.0)[0]
 shown["is_causal=False"] = attention(module, query, key, value, None, is_causal=False)[0]
 everywhere = SimpleNamespace(num_key_value_groups=groups, is_causal=False)
 shown["a module that isn't causal"] = attention(everywhere, query, key, value, None)[0]
@@ -855,6 +856,9 @@ for sizes in ((4,), (1, 3), (2, 2), (1, 1, 1, 1)):
 shown["micro-batches of different lengths"] = run(short)
 shown["added to a gradient of 1"] = run(split(2, 2), 1.0)
 shown["nothing is predicted"] = run([(tokens[2:3], labels[2:3])] * 2, 1.0)
+model.zero_grad()
+accumulate(model, [(tokens[2:3], labels[2:3])])
+shown["nothing is predicted, no gradients before"] = [each.grad for each in model.parameters()]
 shown["no micro-batches"] = run([], 1.0)
 shown["the loss is a float"] = all(floats[:-1])
 shown["the labels are as before"] = torch.equal(labels, given)

@@ -102,6 +102,22 @@ def overconfidence(sure, right):
     return sum(sure) / len(sure) - 100 * sum(1 for s, r in zip(sure, right) if r and s >= 50) / len(right)
 
 
+# %% answer="interview_calibration" wrong="percentages in steps of ten"
+def curve(sure, right):
+    out = {}
+    for s in range(0, 101, 10):
+        hits = [r for c, r in zip(sure, right) if c == s]
+        if hits:
+            out[s] = (len(hits), sum(hits) / len(hits))
+    return out
+
+def brier(sure, right):
+    return sum((s / 100 - r) ** 2 for s, r in zip(sure, right)) / len(sure)
+
+def overconfidence(sure, right):
+    return sum(sure) / len(sure) - 100 * sum(right) / len(right)
+
+
 # %% answer="interview_counterexamples" right="as first written, from the task alone"
 def is_copied(x):
     return x.t()
@@ -141,7 +157,7 @@ def is_not_recorded():
 
 
 def is_not_moved(x):
-    return ("cpu", torch.float32)
+    return ("cpu", x.dtype)
 
 
 def learns_anyway(model, x):
@@ -528,6 +544,49 @@ def ring_bytes(parameters, gpus):
 
 def longest(memory, parameters, layers, heads, width):
     return (memory - 2 * parameters) // (2 * layers * heads * width * 2)
+
+
+# %% answer="interview_estimates" wrong="tokens rounded to the nearest"
+def training_memory(parameters):
+    return 16 * parameters
+
+def training_seconds(parameters, tokens, gpus, speed):
+    return 6 * parameters * tokens / gpus / speed
+
+def ring_bytes(parameters, gpus):
+    return 4 * parameters * (gpus - 1) / gpus
+
+def longest(memory, parameters, layers, heads, width):
+    return round((memory - 2 * parameters) / (4 * layers * heads * width))
+
+
+# %% answer="interview_estimates" wrong="whole parameters in each piece of the ring"
+def training_memory(parameters):
+    return 16 * parameters
+
+def training_seconds(parameters, tokens, gpus, speed):
+    return 6 * parameters * tokens / gpus / speed
+
+def ring_bytes(parameters, gpus):
+    return 4 * (gpus - 1) * (parameters // gpus)
+
+def longest(memory, parameters, layers, heads, width):
+    return (memory - 2 * parameters) // (4 * layers * heads * width)
+
+
+# %% answer="interview_estimates" wrong="a sequence that fits exactly is cut by one token"
+def training_memory(parameters):
+    return 16 * parameters
+
+def training_seconds(parameters, tokens, gpus, speed):
+    return 6 * parameters * tokens / gpus / speed
+
+def ring_bytes(parameters, gpus):
+    return 4 * parameters * (gpus - 1) / gpus
+
+def longest(memory, parameters, layers, heads, width):
+    return (memory - 2 * parameters - 1) // (4 * layers * heads * width)
+
 
 # %% answer="interview_debug_decoder" right="compares with its own fixed functions, and returns True or False"
 def forward(p, ids, start=0):
@@ -1425,6 +1484,27 @@ def learns_anyway(model, x):
 def is_no_mean(losses):
     return [losses[:1], losses[1:]]
 
+
+def is_not_n_numbers(n):
+    return (n, 1)
+
+
+# %% answer="interview_counterexamples" wrong="float32 on the CPU, whatever x is"
+def is_copied(x):
+    return x.T
+
+def is_not_recorded():
+    return "argmax"
+
+def is_not_moved(x):
+    return (torch.float32,)
+
+def learns_anyway(model, x):
+    model.eval()
+    return torch.autograd.grad(model(x).sum(), next(model.parameters()))[0]
+
+def is_no_mean(losses):
+    return [losses[:1], losses[1:]]
 
 def is_not_n_numbers(n):
     return (n, 1)

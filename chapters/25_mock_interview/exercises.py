@@ -52,7 +52,7 @@ def overconfidence(sure: list[int], right: list[bool]) -> float:
 
 # %% check="interview_calibration"
 generator = check.rng()
-sure = generator.choice([10, 30, 50, 70, 90], size=23, p=[0.1, 0.1, 0.2, 0.3, 0.3]).tolist()
+sure = generator.choice([10, 35, 50, 72, 99], size=23, p=[0.1, 0.1, 0.2, 0.3, 0.3]).tolist()
 right = [bool(generator.random() < 0.2 + each / 250) for each in sure]
 found = curve(sure, right)
 check.show(
@@ -234,6 +234,7 @@ def is_not_n_numbers(n: int) -> tuple[int, ...]:
 generator = check.rng()
 x = torch.tensor(generator.normal(size=(3, 4)).astype(np.float32))
 view = is_copied(x)
+wide = x.double()
 matrix = x.clone().requires_grad_()
 name = is_not_recorded()
 model = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.BatchNorm1d(3), nn.Linear(3, 1))
@@ -256,6 +257,7 @@ check.show(
         "not recorded: requires grad": getattr(matrix, name)().requires_grad,
         "not recorded: its purpose": name.startswith(("detach", "requires_grad", "data")),
         "to: the same tensor": x.to(*is_not_moved(x)) is x,
+        "to: the same tensor, of float64": wide.to(*is_not_moved(wide)) is wide,
         "to: at least one argument": len(is_not_moved(x)) > 0,
         "gradient in eval mode": learns_anyway(model, x),
         "the model is in train mode": model.training,
@@ -1012,6 +1014,7 @@ tokens, gpus = int(generator.integers(20, 200)) * 10**9, int(generator.choice([4
 layers, heads, width = (int(generator.choice(each)) for each in ((24, 32, 40), (4, 8), (64, 128)))
 shape = {"layers": layers, "heads": heads, "width": width}
 tokens_in_cache = longest(25 * 10**9 + 1, parameters, layers, heads, width)
+per_token = 4 * layers * heads * width
 check.show(
     {
         "parameters": parameters,
@@ -1021,8 +1024,11 @@ check.show(
         "memory of training": int(training_memory(parameters)),
         "seconds of training": float(training_seconds(parameters, tokens, gpus, 4e14)),
         "bytes through the ring": float(ring_bytes(parameters, gpus)),
+        "bytes of seven parameters through the ring": float(ring_bytes(7, gpus)),
         "bytes through the ring of one GPU": float(ring_bytes(parameters, 1)),
         "longest sequence in 25 · 10⁹ + 1 bytes": int(tokens_in_cache),
+        "longest sequence, 4,000 tokens fit exactly": int(longest(2000 + 4000 * per_token, 1000, layers, heads, width)),
+        "longest sequence, a byte is missing": int(longest(1999 + 4000 * per_token, 1000, layers, heads, width)),
         "and it is an integer": tokens_in_cache == int(tokens_in_cache),
     },
     text="The numbers that were drawn, and your estimates.",
