@@ -59,9 +59,9 @@ class Interview:
         orders = [(each, self._order(each, scope, rng)) for name, each in ROUNDS.items() if name in plan.of(ROUNDS)]
         if plan.screen:
             (explain, questions), (whiteboard, problems) = orders
-            half = 1.1 * 60 * plan.length / 2
-            short = [card for card in problems if whiteboard.allowed([card]) <= half] or problems
-            about = concept(questions, short) if questions else (questions, short)
+            least, most = 12 * plan.length, 33 * plan.length  # a fifth, and half with a tenth of it more, in seconds
+            fitting = [card for card in problems if least <= whiteboard.allowed([card]) <= most] or problems
+            about = concept(questions, fitting) if questions else (questions, fitting)
             orders = list(zip((explain, whiteboard), about, strict=True))
         held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
         if not held:
