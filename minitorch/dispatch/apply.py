@@ -82,7 +82,6 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         if op.takes_sparse:
             args = with_dense(args)
         result, where, mask = compute(op, args)
-    # Wrap, and record.
     if result.__class__ is not where.array_type:
         if result.__class__ is tuple or result.__class__ is list:
             return _several(op, args, result, where, mask)
@@ -290,8 +289,7 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
             bound = op.bind(args, kwargs)
             return apply(op, bound) if out is None else apply_out(op, bound, out)
         except REFUSALS as error:
-            by_type = isinstance(error, TypeError)
-            if by_type and (result := overriding.instead(op.functions["apply"], args, kwargs)) is not NotImplemented:
+            if (result := overriding.instead(error, op.functions["apply"], args, kwargs)) is not NotImplemented:
                 return result
             if (plain := with_numbers(op, args, kwargs)) is not None:
                 return function(*plain[0], **plain[1], **({} if out is None else {"out": out}))

@@ -280,7 +280,7 @@ def _function_of(
             by_type = isinstance(error, (AttributeError, TypeError))
             if in_python and not by_type:
                 raise
-            if by_type and (instead := overriding.instead(public, args, kwargs)) is not NotImplemented:
+            if (instead := overriding.instead(error, public, args, kwargs)) is not NotImplemented:
                 return instead
             if by_type and (bound := renamed(function, args, kwargs)) is not None:
                 result = public(*bound[0], **bound[1])

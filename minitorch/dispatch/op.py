@@ -95,9 +95,8 @@ class Op:
         self.numbers = self.scalars - frozenset(self.tensors)
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.flags = tuple(i for i, kind in enumerate(kinds) if kind == "bool")
-        self.unchecked = min(self.keyword_only_from, *self.flags) if self.flags else self.keyword_only_from
-        if len(kernel.__kwdefaults__ or ()) < code.co_kwonlyargcount:
-            self.unchecked = -1  # a keyword has no default: calls without it are refused
+        demanding = len(kernel.__kwdefaults__ or ()) < code.co_kwonlyargcount  # calls without a keyword are refused
+        self.unchecked = -1 if demanding else min((self.keyword_only_from, *self.flags))
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
         if promotion == NONE:
             self.promoted: frozenset[int] = frozenset()
@@ -105,8 +104,7 @@ class Op:
             self.promoted = frozenset(self.tensors + self.sequences)
         else:
             self.promoted = frozenset(self.positions[name] for name in promoted)
-        self.to_float = promotion == TO_FLOAT
-        self.upcast, self.categories = upcast, categories
+        self.to_float, self.upcast, self.categories = promotion == TO_FLOAT, upcast, categories
         self.computes_in = frozenset(
             each
             for each in DTYPES

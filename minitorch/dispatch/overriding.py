@@ -162,11 +162,13 @@ def announced(function: Callable[..., Any]) -> Callable[..., Any]:
     return public
 
 
-def instead(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What the objects that are no tensors do in place of a function that refused them.
+def instead(error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What the objects that are no tensors do in place of a function that refused them with an error.
 
-    Returns NotImplemented where there are none.
+    Returns NotImplemented where there are none, or where the error isn't about types.
     """
+    if not isinstance(error, (AttributeError, TypeError)):
+        return NotImplemented
     objects = [each for each in relevant(flat((*args, *kwargs.values()))) if not isinstance(each, Tensor)]
     return handled(function, objects, tuple(args), kwargs) if objects else NotImplemented
 
