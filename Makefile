@@ -35,7 +35,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab quick test kernels browser packages bench gpu format lock environment frames site release clean
+.PHONY: help setup lab quick test types built kernels browser packages bench gpu format lock environment frames site release clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -76,13 +76,19 @@ ifneq ($(TORCH),no)
 endif
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
-	$(RUN) mypy
-	$(RUN) course build --check --stored
+	$(MAKE) --no-print-directory --jobs=2 types built
 	$(PYTEST)
 	$(if $(filter-out all,$(MINITORCH_TURN)),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(MINITORCH_TURN),$(PYTEST) --nbval notebooks solutions)
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif
+
+# Each keeps one core busy for more than a minute.
+types: setup
+	$(RUN) mypy
+
+built: setup
+	$(RUN) course build --check --stored
 
 kernels: setup ## the notebooks with kernels of OpenBLAS: Prescott, Haswell, SkylakeX (ONLY=1 to 3), with 2 threads (4 to 6)
 	$(RUN) course.authoring.kernels --workers $(WORKERS) $(ONLY)

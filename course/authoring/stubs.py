@@ -1,7 +1,8 @@
 """Which tests of mytorch see which definition: a pytest plugin, `pytest -p course.authoring.stubs tests/mytorch`.
 
 Each definition is taken away, one at a time, in one process, and the tests that `tests/mytorch/seen.json` names for it
-run until one fails. The run fails for the definitions whose absence none notices.
+run until one fails. The run fails for the definitions whose absence none notices. `--one-in 16 --turn 3` takes
+away every sixteenth, beginning with the third.
 
 `python -m course.authoring.stubs` makes the file anew: the tests run once on the whole package, which notes what each
 calls, then the quickest on packages that lack a definition. The first three that fail are named in the file.
@@ -77,6 +78,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """What `python -m course.authoring.stubs` says to its two runs."""
     parser.addoption("--calls", type=Path, help="write to this file which tests to try for each definition")
     parser.addoption("--tried", type=Path, help="try the tests of this file, and name those that fail in seen.json")
+    parser.addoption("--one-in", type=int, default=1, help="take away every so many-th definition")
+    parser.addoption("--turn", type=int, default=0, help="beginning with this one")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -87,7 +90,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_STATE] = Finder(files)
         return
     known = json.loads((tried or course.root / definitions.SEEN).read_text(encoding="utf-8"))
-    candidates = {part: known.get(part, []) for part in definitions.names(files)}
+    turns = config.option.one_in
+    candidates = {part: known.get(part, []) for part in definitions.names(files)[config.option.turn % turns :: turns]}
     config.stash[_STATE] = Checker(candidates, NAMED if tried else 1)
 
 
@@ -103,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the tests that no definition names."""
     state = config.stash[_STATE]
     if isinstance(state, Checker):
-        items[:] = [item for item in items if (part := _part(item)) and _name(item) in state.candidates[part]]
+        items[:] = [item for item in items if (part := _part(item)) and _name(item) in state.candidates.get(part, [])]
     else:
         items[:] = [item for item in items if "mytorch" in getattr(item, "fixturenames", ())]
 
