@@ -41,6 +41,9 @@ case(
     lambda make: [*unary(0.2, 0.8)(make), args(make(3, low=0.2, high=0.8), 0.1), args(make(3), eps=0.25).kink()],
     dtypes="bool uint8 int8 int16 int32 int64 float32 float64 complex64 complex128",  # torch rounds 16 bits midway
 )
+case(
+    "logit", lambda make: [args(make(9, low=0.2, high=0.8), eps).kink() for eps in (0.7, 1.0)], dtypes="float32 float64"
+)
 case("deg2rad rad2deg frac", unary(0.1, 0.9))
 # torch lets the layout of a complex result of a real function open.
 case("angle", unary(1, 3), strides=False)

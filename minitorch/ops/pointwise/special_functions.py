@@ -143,7 +143,7 @@ def logit(xp: Any, self: Array, eps: float | None = None) -> Array:
     floating(self, "logit_cpu")
     if eps is not None:
         low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
-        self = xp.minimum(xp.maximum(self, low), high)
+        self = xp.where(self < low, low, xp.minimum(self, high))  # of an eps above ½ too, where low > high
     return xp.log(self / (1 - self))
 
 
