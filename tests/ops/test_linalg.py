@@ -140,6 +140,21 @@ def test_factors_of_singular_matrices() -> None:
     assert np.allclose(other.result[0].tolist(), one.result[0].tolist(), atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["float32", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+@same
+def test_what_cholesky_leaves_of_an_indefinite_matrix(torch: Any, kind: str, upper: bool) -> Any:
+    """The columns before the one that fails, its pivot, and the rest of the one triangle that is read."""
+    data = [
+        [[4.0, 2.0, 1.0], [2.0, -3.0, 5.0], [1.0, 5.0, 7.0]],
+        [[4.0, 2.0, 1.0], [2.0, 3.0, 5.0], [1.0, 5.0, 7.0]],
+        [[4.0, 2.0, 1.0], [7.0, 9.0, 5.0], [8.0, 6.0, 70.0]],
+        [[0.0, 2.0, 1.0], [2.0, 3.0, 5.0], [1.0, 5.0, 7.0]],
+    ]
+    factor, info = torch.linalg.cholesky_ex(torch.tensor(data, dtype=getattr(torch, kind)), upper=upper)
+    return [torch.view_as_real(factor) if factor.is_complex() else factor, info]
+
+
 @pytest.mark.parametrize("shape", [(100, 100), (40, 90), (90, 40), (3, 70, 70), (2, 33, 80), (33, 1, 50)])
 @pytest.mark.parametrize("kind", ["float64", "complex128"])
 @pytest.mark.parametrize("singular", [False, True])

@@ -194,17 +194,20 @@ def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
     derivatives={"A": lambda grads, result0, upper: _cholesky_gradient(grads[0], result0, upper)},
 )
 def cholesky_ex(xp: Any, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
-    """The Cholesky factor, NaN where A isn't positive definite, and the order of the first minor that isn't, or 0."""
+    """The Cholesky factor, and the order of the first leading minor that isn't positive, or 0.
+
+    Only one triangle of A is read. Where a minor isn't positive, the factor is left as far as it got, as by LAPACK.
+    """
     check_square_float("linalg.cholesky", A)
     info = xp.zeros(A.shape[:-2], "int32")
+    A = A.swapaxes(-1, -2).conj() if upper else A
     try:
         lower = xp.linalg.cholesky(A)
     except xp.linalg.LinAlgError:
-        lower = xp.full(A.shape, xp.nan, A.dtype)
+        lower = xp.tril(A)
         for place in xp.ndindex(*A.shape[:-2]):
             info[place] = _failing_minor(xp, A[place])
-            if not info[place]:
-                lower[place] = xp.linalg.cholesky(A[place])
+            _factor_before(xp, lower[place], int(info[place] or A.shape[-1] + 1) - 1)
     if check_errors:
         check_completed("linalg.cholesky_ex", NOT_POSITIVE, info)
     return by_columns(xp, lower.swapaxes(-1, -2).conj() if upper else lower), info
@@ -218,6 +221,17 @@ def _failing_minor(xp: Any, matrix: Array) -> int:
         except xp.linalg.LinAlgError:
             return order
     return 0
+
+
+def _factor_before(xp: Any, lower: Array, count: int) -> None:
+    """Overwrites a lower triangle with its factor's first columns, as many as `count`, and with the pivot that follows.
+
+    A = L Lᴴ has A₂₁ = L₂₁ L₁₁ᴴ.
+    """
+    factor = lower[:count, :count] = xp.linalg.cholesky(lower[:count, :count])
+    if count < len(lower):
+        below = lower[count:, :count] = xp.linalg.solve(factor, lower[count:, :count].conj().T).conj().T
+        lower[count, count] = lower[count, count].real - (abs(below[0]) ** 2).sum()
 
 
 @composite(autocast="float32", variants="function out", namespace="linalg")
