@@ -89,7 +89,7 @@ def check_dim(dim: int, ndim: int) -> int:
     span = max(ndim, 1)
     if not -span <= dim < span:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
-    return dim % span
+    return operator.index(dim) % span
 
 
 def checked_ints(function: str, sizes: Sequence[Any], position: int = 1, name: str = "size") -> tuple[int, ...]:

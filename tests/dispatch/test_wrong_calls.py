@@ -104,7 +104,8 @@ def test_functions_of_several_ops_are_as_strict(torch: Any, call: str) -> Any:
 NUMBERS = (
     "elu_(x,f) leaky_relu_(x,f) softplus(x,f,f) softplus(x,beta=f) celu(x,f) pdist(x,f) tril(x,i) triu(x,i) "
     "add(x,x,alpha=f) hardtanh(x,-f,f) threshold(x,f,i) avg_pool1d(x,i) max_pool3d(v,i,i) cumsum(x,i) roll(x,i,i) "
-    "split(x,i) tril(x,f) triu(x,v) cumsum(x,f) softplus(x,learnt) add(x,x,alpha=learnt)"
+    "moveaxis(x,1,i) movedim(x,i,-i) split(x,i) tril(x,f) triu(x,v) cumsum(x,f) softplus(x,learnt) "
+    "add(x,x,alpha=learnt)"
 )
 
 
