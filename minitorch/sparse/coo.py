@@ -112,6 +112,31 @@ class SparseTensor:
         """Raises RuntimeError, as `+` does."""
         return sub(self, other)
 
+    def mul(self, other: Any) -> SparseTensor:
+        """Every element times a number, or a tensor of no dimensions. Raises NotImplementedError for other tensors."""
+        if isinstance(other, (Tensor, SparseTensor)) and other.dim():
+            raise NotImplementedError("mul: only the product of a sparse matrix and a number is supported")
+        return self._with_values(self._numbers * other, "MulBackward0")
+
+    def div(self, other: Any) -> SparseTensor:
+        """Every element divided by a number, or a tensor of no dimensions. Raises RuntimeError for other tensors."""
+        if isinstance(other, (Tensor, SparseTensor)) and other.dim():
+            raise RuntimeError(
+                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+                f"{list(other.shape)} for divisor)"
+            )
+        return self._with_values(self._numbers / other, "DivBackward0")
+
+    __mul__ = __rmul__ = mul
+    __truediv__ = div
+
+    def __neg__(self) -> SparseTensor:
+        return self._with_values(-self._numbers, "NegBackward0")
+
+    def _with_values(self, values: Tensor, made_by: str) -> SparseTensor:
+        """Other elements in the same places."""
+        return SparseTensor(self._at, values, self.shape, self._coalesced, made_by)
+
     def __matmul__(self, other: Tensor) -> Tensor:
         """The product with a dense matrix or vector."""
         if other.dim() == 1:

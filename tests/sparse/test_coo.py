@@ -76,6 +76,15 @@ LINES: list[Line] = [
     lambda t: matrix(t) - t.ones(3, 3),
     lambda t: t.add(matrix(t), t.ones(3, 3)),
     lambda t: t.add(2.0, matrix(t)),
+    lambda t: matrix(t) * 2,
+    lambda t: 2.5 * matrix(t, t.ones(4).long()),
+    lambda t: matrix(t, t.ones(4, requires_grad=True)) * t.tensor(2.0, dtype=t.float64),
+    lambda t: t.tensor(2.0) * matrix(t).coalesce(),
+    lambda t: (matrix(t).mul(2).is_coalesced(), (matrix(t).coalesce() * 2).is_coalesced()),
+    lambda t: matrix(t, t.ones(4).long()) / 2,
+    lambda t: matrix(t, t.ones(4, requires_grad=True)).div(t.tensor(2.0)),
+    lambda t: matrix(t) / t.ones(3, 3),
+    lambda t: -matrix(t, t.ones(4, requires_grad=True)),
     lambda t: t.sparse_coo_tensor([[0], [1]], [1.0, 2.0], (2, 2)),
     lambda t: t.sparse_coo_tensor([[0], [2]], [1.0], (2, 2), check_invariants=True),
     lambda t: t.sparse_coo_tensor([[-1], [0]], [1.0], (2, 2), check_invariants=True),
@@ -126,6 +135,7 @@ def test_what_is_not_there_says_so() -> None:
         lambda: minitorch.ones(2, 2, 2).to_sparse(),
         lambda: minitorch.ones(2, 2).to_sparse(1),
         lambda: minitorch.sparse.mm(minitorch.ones(2, 2), minitorch.ones(2, 2)),
+        lambda: minitorch.eye(2).to_sparse() * minitorch.ones(2, 2),
     ):
         with pytest.raises(NotImplementedError):
             line()
