@@ -314,6 +314,8 @@ case(
         args(make(1, 2, 3), make(1, 3, 3), make(1, 3, 3), make.lib.tensor([[True, False, True], [False, True, True]])),
         args(make(1, 2, 3), make(1, 3, 3), make(1, 3, 3), make(2, 3)),
         args(make(1, 3, 2), make(1, 3, 2), make(1, 3, 2), is_causal=True),
+        args(*[make(1, 2, 2, 3) for _ in range(3)], make(2, 2).detach(), is_causal=True).kink(),
+        args(*[make(1, 1, 2, 3) for _ in range(3)], make.lib.tensor([[False, True], [True, True]]), is_causal=True),
         args(make(1, 2, 3, layout="transposed"), make(1, 3, 3), make(1, 3, 3), scale=0.5),
         args(make(1, 2, 3), make(1, 3, 3), make(1, 3, 3), scale=-0.5),
         args(make(1, 4, 2, 2), make(1, 2, 2, 2), make(1, 2, 2, 2), enable_gqa=True),
@@ -322,6 +324,8 @@ case(
     ],
     errors=lambda make: [
         args(make(2, 2), make(2, 2), make(2, 2), make(2, 2), is_causal=True),
+        args(make(1, 2, 2, 3), make(1, 1, 2, 3), make(1, 1, 2, 3), make(2, 2), is_causal=True, enable_gqa=True),
+        args(*[make(1, 1, 2, 3) for _ in range(3)], make(2, 2), 0.5, is_causal=True),
         args(make(2), make(2, 2), make(2, 2)),
     ],
     dtypes=FLOATS,

@@ -35,7 +35,7 @@ def scaled_dot_product_attention(
 
     `attn_mask` broadcasts to (…, L, S): added if floating, else True keeps a pair. `is_causal` keeps key j for query i
     where j ≤ i; `enable_gqa` repeats the heads of key and value. Raises RuntimeError for shapes or dtypes that don't
-    fit together and for a mask with `is_causal`. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    fit together, and for a mask with `is_causal` where PyTorch has no fused kernel. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
     arrays = query._array, key._array, value._array
     if min(len(arrays[0].shape), len(arrays[1].shape), len(arrays[2].shape)) < 2:
@@ -53,16 +53,18 @@ def scaled_dot_product_attention(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{C_NAMES[attn_mask.dtype.name]} and  query.dtype: {C_NAMES[query.dtype.name]} instead."
         )
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         if query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     fused = dropout_p == 0 and _is_fused(*arrays, attn_mask)
+    if is_causal and attn_mask is not None and not fused:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if is_causal:
-        attn_mask = query.new_ones((query.shape[-2], key.shape[-2]), dtype=bool_).tril()
+        past = query.new_ones((query.shape[-2], key.shape[-2]), dtype=bool_).tril()
+        hidden = 0 if attn_mask is None or attn_mask.dtype is bool_ else -math.inf
+        attn_mask = past if attn_mask is None else attn_mask.masked_fill(~past, hidden)
     return (_fused if fused else _attention)(query, key, value, attn_mask, dropout_p, scale)
 
 
