@@ -244,7 +244,7 @@ _SAFE: dict[str, Any] = {
     "builtins.complex": complex,
 }
 _BLOCKED = ("sys", "os", "posix", "nt")
-_added: dict[str, Any] = {}
+_added: set[Any] = set()
 
 _OPERANDS = (
     "PROTO STOP MARK GLOBAL REDUCE NEWOBJ BUILD APPEND APPENDS SETITEM SETITEMS TUPLE TUPLE1 TUPLE2 TUPLE3 NONE "
@@ -270,7 +270,7 @@ class WeightsUnpickler(Unpickler):
 
     def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], *, encoding: str) -> None:
         super().__init__(file, load_storage, encoding=encoding)
-        self._allowed = {**_torch_globals(), **_SAFE, **_added}
+        self._allowed = {**_torch_globals(), **_SAFE}
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _compat_pickle.NAME_MAPPING:
@@ -281,6 +281,8 @@ class WeightsUnpickler(Unpickler):
                 f"Trying to load unsupported GLOBAL {module}.{name} whose module {module} is blocked."
             )
         path = f"{module}.{name}"
+        if path not in self._allowed:
+            self._allowed.update(_user_globals())
         if path in self._allowed:
             return self._allowed[path]
         path = path.removeprefix("builtins.")
@@ -329,16 +331,29 @@ class WeightsUnpickler(Unpickler):
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Allows functions and classes, or pairs of one and its full name, in files loaded with `weights_only=True`."""
-    for each in safe_globals:
+    _added.update(safe_globals)
+
+
+def _user_globals() -> dict[str, Any]:
+    """What `add_safe_globals` was given, by full names. Only here is looked whether that can be named."""
+    found = {}
+    for each in _added:
+        if isinstance(each, tuple) and len(each) != 2:
+            raise ValueError(
+                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(each)}"
+            )
         value, path = each if isinstance(each, tuple) else (each, f"{each.__module__}.{each.__qualname__}")
+        if type(path) is not str:
+            raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(path)}")
         if path.split(".")[0] == "minitorch":
             path = "torch" + path.removeprefix("minitorch")
-        _added[path] = value
+        found[path] = value
+    return found
 
 
 def get_safe_globals() -> list[Any]:
-    """What was allowed by `add_safe_globals`."""
-    return list(_added.values())
+    """What was allowed by `add_safe_globals`, as it was given."""
+    return list(_added)
 
 
 def clear_safe_globals() -> None:
@@ -349,7 +364,7 @@ def clear_safe_globals() -> None:
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
     """Allows functions and classes inside a block."""
-    before = dict(_added)
+    before = set(_added)
     add_safe_globals(safe_globals)
     try:
         yield

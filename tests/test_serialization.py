@@ -18,7 +18,7 @@ import pytest
 
 import minitorch
 from minitorch import serialization
-from tests.same import same
+from tests.same import attempt, exactly_the_same, same
 
 DTYPES = [
     "bool", "uint8", "int8", "int16", "int32", "int64",
@@ -511,11 +511,25 @@ def test_safe_globals() -> None:
     with pytest.raises(pickle.UnpicklingError):
         load()
     serialization.add_safe_globals([(Custom, f"{Custom.__module__}.Custom")])
-    assert serialization.get_safe_globals() == [Custom]
+    assert serialization.get_safe_globals() == [(Custom, f"{Custom.__module__}.Custom")]
     assert load().value == 3
     serialization.clear_safe_globals()
     with pytest.raises(pickle.UnpicklingError):
         load()
+
+
+@pytest.mark.parametrize("given", [3, (Custom, "a", "b"), (Custom, 3)], ids=str)
+@exactly_the_same
+def test_safe_globals_are_looked_at_when_a_file_asks_for_them(lib: Any, given: Any) -> Any:
+    def load(value: Any) -> Any:
+        file = io.BytesIO()
+        lib.save(value, file)
+        file.seek(0)
+        return lib.load(file)
+
+    lib.serialization.clear_safe_globals()
+    with lib.serialization.safe_globals([given]):
+        return lib.serialization.get_safe_globals(), load(lib.ones(2)), attempt(load, Custom())
 
 
 def test_pickle_protocol() -> None:
