@@ -60,12 +60,19 @@ class Size(tuple[int, ...], metaclass=_SizeType):
 
 
 def is_whole(size: Any) -> bool:
-    """Whether a number, or a tensor, is an integer."""
+    """Whether a number, or a tensor, is an integer; bools are none."""
     try:
-        operator.index(size)
+        as_int(size)
     except TypeError:
         return False
     return True
+
+
+def as_int(value: Any) -> int:
+    """An argument that must be an integer. Raises TypeError for anything else: `dispatch.arguments` says of which."""
+    if isinstance(value, bool):
+        raise TypeError("an integer must be int, not bool")
+    return operator.index(value)
 
 
 def kind_name(value: Any) -> str:
@@ -84,7 +91,7 @@ def check_dim(dim: int, ndim: int) -> int:
     """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as
     1-dim).
     """
-    if not hasattr(dim, "__index__"):
+    if dim.__class__ is bool or not hasattr(dim, "__index__"):
         raise TypeError(f"a dimension must be int, not {type(dim).__name__}")  # `errors` says of which argument
     span = max(ndim, 1)
     if not -span <= dim < span:

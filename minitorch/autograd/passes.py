@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/autograd.html
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,7 +51,7 @@ def backward(
     for each in wanted or ():
         if isinstance(each, Tensor):
             each.retain_grad()
-    keep = create_graph if retain_graph is None else retain_graph
+    keep, create_graph = _flags(create_graph if retain_graph is None else retain_graph, create_graph)
     if create_graph:
         _warn_of_cycle()
     if wanted is None:
@@ -121,7 +122,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    keep = create_graph if retain_graph is None else retain_graph
+    keep, create_graph = _flags(create_graph if retain_graph is None else retain_graph, create_graph)
     if is_grads_batched:
         results = _batched(outputs, wanted, grad_outputs, keep, create_graph, allow_unused or materialize_grads)
     else:
@@ -156,6 +157,11 @@ def _batched(
         given = [batched(each, level) for each in weights]
         found = grad(outputs, inputs, given, keep, create_graph, allow_unused=allow_unused)
     return [None if each is None else unbatched(each, level) for each in found]
+
+
+def _flags(*given: Any) -> list[bool]:
+    """Arguments as bools. Raises TypeError for what is no integer, as PyTorch does in C."""
+    return [bool(operator.index(each)) for each in given]
 
 
 def _places(inputs: Any, function: str) -> list[Place]:

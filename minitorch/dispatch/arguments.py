@@ -75,7 +75,7 @@ def wrong_in_call(
 def _mismatch(called: str, name: str, annotation: str, value: Any, place: int) -> TypeError | None:
     """The error for one argument, which stands at this place, or at 0 as a keyword."""
     kind, optional, _ = annotation.partition(" | None")
-    if value is None and (optional or kind == "Dims"):
+    if (value is None and (optional or kind == "Dims")) or (value.__class__ is bool and kind.endswith("| bool")):
         return None
     if kind in _INTS and not (place and kind in _CHECKED):
         apart = not isinstance(value, (tuple, list))
@@ -162,7 +162,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 """By a parameter's annotation, with a question mark if it may be None: what it takes, and how errors call that."""
 
-_INTS = {"Dims", "Sequence[int]", "Variadic", "int | Sequence[int]"}
+_INTS = {"Dims", "Dims | bool", "Sequence[int]", "Variadic", "int | Sequence[int]"}
 """Annotations of several integers."""
 
 _ONE_TOO = _INTS - {"Sequence[int]"}

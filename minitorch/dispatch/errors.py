@@ -30,13 +30,18 @@ def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
 
 def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
     """The tensors of a sequence argument. Raises TypeError for anything else."""
+    return tensors_of(op.name, op.parameters[position], position, value, position in op.optional)
+
+
+def tensors_of(function: str, name: str, position: int, value: Any, optional: bool = False) -> list[Any]:
+    """The same of any function; where it is `optional`, some may be None."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(
-            f"{op.name}(): argument '{op.parameters[position]}' (position {position + 1}) must be tuple of Tensors, "
-            f"not {type(value).__name__}"
+            f"{function}(): argument '{name}' (position {position + 1}) must be tuple of Tensors, not "
+            f"{type(value).__name__}"
         )
     for index, each in enumerate(value):
-        if not isinstance(each, Tensor) and not (each is None and position in op.optional):
+        if not isinstance(each, Tensor) and not (each is None and optional):
             raise TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}")
     return list(value)
 

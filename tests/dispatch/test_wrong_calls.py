@@ -122,3 +122,38 @@ def test_a_tensor_of_one_number_is_one(torch: Any, call: str) -> Any:
     name, _, arguments = call.partition("(")
     function = getattr(torch, name, getattr(torch.nn.functional, name, None))
     return attempt(lambda: eval(f"function({arguments}", {"function": function, **known}))
+
+
+REFUSED = (
+    "gelu(x,'tanh') sum(x,True) sum(x,dim=(True,)) amax(x,True) prod(x,dim=()) prod(x,(0,)) logsumexp(x,()) "
+    "logsumexp(x,None) logsumexp(x,True) rot90(x,2.5) rot90(x,k=True) rot90(x,i*1.5) tril(x,nan) triu(x,1.0) "
+    "triu(x,diagonal=True) tril_(x,nan) kaiser_window(2.5) hann_window('a') hamming_window(True) multi_dot(v) "
+    "multi_dot([1,2]) chain_matmul(v) softmax(x,True) transpose(x,0,True) squeeze(x,True) cat([x],True) sort(x,True)"
+)
+
+
+@pytest.mark.parametrize("call", REFUSED.split())
+@same
+def test_what_is_no_integer_and_no_list_is_refused(torch: Any, call: str) -> Any:
+    known = {"x": torch.ones(2, 2), "v": torch.ones(2, 2, 2), "i": torch.tensor(1), "nan": float("nan")}
+    name, _, arguments = call.partition("(")
+    places = torch, torch.nn.functional, torch.linalg, torch.Tensor
+    function = next(found for each in places if (found := getattr(each, name, None)) is not None)
+    outcome = attempt(lambda: eval(f"function({arguments}", {"function": function, **known}))
+    return outcome[0] if isinstance(outcome, tuple) else outcome
+
+
+@pytest.mark.parametrize("flag", ["retain_graph", "create_graph"])
+@pytest.mark.parametrize("value", ["x", 1.5, None, 1, 0], ids=repr)
+@same
+def test_flags_of_a_backward_pass_are_integers(torch: Any, flag: str, value: Any) -> Any:
+    def passed(run: Any) -> Any:
+        leaf = torch.tensor(3.0, requires_grad=True)
+        result = attempt(lambda: run(leaf**2, leaf, **{flag: value}))
+        return result if isinstance(result, tuple) and isinstance(result[0], str) else leaf.grad
+
+    return [
+        passed(torch.autograd.grad),
+        passed(lambda root, leaf, **flags: torch.autograd.backward(root, **flags)),
+        passed(lambda root, leaf, **flags: root.backward(**flags)),
+    ]

@@ -39,15 +39,15 @@ def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) ->
 @pointwise(
     variants="function out",
     namespace="nn.functional",
-    derivatives={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate)},
+    derivatives={"input": lambda grad, input, approximate: gelu_backward(grad, input, approximate)},
 )
-def gelu(xp: Any, self: Array, approximate: str = "none") -> Array:
+def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """x Φ(x), with the normal distribution Φ; approximate="tanh" is ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
 
     Raises RuntimeError for another `approximate`. Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    out = xp.empty_like(floating(self, "gelu"))
-    gelu_into(xp, out, self, approximate)
+    out = xp.empty_like(floating(input, "gelu"))
+    gelu_into(xp, out, input, approximate)
     return out

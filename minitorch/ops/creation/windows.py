@@ -16,6 +16,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.dtypes import float64, get_default_dtype
 from minitorch.kernels.special import i0
 from minitorch.ops.creation.factory import factory
+from minitorch.size import as_int, is_whole, kind_name
 
 
 def _window(
@@ -25,6 +26,9 @@ def _window(
     kind = dtype or get_default_dtype()
     if not kind.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
+    if not is_whole(length):
+        raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {kind_name(length)}")
+    length = as_int(length)
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if length < 2:

@@ -18,7 +18,7 @@ from minitorch.ops.indexing.joining import stack
 from minitorch.ops.views.broadcasting import expand
 from minitorch.ops.views.shape import checked_dims, flatten, reshape, unsqueeze
 from minitorch.ops.views.slicing import diagonal, embed
-from minitorch.size import check_dim, checked_ints
+from minitorch.size import as_int, check_dim, checked_ints
 from minitorch.tensor import Tensor
 
 
@@ -184,17 +184,18 @@ def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Arr
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
     if check_dim(dims[0], self.ndim) == check_dim(dims[1], self.ndim):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    if k % 4 == 0:
+    turns = as_int(k) % 4
+    if turns == 0:
         return self.copy()
-    if k % 4 == 2:
+    if turns == 2:
         return _reversed(xp, self, dims)
-    return _reversed(xp, self, dims[1:] if k % 4 == 1 else dims[:1]).swapaxes(*dims)
+    return _reversed(xp, self, dims[1:] if turns == 1 else dims[:1]).swapaxes(*dims)
 
 
 def _kept(xp: Any, self: Array, diagonal: int, lower: bool) -> Array:
     """Self where it is in the triangle, else zero."""
-    rows, columns = xp.arange(self.shape[-2])[:, None], xp.arange(self.shape[-1])
-    inside = columns <= rows + diagonal if lower else columns >= rows + diagonal
+    last, columns = xp.arange(self.shape[-2])[:, None] + as_int(diagonal), xp.arange(self.shape[-1])
+    inside = columns <= last if lower else columns >= last
     result = xp.zeros(self.shape, self.dtype)
     xp.copyto(result, self, where=inside)
     return result

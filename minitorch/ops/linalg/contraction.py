@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/generated/torch.einsum.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from string import ascii_letters
@@ -12,6 +13,7 @@ from typing import Any
 
 from minitorch.dispatch.apply import write_out
 from minitorch.dispatch.declaration import composite
+from minitorch.dispatch.errors import tensors_of
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import promote_types
 from minitorch.ops.linalg.matrix_products import bmm
@@ -294,9 +296,9 @@ def _check_chain(tensors: list[Tensor]) -> None:
 
 
 @composite(variants="function out", namespace="linalg", autocast_on_gpu="lower")
-def multi_dot(tensors: Any) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the order that multiplies least; the first and last may be vectors."""
-    listed = list(tensors)
+    listed = tensors_of("linalg_multi_dot", "tensors", 0, tensors)
     if len(listed) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(listed)}")
     _check_chain(listed)
@@ -330,4 +332,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
+    for each in matrices:
+        if each.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {each.dim()}, expected 2 instead.")
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

@@ -131,7 +131,7 @@ def _statistic(op: Any, name: str, explanation: str, variants: str) -> Any:
     @called(name, explanation)
     def function(
         input: Tensor,
-        dim: Dims = None,
+        dim: Dims | bool = None,
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,

@@ -19,6 +19,7 @@ from minitorch.kernels.summation import add_up
 from minitorch.ops.creation.conversion import cast
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.views.shape import checked_dims
+from minitorch.size import check_dim
 from minitorch.tensor import Tensor, holds_somewhere
 
 
@@ -177,7 +178,7 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     """∏ of the elements along `dim`."""
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
-    axis = None if dim is None else dims_of(dim, self.ndim)
+    axis = None if dim is None else (check_dim(dim, self.ndim),)[: self.ndim]
     product = xp.prod(real_if(xp, self, dtype).astype(working, copy=False), axis, keepdims=keepdim)
     return product.astype(kind.numpy, copy=False)  # NumPy multiplies small integers as large ones
 
@@ -217,10 +218,14 @@ def count_nonzero(xp: Any, self: Array, dim: Dims = None) -> Array:
     autocast_on_gpu="float32",
 )
 def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """log Σ exp(x) along `dim`, without overflow."""
+    """log Σ exp(x) along `dim`, without overflow. Raises RuntimeError for an empty list, unless the tensor is 0-d."""
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
     axes = dims_of(dim, self.ndim)
     if not self.size:
         return xp.log(xp.sum(xp.exp(self), axis=axes, keepdims=keepdim))
+    if self.ndim and not keepdim and isinstance(dim, (tuple, list)) and not dim:
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * self.ndim}")
     largest = xp.max(self.real, axis=axes, keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros((), largest.dtype))
     total = xp.log(xp.sum(xp.exp(self - largest), axis=axes, keepdims=keepdim))
