@@ -128,7 +128,8 @@ REFUSED = (
     "gelu(x,'tanh') sum(x,True) sum(x,dim=(True,)) amax(x,True) prod(x,dim=()) prod(x,(0,)) logsumexp(x,()) "
     "logsumexp(x,None) logsumexp(x,True) rot90(x,2.5) rot90(x,k=True) rot90(x,i*1.5) tril(x,nan) triu(x,1.0) "
     "triu(x,diagonal=True) tril_(x,nan) kaiser_window(2.5) hann_window('a') hamming_window(True) multi_dot(v) "
-    "multi_dot([1,2]) chain_matmul(v) softmax(x,True) transpose(x,0,True) squeeze(x,True) cat([x],True) sort(x,True)"
+    "multi_dot([1,2]) chain_matmul(v) softmax(x,True) transpose(x,0,True) squeeze(x,True) cat([x],True) sort(x,True) "
+    "repeat_interleave(x,2.5) repeat_interleave(x,True)"
 )
 
 
@@ -157,3 +158,8 @@ def test_flags_of_a_backward_pass_are_integers(torch: Any, flag: str, value: Any
         passed(lambda root, leaf, **flags: torch.autograd.backward(root, **flags)),
         passed(lambda root, leaf, **flags: root.backward(**flags)),
     ]
+
+
+@same
+def test_where_the_functions_of_a_backward_pass_are_from(torch: Any) -> Any:
+    return [each.__module__.replace("minitorch", "torch") for each in (torch.autograd.grad, torch.autograd.backward)]

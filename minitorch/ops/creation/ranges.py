@@ -60,6 +60,7 @@ def range(xp: Any, dtype: dtype | None, start: Number = 0, end: Number = None, s
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         stacklevel=4,
     )
+    start, end, step = (_real("range", *each) for each in (("start", start), ("end", end), ("step", step)))
     _check_range(start, end, step)
     kind = dtype or get_default_dtype()
     if kind.category < FLOATING:
@@ -79,6 +80,8 @@ def _real(function: str, name: str, value: Any) -> Any:
     number = python_number(value)
     if hasattr(number, "dtype"):
         number = number.item()
+    if isinstance(number, complex):
+        return cast_number(number, float64)
     if not isinstance(number, (int, float)):
         raise TypeError(f"{function}(): argument '{name}' (position 1) must be Number, not {type(value).__name__}")
     return number

@@ -84,7 +84,7 @@ def repeat_interleave(
                 f"{repeats.numel()} and input.size({dim}) = {input._array.shape[dim]}"
             )
         return input.index_select(dim, _repeated_indices(repeats))
-    times = int(repeats)
+    times = int(repeats) if isinstance(repeats, Tensor) else as_int(repeats)
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
     shape = input._array.shape

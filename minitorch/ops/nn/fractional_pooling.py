@@ -120,10 +120,10 @@ def _public(n: int) -> tuple[Any, Any]:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
-            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
-            if len(ratios) > n:
+            if n == 2 and len(output_ratio) > n:  # PyTorch takes one number for both of these only for volumes
                 raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
-            output_size = [int(input.size(d - n) * ratio) for d, ratio in enumerate(ratios)]
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
+            output_size = [int(input.size(d - n) * ratios[d]) for d in range(n)]
         samples = _random_samples
         if samples is None:
             count = input.size(0) if input.dim() == n + 2 else 1

@@ -19,7 +19,7 @@ from minitorch.dispatch.errors import not_implemented
 from minitorch.kernels.masking import keep
 from minitorch.ops.naming import called
 from minitorch.ops.nn.planes import gather_planes, like_images
-from minitorch.ops.nn.pooling_geometry import Windows, per_dimension, windows
+from minitorch.ops.nn.pooling_geometry import Windows, check_signal, per_dimension, windows
 from minitorch.tensor import Tensor
 
 
@@ -166,8 +166,10 @@ def _public_max_pool(n: int) -> tuple[Any, Any]:
         Raises RuntimeError for another number of dimensions, a padding over half the kernel, or an empty output,
         NotImplementedError for bool and complex inputs.
         """
-        if n == 1 and not return_indices and not input.is_floating_point():
-            raise not_implemented("max_pool1d", input._dtype.name)
+        if n == 1 and not return_indices:
+            check_signal(input, kernel_size, stride, padding, dilation, ceil_mode)
+            if not input.is_floating_point():
+                raise not_implemented("max_pool1d", input._dtype.name)
         places = windows(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
         if input._array.dtype.kind in "bc":
             raise not_implemented(f"max_pool{n}d", input._dtype.name)

@@ -115,6 +115,37 @@ def _check_input(name: str, n: int, input: Tensor) -> None:
     )
 
 
+def check_signal(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
+    """Raises the errors of PyTorch's max_pool1d without indices, a kernel of its own with words of its own."""
+    name, several = "max_pool1d", "an int, list of ints or tuple of ints"
+    steps = kernel_size if stride is None or stride in ([], ()) else stride
+    given = {"kernel_size": kernel_size, "stride": steps, "padding": padding, "dilation": dilation}
+    found = {what: tuple(each) if isinstance(each, (tuple, list)) else (each,) for what, each in given.items()}
+    for what, values in found.items():
+        check_ints(name, what, given[what], values)
+    _check_input(name, 1, input)
+    takes = {"stride": "None, an int, list of ints, or tuple of ints", "padding": several.replace(" or", ", or")}
+    for what, values in found.items():
+        if len(values) != 1:
+            wanted = f"{takes.get(what, several)} of size 1"
+            raise RuntimeError(f"{name}() {what} must be {wanted} but got size {len(values)}")
+    k, t, p, d = (operator.index(values[0]) for values in found.values())
+    for what, value in (("kernel_size", k), ("stride", t)):
+        if value <= 0:
+            raise RuntimeError(f"{name}() {what} must be greater than zero, but got {value}")
+    if p < 0:
+        raise RuntimeError(f"{name}() padding must be non-negative, but got {p}")
+    if p > k // 2:
+        raise RuntimeError(
+            f"{name}() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
+        )
+    if d <= 0:
+        raise RuntimeError(f"{name}() dilation must be greater than zero, but got {d}")
+    count = _count(input.shape[-1], k, t, p, d, ceil_mode)
+    if count <= 0:
+        raise RuntimeError(f"{name}() Invalid computed output size: {max(count, 0)}")
+
+
 def windows(
     name: str,
     n: int,

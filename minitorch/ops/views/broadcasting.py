@@ -77,9 +77,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
     Raises RuntimeError when they don't, and for what is no shape; ValueError for negative sizes.
     """
-    given = [(each,) if isinstance(each, int) else each for each in shapes]
+    given = [(each,) if isinstance(each, int) else each for each in shapes if each is not None]
     for shape in given:
-        if not isinstance(shape, (tuple, list)):
+        if not isinstance(shape, Sequence):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
         if any(size < 0 for size in shape):
             raise ValueError("Attempting to broadcast a dimension with negative length!")
