@@ -23,6 +23,9 @@ from minitorch.warn_once import warn_once
 Place = Tensor | GradientEdge
 """Where a gradient starts or ends: at a tensor, or at the edge that stands for it."""
 
+_flag: Any = operator.index
+"""Reads a bool as PyTorch does in C: it raises TypeError for what is no integer."""
+
 
 def backward(
     tensors: Place | Sequence[Place],
@@ -51,7 +54,7 @@ def backward(
     for each in wanted or ():
         if isinstance(each, Tensor):
             each.retain_grad()
-    keep, create_graph = _flags(create_graph if retain_graph is None else retain_graph, create_graph)
+    keep, create_graph = _flag(create_graph if retain_graph is None else retain_graph), _flag(create_graph)
     if create_graph:
         _warn_of_cycle()
     if wanted is None:
@@ -122,7 +125,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    keep, create_graph = _flags(create_graph if retain_graph is None else retain_graph, create_graph)
+    keep, create_graph = _flag(create_graph if retain_graph is None else retain_graph), _flag(create_graph)
     if is_grads_batched:
         results = _batched(outputs, wanted, grad_outputs, keep, create_graph, allow_unused or materialize_grads)
     else:
@@ -160,11 +163,6 @@ def _batched(
 
 
 backward.__module__ = grad.__module__ = "minitorch.autograd"  # where programs and pickles look for them
-
-
-def _flags(*given: Any) -> list[bool]:
-    """Arguments as bools. Raises TypeError for what is no integer, as PyTorch does in C."""
-    return [bool(operator.index(each)) for each in given]
 
 
 def _places(inputs: Any, function: str) -> list[Place]:
