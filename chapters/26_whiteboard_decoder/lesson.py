@@ -5,9 +5,10 @@
 # a *real change*, and you learn to say which it is before you run it. The exercises are whiteboard problems.
 
 # %% [markdown] tags=["short"]
-# ## Which of these edits changes the output?
-# Here is causal attention in NumPy, and four edits to it. The first three add a constant vector to all keys, to all queries, or to all values. The fourth multiplies the queries by 3 and divides the keys by 3. Which of the four leave the
-# output as it was?
+# ## Biases of keys, queries and values: which of them matter?
+# Here is causal attention in NumPy, followed by four edits to it. The first three add a constant vector to all keys, to all queries,
+# or to all values, as the bias of a projection does. The fourth multiplies the queries by 3 and divides the keys by 3. Which of the
+# four leave the output as it was?
 
 # %% tags=["proof-edits"]
 import numpy as np
@@ -59,20 +60,26 @@ biased = attend(rotate(q), rotate(k + constant), v)
 print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
 # %% [markdown] tags=["short"]
-# The first and the fourth edit are rewrites. A constant that is added to all keys adds the same number to all scores of a query, and
-# a softmax ignores what is common to a row. So the bias of a key projection does nothing, and Whisper, for example, has none. That
-# holds as long as nothing between the bias and the dot product depends on the position or the key. RoPE rotates the constant by the
-# key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized.
+# The first and the fourth edit are rewrites. A constant that is added to all keys adds the same number to all scores of a query, and a
+# softmax ignores what is common to a row. This is why the bias of a key projection does nothing, and why Whisper, for example, has
+# none. A constant in the queries, however, adds a different number for each key, so it shifts the attention towards some of them.
 #
-# A constant in the values comes out unchanged, because each row of weights adds up to 1. These two facts, *softmax ignores a shift of
-# its row* and *weights add up to 1*, settle most of the changes below.
+# The key bias does nothing only as long as nothing between the bias and the dot product depends on the position or the key. RoPE
+# rotates the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are
+# normalized.
+#
+# A constant in the values reappears unchanged in the output, because each row of weights adds up to 1. These two facts, *softmax
+# ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
 
 # %% [markdown]
-# In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention` aligns the mask of `is_causal=True` with the *first* key instead: with a cache and a single query, that query
-# sees key 0 alone. For one query, leave `is_causal` out; for several, pass a mask.
+# ## Causal masks with a KV cache
+# In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention`
+# with `is_causal=True`, however, aligns its mask with the *first* key, so that with a cache a single query sees key 0 alone. Leave
+# `is_causal` out when you decode one query at a time, and pass a mask when there are several.
 #
 # ## Padding: a fully masked row gives NaN
-# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞, so that their weights are exactly 0. What happens if *all* keys of a row are padding?
+# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞,
+# so that their weights are exactly 0. What happens if *all* keys of a row are padding?
 
 # %% tags=["proof-all-masked"]
 scores, values = np.zeros((1, 3)), np.array([[10.0], [20.0], [30.0]])
@@ -82,18 +89,21 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# In a softmax written by hand, a row of −∞ gives 0/0. PyTorch does both: `F.scaled_dot_product_attention` returns zeros for such a row,
-# while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain softmax, returns NaN.
+# In a softmax written by hand, a row of −∞ gives 0/0, which is NaN. PyTorch has both behaviours: `F.scaled_dot_product_attention`
+# returns zeros for such a row, while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain
+# softmax, returns NaN.
 #
-# A large negative number instead of −∞ avoids the NaN, but it averages the padding, which nobody notices. In float16, −1e30 is out of
-# range, so `finfo.min` is used, and it has to be *filled in*: added to a score of −100 it is −∞ again. Multiplying the weights by the
-# mask makes such a row 0 and leaves all other rows alone.
+# A large negative number instead of −∞ avoids the NaN, but the output is then the average of the padding, and no error tells you so.
+# In float16, −1e30 is out of range, so people use `finfo.min`, which has to be *filled in*, because adding it to a score of −100
+# overflows to −∞ again. The safe remedy is to multiply the weights by the mask, which sets such a row to 0 and leaves all other rows
+# alone.
 #
-# ## Positions
+# ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't see the order of its keys; in a decoder only the causal mask hints at it. *Sines* are added to the
-# embeddings. A *bias* is added to the scores instead: **ALiBi** subtracts slope · distance, with a different slope for each head, and
-# **T5** learns one number per head for each *bucket* of distances. Its buckets are exact for near keys and logarithmic for far ones:
+# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. *Sinusoidal
+# encodings* are therefore added to the embeddings, while a *bias* is added to the scores instead. **ALiBi** subtracts slope ·
+# distance, with a different slope for each head, and **T5** learns one number per head for each *bucket* of distances. The next cell
+# computes T5's buckets, which are exact for near keys and logarithmic for far ones, and draws ALiBi's factors:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -109,20 +119,30 @@ about = "exp(−slope · distance): head 1 sees a few tokens, head 7 more than a
 pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weight", alt=about)
 
 # %% [markdown]
-# In ALiBi, a head with a large slope attends to its neighbours only, while one with a small slope sees far. The bias acts like a window with a soft edge.
+# An ALiBi head with a large slope attends to its neighbours only, while one with a small slope sees far, so the bias acts like a
+# window with a soft edge.
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
-# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that depends on the distance: ALiBi a fixed slope per head, T5 a learned number per bucket. RoPE rotates queries and keys, so that their product depends on positions only through the distance.
-# - *Longer:* Most models since Llama use RoPE: it acts inside the dot product, so that a score depends on content and distance together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore what is far away.
-# - *They ask next:* Does a decoder need positions at all? Not strictly, because each position sees a different number of keys through the causal mask. Some models therefore leave RoPE out of their full-attention layers (NoPE), which is meant to help beyond the trained length.
-# - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, and biases need the distances to the cached keys.
+# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 instead add a bias to the scores that
+#   depends on the distance, which is a fixed slope per head in ALiBi and a learned number per bucket in T5. RoPE rotates queries and
+#   keys, so that their product depends on positions only through the distance.
+# - *Longer:* Most models since Llama use RoPE, because it acts inside the dot product: a score depends on content and distance
+#   together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore
+#   what is far away.
+# - *They ask next:* Does a decoder need positions at all? Not strictly, because each position sees a different number of keys through
+#   the causal mask. Some models therefore leave RoPE out of their full-attention layers (NoPE), which is meant to help beyond the
+#   trained length.
+# - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, while biases need the
+#   distances to the cached keys.
 # - *The trap:* Adding the bias before the scores are divided by √d, or counting the single query of a decoding step as position 0.
 # - *Proof:* `proof-buckets`.
 #
-# ### Stretching RoPE: PI, NTK, YaRN
-# RoPE rotates each pair of elements by position · frequency. A model that was trained on 1,024 tokens has seen the fast pairs turn many times, while the slow ones have not made a full turn, so at four times the length they reach angles that the model never saw. *Position interpolation* divides all frequencies
-# by 4, *NTK* raises the base, and *YaRN* divides only the slow ones:
+# ### Extending the context of RoPE: position interpolation, NTK, YaRN
+# A context is extended by lowering RoPE's frequencies, since RoPE rotates each pair of elements by position · frequency. In a model
+# that was trained on 1,024 tokens, the fast pairs have turned many times, while the slow ones have not made a full turn. At four times
+# the length, those slow pairs would reach angles that the model never saw. *Position interpolation* (PI) divides all frequencies by 4,
+# *NTK* raises the base so that only the slowest pair is divided by 4, and *YaRN* divides the slow pairs and leaves the fast ones:
 
 # %% tags=["proof-stretch"]
 original, scale, width = 1024, 4, 64
@@ -137,6 +157,8 @@ for pair in (0, 8, 16, 31):
         f"pair {pair:2}: {turns[pair]:6.2f} turns,",
         {name: f"{each[pair] / plain[pair]:.2f}" for name, each in kinds.items()},
     )
+beyond = {name: int(((turns < 1) & (scale * each > plain * 1.001)).sum()) for name, each in kinds.items()}
+print("pairs with less than one turn that still reach new angles:", beyond)
 
 
 def draw(method):
@@ -148,19 +170,29 @@ def draw(method):
 pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 
 # %% [markdown]
-# Fast pairs tell neighbours apart, and PI blurs them, because it slows all pairs alike. YaRN leaves every pair with at least 32 turns as it is. Since more keys compete, it also multiplies the scores by a factor, (0.1 · ln s + 1)².
+# Position interpolation blurs the fast pairs, which tell neighbours apart, because it slows all pairs alike. NTK spares them, but it
+# divides most slow pairs by less than 4, so 13 of them still reach new angles. YaRN divides every pair with less than one turn by 4
+# and leaves every pair with at least 32 turns as it is. Since more keys compete in a longer text, it also multiplies the scores by a
+# factor, (0.1 · ln s + 1)².
 #
 # **Interview · How do you stretch a context from 8k to 128k?**
 #
-# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: the slow ones are divided by 16, the fast ones stay, as in YaRN. Then I train a little on long texts, and I test with tasks that need the whole context, not just with a needle.
-# - *Longer:* Most long-context models do it in stages: a larger base and continued pretraining on longer and longer documents, with context parallelism, because activations and attention grow. Perplexity at the end of a long text shows only whether it broke.
-# - *They ask next:* Why not just raise the base? That slows the medium frequencies as well, which shifts what the model has learned about distances, so it needs some training. If you train anyway, it is a good start.
+# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: as in YaRN, the slow ones are divided
+#   by 16, while the fast ones stay. Then I train a little on long texts, and I test with tasks that need the whole context, not just
+#   with a needle.
+# - *Longer:* Most long-context models do it in stages, with a larger base and continued pretraining on longer and longer documents.
+#   They use context parallelism for it, because activations and the cost of attention grow with the length. Perplexity at the end of a
+#   long text shows only whether the model broke.
+# - *They ask next:* Why not just raise the base? If the base is just large enough for the slowest pair, other slow pairs still reach
+#   angles that the model hasn't seen; a still larger base slows the fast pairs as well. Either way the model needs some training, and
+#   if you train anyway, a larger base is a good start.
 # - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
 # - *Proof:* `proof-stretch`; on trained models: [chapter 24b](24b_llama.ipynb).
 #
 # ## A smaller KV cache
-# ### A sliding window in a ring
-# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. A *ring* keeps position p in slot p % w. Which position is in which slot after ten tokens, and is this a rewrite of masked attention?
+# ### Sliding-window attention with a ring buffer
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again, so the cache can be a *ring buffer* that keeps
+# position p in slot p % w. Which position is in which slot after ten tokens, and is this a rewrite of masked attention?
 
 # %% tags=["proof-ring"]
 window = 4
@@ -182,18 +214,25 @@ print(
 )
 
 # %% [markdown]
-# The order of the keys doesn't matter to the softmax, so the slots can stay unsorted while *one* query reads them. Several queries at once need a mask by position, and they must read before they write, because the last tokens of a chunk overwrite what its first ones still need.
+# A ring is a rewrite because the order of the keys doesn't matter to the softmax, so the slots can stay unsorted while *one* query
+# reads them. Several queries at once need a mask by position, and they must read before they write, because the last tokens of a chunk
+# overwrite what its first ones still need.
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* Four things: reading empty slots before the ring is full, rotating a key by its slot instead of its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test it against masked attention for every way of cutting the text.
-# - *Longer:* The same test finds a window that is off by one, w or w + 1 keys, since only the equality over all splits pins it down.
-# - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight somewhere, and models learn to put it there.
+# - *Thirty seconds:* There are four common errors: reading empty slots before the ring is full, rotating a key by its slot instead of
+#   its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test the ring
+#   against masked attention for every way of cutting the text into chunks.
+# - *Longer:* The same test finds a window that is off by one, w + 1 keys instead of w, because only equality over all splits pins the
+#   window down.
+# - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight
+#   somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
 # - *Proof:* `proof-ring`, `proof-reach`.
 #
 # ### A common myth: "With a window of 4, a token can't be influenced by what is 5 tokens back"
-# Stack three layers with a window of 4, change one token, and look where the outputs move:
+# A single layer can't reach that far, but layers add up. The next cell stacks up to three layers with a window of 4, changes the first
+# token, and prints the last position whose output moves:
 
 
 # %% tags=["proof-reach"]
@@ -211,10 +250,10 @@ for count in (1, 2, 3):
     print(f"{count} layers: position 0 reaches position {moved.max()}")
 
 # %% [markdown]
-# ### MLA: absorb the up-projection, and the keys are never computed
+# ### Multi-head latent attention (MLA): absorb the up-projection
 # Multi-head latent attention caches a short vector c per token, from which a head's keys are c U. The score (x W)·(c U) is the same
-# number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head. Here is
-# what it costs, for a model with 128 heads of 128 and a latent of 512 + 64:
+# number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head, while this
+# cell counts what it costs in a model with 128 heads of 128 and a latent of 512 + 64:
 
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
@@ -234,15 +273,23 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # %% [markdown]
 # **Interview · Why can MLA absorb its up-projection, and when is that worth it?**
 #
-# - *Thirty seconds:* The score is a product of three matrices, query projection, up-projection and latent, and I can put the brackets where I like. Absorbed, the query is projected into the latent space, and the cache is used as it is. That pays in decoding, with one query; in prefill, expanding the keys is cheaper.
-# - *Longer:* Absorbed dot products are longer, 512 + 64 instead of 128 + 64, so with some 170 queries per key the expansion has paid for itself.
-# - *They ask next:* How does MLA go with tensor parallelism? Badly, because all heads read the same latent: splitting the heads over 8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers instead.
-# - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of positions, so nothing could be merged.
+# - *Thirty seconds:* The score is a product of query, up-projection and latent, and matrix products are associative, so I may multiply
+#   the query by the up-projection first. Absorbed in this way, the query lives in the latent space and reads the cache as it is. That
+#   pays in decoding, with one query at a time, while in prefill expanding the keys is cheaper.
+# - *Longer:* Absorbed dot products are longer, with 512 + 64 terms instead of 128 + 64, and each weighted sum of values has 512
+#   elements instead of 128. From about 170 queries per key on, expanding the keys and values once is therefore cheaper.
+# - *They ask next:* How does MLA go with tensor parallelism? Badly, because all heads read the same latent, so splitting the heads
+#   over 8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers
+#   instead.
+# - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of
+#   positions, so nothing could be merged.
 # - *The trap:* Changing the scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
 # - *Proof:* `proof-mla`.
 #
-# ## Linear attention: no softmax, no cache
-# Replace exp(q·k) by φ(q)·φ(k), with a positive φ. Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and that sum is a matrix S of fixed size, which replaces the cache. This is a different model, not a rewrite of softmax attention, but its own forms are rewrites of each other:
+# ## Linear attention and the delta rule
+# Linear attention replaces the cache by a matrix of fixed size. If exp(q·k) is replaced by φ(q)·φ(k), with a positive φ, then Σ
+# (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each token updates. This is a different model, not a
+# rewrite of softmax attention, but its own forms are rewrites of each other:
 
 # %% tags=["proof-forms"]
 fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
@@ -262,11 +309,12 @@ print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v),
 print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is cut
-# into *chunks*, which are parallel inside and pass a state on.
+# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is
+# therefore cut into *chunks*, which are computed in parallel inside and pass a state on.
 #
-# The **delta rule** also erases. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new value.
-# The next cell tries both on three seeds:
+# The **delta rule** can also erase. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new
+# value. The next cell writes 20 new values to each of 20 keys, with both rules and three seeds, and counts how many keys recall the
+# newest one:
 
 
 # %% tags=["proof-delta"]
@@ -289,22 +337,30 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention keeps every key and can copy any of them. In return, decoding takes constant time and memory. Hybrids keep a few full layers for the recall.
-# - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value instead of adding to it, so the room is used better; it doesn't grow.
-# - *They ask next:* Why is it trained in chunks? The parallel form costs T², the recurrent form is sequential. A chunk is a few dense matmuls, plus one update of the state.
-# - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or distillation.
+# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention
+#   keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow. Hybrids keep a few layers
+#   of full attention for the recall.
+# - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value
+#   instead of adding to it, so both use the room better, although neither makes it larger.
+# - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
+#   few dense matmuls plus one update of the state.
+# - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or
+#   distillation.
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
 #
-# ## The feed-forward layer
+# ## The feed-forward layer: SwiGLU and mixtures of experts
 # A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C,
-# rounded up to a multiple that suits the hardware. Inference engines usually *fuse* gate and up into one weight. Its layout, in halves
-# or interleaved, is a convention that no shape reveals: if you read it the other way, everything runs and the outputs are garbage.
+# rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one weight.
+# Whether that weight is stored in halves or interleaved is a convention that no shape reveals: if you read it the other way,
+# everything runs and the outputs are garbage.
 #
-# A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches it,
-# and exercises 1 and 9 here are about its layer and its balance.
+# A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches
+# it, and exercises 1 and 9 here are about its layer and its balance.
 #
-# ## The backward pass by hand
-# Attention is two matmuls and a softmax. For one row of the softmax, with the gradient gp of its weights p, the gradient of the scores is p · (gp − Σ p·gp). The sum is there because the weights add up to 1. Do you need the matrix of weights to compute it?
+# ## The backward pass of attention, by hand
+# Attention is two matmuls and a softmax, and the softmax is the only part whose gradient needs thought. For one row of its weights p,
+# with their gradient gp, the gradient of the scores is p · (gp − Σ p·gp), where the sum is subtracted because the weights add up to 1.
+# Do you need the matrix of weights to compute that sum?
 
 # %% tags=["proof-row-sum"]
 g = rng.normal(size=out.shape)
@@ -320,18 +376,27 @@ measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
 print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
 
 # %% [markdown]
-# Norms have the same structure. A layer norm's output doesn't change when a constant is added to a row, or when the row is scaled (apart from eps), so the gradient has no component along either of these directions: two terms are subtracted, one for the mean and one for the variance.
+# You don't need the weights: the sum is also the dot product of the output and its gradient. The backward passes of norms have the
+# same structure. A layer norm's output doesn't change when a constant is added to a row or when the row is scaled (apart from eps), so
+# the gradient has no component along either of these directions. Two terms are therefore subtracted, one for the mean and one for the
+# variance.
 #
 # **Interview · What does attention's backward pass need from its forward pass?**
 #
-# - *Thirty seconds:* Queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator. With it the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the output and its gradient. So the T × T matrix isn't stored.
-# - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix takes longer than recomputing it.
-# - *They ask next:* What do masked keys get? Their weight is 0, and it multiplies the whole gradient.
+# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator.
+#   With that number the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the
+#   output and its gradient. So the T × T matrix isn't stored.
+# - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix
+#   takes longer than recomputing it.
+# - *They ask next:* What do masked keys get? They get nothing from that query, because their weight is 0 and it multiplies the whole
+#   gradient.
 # - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
 # - *Proof:* `proof-row-sum`.
 #
-# ## A decoder that doesn't learn
-# In debugging rounds you get a training script and a list of complaints. Three checks find many faults of a decoder within a minute: the first loss, a leak test, and a single batch that the model has to memorize. Here are the first two, on a tiny decoder with two common faults:
+# ## Debugging a decoder that doesn't learn
+# In debugging rounds you get a training script and a list of complaints. Three checks find many faults of a decoder within a minute:
+# the first loss, a leak test, and a single batch that the model has to memorize. The next cell runs the first two on a tiny decoder,
+# once as it should be and twice with a common fault:
 
 # %% tags=["proof-checks"]
 V, T = 50, 10
@@ -359,9 +424,13 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 # %% [markdown]
 # **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
 #
-# - *Thirty seconds:* A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward pass over the same text, which finds errors of the cache and of positions.
-# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until its loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
-# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start: initialization, a missing norm, or a missing scale.
+# - *Thirty seconds:* A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that
+#   the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward
+#   pass over the same text, which finds errors of the cache and of positions.
+# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until its
+#   loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
+# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
+#   initialization, a missing norm, or a missing scale.
 # - *The trap:* Searching by reading, although each check rules out a part of the script.
 # - *Proof:* `proof-checks`.
 #
@@ -387,7 +456,8 @@ for name, other, reference in [
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a bias on the key projection change attention? Without RoPE or qk-norm it doesn't, since the softmax ignores a shift of its row; with either of them it does.
+# 1. Does a bias on the key projection change attention? Without RoPE or qk-norm it doesn't, since the softmax ignores a shift of its
+#    row; with either of them it does.
 # 2. How far does a token reach in 3 layers with a window of 4? It reaches 9 positions.
 # 3. What is the hidden width of SwiGLU at C = 768, rounded up to a multiple of 64? It is 2,048.
 # 4. How many elements per token and layer does MLA cache with a latent of 512 and 64 rotary elements? It caches 576.
@@ -400,14 +470,18 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # ## Ten lines to remember
 # 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
 # 2. A row of −∞ gives NaN in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
-# 3. The last query belongs to the last key: masks, biases and rotations count from there.
-# 4. ALiBi is minus slope · distance; T5's buckets are exact near by and logarithmic far away.
-# 5. Stretch slow frequencies, leave fast ones, and don't mix them with keys that were rotated with the old frequencies.
-# 6. A ring keeps position p in slot p % w: read before you write, rotate by position.
-# 7. MLA absorbs the up-projection into the query, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay separate.
+# 3. The last query belongs to the last key, and masks, biases and rotations count from there.
+# 4. ALiBi subtracts slope · distance, while T5's buckets are exact near by and logarithmic far away.
+# 5. To extend a context, divide the slow frequencies, leave the fast ones, and discard keys that were rotated with the old
+#    frequencies.
+# 6. A ring keeps position p in slot p % w; read before you write, and rotate by position.
+# 7. MLA absorbs the up-projection into the query, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay
+#    separate.
 # 8. Linear attention has a matrix as its memory; chunks are its fast form, and the delta rule overwrites.
-# 9. Softmax's backward is p · (gp − Σ p·gp), and the sum is g · o.
+# 9. The gradient of the scores is p · (gp − Σ p·gp), and the sum is g · o.
 # 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
 #
 # ## You try
-# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and what they ask next. Take them one at a time.
+# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the
+# router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and with what interviewers ask next.
+# Take them one at a time.
