@@ -139,7 +139,7 @@ run(*launcher, "--nproc-per-node=4", "files/groups.py")
 # - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
 # - *Proof:* `proof-processes`, `proof-groups`.
 #
-# ## DataParallel: where one process breaks
+# ## DataParallel and its limits: replicas in one process
 # PyTorch's older `DataParallel` needs no processes. In each forward pass it scatters the batch over the GPUs, copies the module to each of them, runs
 # the copies in threads and gathers the outputs. This module counts its calls, lists the rows that it saw, and adds them up in a buffer. It runs on
 # four simulated GPUs, twice, with nine rows. What do the counter, the list and the buffer say?
@@ -374,7 +374,7 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 # - *The trap:* Skipping the synchronized pass at the end of an epoch. The accumulated gradients then differ between the ranks.
 # - *Proof:* `proof-which-pass`, `proof-no-sync`.
 #
-# ## A mean of means
+# ## Averaging the loss over ranks with unequal token counts
 # Rank 0 has a sentence of six tokens and rank 1 has one of two, while the rest is padding. Each rank divides its loss by its own number of tokens,
 # and DDP averages.
 
@@ -537,7 +537,7 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 
 # %% [markdown]
 # ## If you have time
-# ### Where everything has to be under DataParallel
+# ### DataParallel: devices of parameters, inputs and outputs
 # The cell tries five placements on two simulated GPUs, and the list after it corrects what is often said about them:
 
 # %% tags=["proof-where"]
@@ -591,7 +591,7 @@ run("-m", "minitorch", "files/shared_memory.py")
 # - *The trap:* Creating a tensor on the GPU at import time. Then every forked worker inherits a context that it can't use.
 # - *Proof:* the start of a process: `proof-shared-memory`; both methods: [chapter 18](18_data.ipynb).
 #
-# ### The real one
+# ### How minitorch replicates a module
 # This is how minitorch makes a replica for `DataParallel`:
 
 # %%

@@ -306,7 +306,7 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
     print(f"{name:22} {7 * sum(bytes_each)} GB for 7 billion parameters each")
 
 # %% [markdown]
-# ## GRPO and what was wrong with it
+# ## GRPO and its biases: Dr. GRPO and DAPO
 # GRPO samples K answers to each prompt, and all tokens of an answer get the advantage (r − mean of the group) / std of the group. The
 # loss is PPO's plus β times a k3 estimate of the KL, averaged first over each answer's tokens and then over the answers, so one token
 # of an answer of length L has the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer,
