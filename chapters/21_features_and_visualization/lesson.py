@@ -281,13 +281,13 @@ print(f"PCA's two directions have {variances.sum().item() / vectors.var(0, ddof=
 
 def clouds(sets, labels, names, alt):
     """Scatter plots beside each other; the labels are the markers."""
-    figure = pictures.axes(7.5, 3.6).get_figure()
-    figure.clear()
-    for (title, points), panel in zip(sets.items(), figure.subplots(1, len(sets)), strict=True):
+    for (title, points), panel in zip(sets.items(), pictures.panels(1, len(sets), 7.5, 3.6), strict=True):
         for label in names:
             panel.scatter(*points[labels == label].T, s=35, marker=f"${label}$")
         panel.set(title=title, xlabel="first direction", ylabel="second direction")
-    return pictures.publish(figure, alt)
+        if title == "t-SNE":
+            panel.set(xticks=[], yticks=[], xlabel="no unit, no direction", ylabel="")
+    return pictures.publish(panel, alt)
 
 
 clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
@@ -295,7 +295,8 @@ clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under
 # %% [markdown]
 # PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one
 # (unless you *whiten*, which divides each axis by its standard deviation), and whatever differs in the other 14 directions is lost.
-# t-SNE, in contrast, moves the points until neighbours are neighbours again. What does that cost?
+# t-SNE, in contrast, moves the points until neighbours are neighbours again, so its axes have neither a unit nor a direction, and the
+# picture has no numbers beside them. What does that cost?
 #
 # ### Do t-SNE's distances and cluster sizes mean something?
 # A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away

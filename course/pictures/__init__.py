@@ -7,7 +7,7 @@ from course.pictures.memory import storage, strided_view
 from course.pictures.package import package_map
 from course.pictures.plots import curves, decision, images
 from course.pictures.sliders import slider
-from course.pictures.theme import COLOURS, assign, axes, publish, style
+from course.pictures.theme import COLOURS, assign, axes, panels, publish, style
 
 __all__ = [
     "COLOURS",
@@ -23,6 +23,7 @@ __all__ = [
     "images",
     "layers",
     "package_map",
+    "panels",
     "publish",
     "slider",
     "storage",

@@ -134,6 +134,13 @@ def axes(width: float = 6.0, height: float = 3.2) -> Axes:
         return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
+def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> list[Axes]:
+    """The axes of a new figure with several panels, row by row. `publish` shows all of them, given any one."""
+    with styled():
+        figure = Figure(figsize=(width, height), layout="constrained")
+        return list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
+
+
 def publish(figure: Figure | Axes, alt: str) -> Picture:
     """A matplotlib figure as a picture, with the text that says what it shows. The figure is closed."""
     figure = figure.get_figure(root=True) if isinstance(figure, Axes) else figure  # type: ignore[assignment]

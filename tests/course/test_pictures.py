@@ -207,6 +207,17 @@ def test_what_a_lesson_writes_into_its_own_figure_shows_on_both_themes() -> None
     assert not legend.get_frame_on() and line.get_color() in theme.COLOURS.values()
 
 
+def test_panels_share_a_figure_and_are_shown_together() -> None:
+    top, below = pictures.panels(2, 1, 3, 2, sharex=True)
+    top.plot([1, 7])
+    assert top.get_xlim() == below.get_xlim() and top.get_ylim() != below.get_ylim()
+    assert top.get_position().y0 > below.get_position().y0
+    wide = pictures.publish(pictures.panels(1, 2, 6, 2)[0], alt="Two empty panels.")
+    narrow = pictures.publish(pictures.axes(3, 2), alt="An empty panel.")
+    width = [Image.open(io.BytesIO(each.png)).width for each in (wide, narrow)]
+    assert width[0] > 1.8 * width[1]
+
+
 def test_the_frame_of_axes_that_a_lesson_makes_itself_shows_on_both_themes() -> None:
     figure = pyplot.figure()
     axes = figure.subplots()
