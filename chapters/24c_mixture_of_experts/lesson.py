@@ -240,14 +240,14 @@ for how, each in runs.items():
     print(f"busiest {[f'{end.max():.2f}' for end in ends]}, error {[f'{error:.2f}' for error in errors]}")
 
 # %%
-figure = pictures.axes(7, 2.8).get_figure()
-figure.clear()
-for panel, (how, each) in zip(figure.subplots(1, 3, sharey=True), runs.items(), strict=True):
-    panel.stackplot(range(300), each[0][0].T, colors=[*pictures.COLOURS.values(), "#999999", "#555555"])
+panels = pictures.panels(1, 3, 8, 2.8, sharey=True)
+colours, names = [*pictures.COLOURS.values(), "#999999", "#555555"], [f"expert {place}" for place in range(8)]
+for panel, (how, each) in zip(panels, runs.items(), strict=True):
+    panel.stackplot(range(300), each[0][0].T, colors=colours, labels=names)
     panel.set(title=how, xlabel="step", ylim=(0, 1), xlim=(0, 299))
-figure.axes[0].set_ylabel("share of the tokens")
+panels[0].set_ylabel("share of the assignments"), panels[2].legend(reverse=True, loc=(1.05, 0.1))
 about = "With nothing, two experts soon have all tokens, and five have some at the end; with the others, all eight do."
-pictures.publish(figure, alt=about)
+pictures.publish(panels[0], alt=about)
 
 # %% [markdown]
 # Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after five steps, depending on
