@@ -2105,3 +2105,47 @@ def zero_grad(self, set_to_none=True):
 def zero_grad(self, set_to_none=True):
     for each in self.parameters():
         each.grad = None if set_to_none or each.grad is None else each.grad.detach().zero_()
+
+
+# %% answer="modules_setattr" wrong="a frozen parameter is an ordinary tensor"
+def __setattr__(self, name, value):
+    kind = None
+    if isinstance(value, Tensor) and isinstance(value, Parameter) and value.requires_grad:
+        kind = "_parameters"
+    elif isinstance(value, Module):
+        kind = "_modules"
+    if kind and kind not in self.__dict__:
+        raise AttributeError(
+            f"cannot assign {'parameters' if kind == '_parameters' else 'module'} before Module.__init__() call"
+        )
+    home = next((t for t in ("_parameters", "_modules", "_buffers") if name in self.__dict__.get(t, ())), None)
+    if kind and not (kind == "_modules" and home == "_parameters"):
+        if home != kind:
+            self.__dict__.pop(name, None)
+            if home:
+                self.__dict__[home].pop(name)
+        self.__dict__[kind][name] = value
+    elif home is None:
+        object.__setattr__(self, name, value)
+    elif value is None or (home == "_buffers" and isinstance(value, Tensor)):
+        self.__dict__[home][name] = value
+    else:
+        raise TypeError(refused(name, value, home))
+
+
+# %% answer="modules_call" wrong="looks all hooks up at the start" spoils="__call__"
+def __call__(self, *args, **kwargs):
+    before, after = list(self._forward_pre_hooks.values()), list(self._forward_hooks.values())
+    for hook in before:
+        changed = hook(self, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    call = Call(self) if self._backward_hooks else None
+    if call is not None:
+        args = call.enter(args)
+    result = self.forward(*args, **kwargs)
+    for hook in after:
+        changed = hook(self, args, result)
+        if changed is not None:
+            result = changed
+    return result if call is None else call.leave(result)

@@ -163,6 +163,7 @@ class Special(n.Parameter):
 values = {
     "a parameter": lambda: n.Parameter(mytorch.full((2,), number)),
     "a kind of parameter": lambda: Special(mytorch.full((2,), number)),
+    "a frozen parameter": lambda: n.Parameter(mytorch.full((2,), number), requires_grad=False),
     "a module": lambda: n.Identity(),
     "a tensor": lambda: mytorch.full((3,), number),
     "None": lambda: None,
@@ -257,6 +258,30 @@ def __setattr__(self, name, value):
             if table not in self.__dict__:
                 what = "parameters" if kind is Parameter else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
+# Registers only what is trained
+# A frozen parameter is a parameter, too: it moves with the module and is saved, although no optimizer changes it.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind) and (kind is Module or value.requires_grad):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            if kind is Module and name in self._parameters:
+                raise TypeError(refused(name, value, "_parameters"))
+            for other in ("__dict__", "_parameters", "_modules", "_buffers"):
+                if other != table:
+                    (self.__dict__ if other == "__dict__" else self.__dict__[other]).pop(name, None)
             self.__dict__[table][name] = value
             return
         if name in self.__dict__.get(table, ()):
@@ -2197,6 +2222,13 @@ def forward_removes_itself(module):
     module.register_forward_hook(note("after it"))
 
 
+def registers_another(module):
+    def first(module, args):
+        module.register_forward_hook(note("registered on the way", lambda args, result: result + 1))
+
+    module.register_forward_pre_hook(first)
+
+
 def both(module):
     module.register_forward_pre_hook(note("first", lambda args: args[0] * 10))
     module.register_forward_pre_hook(note("second", lambda args: (*args, 1.0)))
@@ -2249,6 +2281,7 @@ check.show(
         "four hooks": called(both, numbers),
         "one that removes itself": called(removes_itself, numbers),
         "a forward hook that removes itself": called(forward_removes_itself, numbers),
+        "a pre-hook that registers a forward hook": called(registers_another, numbers),
         "a list instead of arguments": called(
             lambda module: module.register_forward_pre_hook(note("pre", lambda args: [args[0]])), numbers
         ),
