@@ -713,3 +713,50 @@ prediction = [1, 1, 1, 2, 2, 2, 2]
 
 # %% answer="compiler_measure_traffic" wrong="without what is saved"
 bytes_per_element = [124, 20, 20, 20]
+
+
+# %% answer="compiler_source" wrong="slots of float64, whatever the dtype"
+def source(group, kept):
+    place, outside = slots(group, kept), operands(group)
+    names = {id(each): f"x{n}[b]" for n, each in enumerate(outside)}
+    names |= {id(each): f"t{slot}[c]" for each, slot in place.items()}
+    names |= {id(each): f"y{n}[b]" for n, each in enumerate(kept)}
+    arguments = [f"y{n}" for n in range(len(kept))] + [f"x{n}" for n in range(len(outside))]
+    lines = [f"def kernel({', '.join(arguments)}):"]
+    lines += [f"    t{slot} = np.zeros({BLOCK})" for slot in sorted(set(place.values()))]
+    lines += [f"    for start in range(0, y0.size, {BLOCK}):"]
+    lines += [f"        b, c = slice(start, start + {BLOCK}), slice(0, y0.size - start)"]
+    for step in group:
+        read = ", ".join(names.get(id(each), repr(each)) for each in step.args)
+        lines.append(f"        np.{UFUNCS[step.op.name]}({read}, out={names[id(step)]})")
+    return "\n".join(lines)
+
+
+# %% answer="compiler_source" right="the size and the dtype of the first operand"
+def source(group, kept):
+    place, outside = slots(group, kept), operands(group)
+    names = {id(each): f"x{n}[b]" for n, each in enumerate(outside)}
+    names |= {id(each): f"t{slot}[c]" for each, slot in place.items()}
+    names |= {id(each): f"y{n}[b]" for n, each in enumerate(kept)}
+    arguments = [f"y{n}" for n in range(len(kept))] + [f"x{n}" for n in range(len(outside))]
+    lines = [f"def kernel({', '.join(arguments)}):"]
+    lines += [f"    t{slot} = np.empty({BLOCK}, x0.dtype)" for slot in sorted(set(place.values()))]
+    lines += [f"    for start in range(0, x0.size, {BLOCK}):"]
+    lines += [f"        b, c = slice(start, start + {BLOCK}), slice(0, x0.size - start)"]
+    for step in group:
+        read = ", ".join(names.get(id(each), repr(each)) for each in step.args)
+        lines.append(f"        np.{UFUNCS[step.op.name]}({read}, out={names[id(step)]})")
+    return "\n".join(lines)
+
+
+# %% answer="compiler_partition" wrong="the result is saved, because it's there already"
+def partition(joint, again=()):
+    *inputs, arriving = joint.inputs
+    result, *gradients = joint.output
+    forward = drop_unused(Graph(inputs, joint.steps, result)).steps
+    kept = [step for step in forward if step.op.name not in again or step is result]
+    others = [step for step in joint.steps if step not in kept]
+    backward = drop_unused(Graph(joint.inputs, others, gradients)).steps
+    read = steps_in([[step.args for step in backward], gradients])
+    saved = [each for each in (*inputs, *kept) if each in read]
+    return Graph(inputs, forward, (result, saved)), Graph([*saved, arriving], backward, gradients)

@@ -306,10 +306,10 @@ k, weight = float(generator.integers(2, 9)), mytorch.tensor(generator.uniform(0.
 
 
 class Watched:
-    """NumPy, whose calls are noted: without an `out`, or with more elements than a block has."""
+    """NumPy, whose calls are noted: without an `out`, with more elements than a block has, or with another dtype."""
 
-    def __init__(self):
-        self.calls, self.allocated, self.faults = 0, 0, []
+    def __init__(self, dtype):
+        self.dtype, self.calls, self.allocated, self.faults = dtype, 0, 0, []
 
     def __getattr__(self, name):
         found = getattr(np, name)
@@ -331,6 +331,8 @@ class Watched:
         def call(*args, **keywords):
             made = make(*args, **keywords)
             self.allocated += made.size
+            if made.dtype != self.dtype:
+                self.faults.append(f"a slot of {made.dtype} for a result of {np.dtype(self.dtype)}")
             return made
 
         return call
@@ -344,7 +346,7 @@ def kernel_of(function, size, dtype=np.float32, kept=None):
     held = dict(zip(traced.inputs, inputs, strict=True))
     arrays = [held.get(each, each).array.copy() for each in compiler.operands(traced.steps)]
     before, outputs = [each.copy() for each in arrays], [np.full(size, -1, dtype) for _ in kept]
-    watched = Watched()
+    watched = Watched(dtype)
     space = {"np": watched, "inf": np.inf, "nan": np.nan}
     problem = check.error(lambda: exec(compiler.source(traced.steps, kept), space))
     problem = problem or check.error(lambda: space["kernel"](*outputs, *arrays))
@@ -455,6 +457,25 @@ def source(group, kept):
         names[id(step)] = f"v{number}"
         lines.append(f"        v{number} = np.{UFUNCS[step.op.name]}({args})")
     lines += [f"        y{number}[b] = {names[id(step)]}" for number, step in enumerate(kept)]
+    return "\n".join(lines)
+
+
+# %% mutant="compiler_source"
+# Leaves the dtype of the slots to NumPy
+# Without a dtype, `np.empty` makes float64: a float32 kernel then moves twice the bytes through its slots, and
+# converts in every step.
+def source(group, kept):
+    place, read = slots(group, kept), operands(group)
+    names = {id(each): f"x{number}[b]" for number, each in enumerate(read)}
+    names |= {id(step): f"t[{slot}, c]" for step, slot in place.items()}
+    names |= {id(step): f"y{number}[b]" for number, step in enumerate(kept)}
+    given = [f"y{number}" for number in range(len(kept))] + [f"x{number}" for number in range(len(read))]
+    lines = [f"def kernel({', '.join(given)}):", f"    t = np.empty(({len(set(place.values()))}, {BLOCK}))"]
+    lines += [f"    for start in range(0, y0.size, {BLOCK}):"]
+    lines += [f"        b, c = slice(start, start + {BLOCK}), slice(0, y0.size - start)"]
+    for step in group:
+        args = ", ".join(names.get(id(each), repr(each)) for each in step.args)
+        lines.append(f"        np.{UFUNCS[step.op.name]}({args}, out={names[id(step)]})")
     return "\n".join(lines)
 
 
@@ -761,6 +782,7 @@ check.show(
         "a layer, the product again": divided(layer, "exp", "matmul", "add"),
         "a sum": divided(lambda x, y: x + y),
         "one input": divided(lambda x, y: (x * k).exp()),
+        "one input, the result again": divided(lambda x, y: (x * k).exp(), "exp"),
         "a long chain": divided(lambda x, y: (((x * k).tanh() * y).exp() + 1).sqrt(), "mul", "exp", "add"),
         "a part of it": divided(lambda x, y: (x * y).tanh() * k, "tanh"),
     },
