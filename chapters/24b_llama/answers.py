@@ -452,3 +452,10 @@ def widths(flops, budget, choices):
         a, b = flops(c, 1), flops(c, 2)
         out.append((budget - a - 1) // (b - a) + 1)
     return out
+
+
+# %% answer="llama_gqa" wrong="what was cached before is a constant" spoils="append"
+def append(self, *new):
+    kept = [each.detach() for each in self.kept]
+    self.kept = tuple(cat([old, each], 2) for old, each in zip(kept, new, strict=True)) if kept else new
+    return self.kept

@@ -280,7 +280,7 @@ def append():
     """Appends new keys and values to the cached ones along the tokens, and returns all of both.
 
     The arguments are a key and a value, each (N, kv heads, T, dim). `self.kept` starts as an empty tuple, and is
-    (keys, values) later. Tensors that were returned before must not change.
+    (keys, values) later. Tensors that were returned before must not change, and gradients flow back through all of them.
     """
 
 
@@ -344,6 +344,10 @@ mytorch.cuda.State.gpus = None
 made = layer(2)
 made(x).sum().backward()
 shown["gradient of k_proj"] = made.k_proj.weight.grad
+made.zero_grad()
+cache = parts.KVCache()
+sum(made(piece, cache).square().sum() for piece in x.split([4, 3], 1)).backward()
+shown["gradients through a cache"] = [made.k_proj.weight.grad, made.v_proj.weight.grad]
 check.show(
     shown,
     rtol=1e-4,
@@ -384,6 +388,15 @@ def repeat_kv(x, times):
 # The keys and values that were cached before are lost, whereas a cache grows.
 def append(self, *new):
     self.kept = new
+    return self.kept
+
+
+# %% mutant="llama_gqa"
+# Cuts the gradients off
+# Detached keys and values are constants for autograd, so `k_proj` and `v_proj` don't learn from what was cached.
+def append(self, *new):
+    new = tuple(each.detach() for each in new)
+    self.kept = tuple(cat([old, each], 2) for old, each in zip(self.kept, new, strict=True)) if self.kept else new
     return self.kept
 
 
