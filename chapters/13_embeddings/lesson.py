@@ -516,10 +516,10 @@ print(layer.weight.data)
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What shape does an embedding of width 64 return for a (32, 128) batch? It returns (32, 128, 64).
-# 2. Does the result of a frozen table require grad? It doesn't, because the table doesn't either.
-# 3. Does `from_pretrained` train the table? Not unless you pass `freeze=False`.
+# 2. Does the output of a frozen embedding require grad? It doesn't, because the table doesn't either.
+# 3. Does `nn.Embedding.from_pretrained` train the table? Not unless you pass `freeze=False`.
 # 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, because it keeps the row as it is.
-# 5. What is `weight[torch.tensor([-1])]`? It is the last row, while `F.embedding` raises an error.
+# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? It gives the last row, while `F.embedding` raises an error.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", tuple(torch.nn.Embedding(9, 64)(torch.zeros(32, 128).long()).shape))

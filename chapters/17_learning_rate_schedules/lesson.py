@@ -491,7 +491,7 @@ print(inspect.getsource(base._watch))
 #    the new group. A `StepLR` or a cosine simply goes on.
 # 3. Where does a scheduler keep the initial rate? In each group, as `"initial_lr"`.
 # 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A thousandth is left.
-# 5. What goes down while one cycle increases the rate? The momentum, or Adam's first beta.
+# 5. What does `OneCycleLR` lower while it increases the learning rate? The momentum, or Adam's first beta.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [round(each, 2) for each in rates_of(lambda s, o: s.MultiStepLR(o, [2, 2]), 4)])

@@ -522,7 +522,7 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Of the 16 bytes per parameter, which are used by the optimizer alone? It alone uses the twelve of the master weight and the two
+# 1. Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone? It alone uses the twelve of the master weight and the two
 #    running means.
 # 2. Does ZeRO-1 send more than DDP? No, it sends the same.
 # 3. How often does FSDP gather a layer in a step? It gathers twice with `reshard_after_forward=True`, and once with False.

@@ -460,7 +460,7 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 # 1. Which tensors does RoPE rotate? It rotates the queries and keys, but not the values.
 # 2. Does a rotation change a vector's length? No, it doesn't.
 # 3. Top-p is 0.7 and the probabilities are 0.5, 0.3, 0.15 and 0.05. How many tokens stay? Two do, because 0.5 is less than 0.7.
-# 4. Four drafts are each accepted with probability 0.8. How many tokens does a pass yield? It yields 3.4 on average.
+# 4. Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield? It yields 3.4 on average.
 # 5. How many weights does SwiGLU have at d = 4,096 and a hidden width of 11,008? It has 135 million.
 
 # %% tags=["proof-rapid-fire"]

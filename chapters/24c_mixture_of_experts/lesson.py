@@ -489,11 +489,11 @@ print("rows computed by each rank:", list(computed))
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. With k = 1 and renormalized gates, what gradient does the router get from the model's loss? None, because the gate is always 1.
-# 2. What is the balance loss of a uniform router with 64 experts? One.
-# 3. How many seats does each of 8 experts have for 1,000 tokens at k = 2 and a factor of 1.25? 313.
+# 1. With top-1 routing and renormalized gates, what gradient does the router get from the loss? None, because the gate is always 1.
+# 2. What is Switch's balance loss of a uniform router with 64 experts? One.
+# 3. How many seats does each of 8 experts have for 1,000 tokens at k = 2 and a capacity factor of 1.25? 313.
 # 4. How many all-to-alls does an MoE layer need in one training step? Four, or six if checkpointing repeats the forward pass.
-# 5. Does a selection bias change the gate of an expert that is chosen anyway? Only if it changes which experts are chosen beside it.
+# 5. Does a router's selection bias change the gate of a chosen expert? Only if it changes which experts are chosen beside it.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", gradients(1, True)[0])

@@ -505,10 +505,10 @@ for seed in range(3):
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What is the DPO loss before the first step? log 2, about 0.69.
-# 2. How many of 24 replies have a gradient if one of three groups of 8 has mixed scores? Eight.
-# 3. By what factor does the group's mean scale the gradient for K = 4? By 3/4.
-# 4. What is the ratio in the first step on a batch? It is 1.
-# 5. How often is a group of 8 without signal at p = 0.02? In 85 % of all cases.
+# 2. In GRPO, how many of 24 replies have a gradient if one of three groups of 8 has mixed scores? Eight.
+# 3. By what factor does subtracting the group's mean scale GRPO's gradient for K = 4? By 3/4.
+# 4. What is PPO's ratio in the first step? It is 1.
+# 5. How often is a GRPO group of 8 without signal at a pass rate of 0.02? In 85 %.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0.02**8 + 0.98**8:.0%}")

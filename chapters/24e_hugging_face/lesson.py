@@ -485,8 +485,9 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 # 1. Is a model in train mode after `from_pretrained`? No, it is in eval mode.
 # 2. Which name is missing from a Llama's file with tied weights? It is `lm_head.weight`.
 # 3. How many matrix multiplications with weights does each layer of a Llama have? It has seven.
-# 4. At which position do both rotary layouts give the same attention? They agree at position 0.
-# 5. How many of the n labels of a row count in the loss? At most n − 1 do, because the first one is never predicted.
+# 4. RoPE pairs neighbouring elements or splits a head into halves. At which position do both give the same attention? They agree at
+#    position 0.
+# 5. How many of a row's n labels count in a causal language model's loss? At most n − 1 do, because the first one is never predicted.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", model.training, "· 2.", *(set(model.state_dict()) - set(state)))

@@ -491,7 +491,7 @@ notebook.show()
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What Brier score do you get if you say 50 % each time? You get 0.25.
-# 2. What does a loss below its floor suggest? It suggests that the target is in the input.
+# 2. What does a loss below the entropy of the data suggest? The input contains the target.
 # 3. How much memory does Adam in mixed precision take per parameter, without activations? It takes 16 bytes.
 # 4. How many operations does training take for each parameter and token? It takes six.
 # 5. What does a good test of a bug do before the bug is fixed? It fails.

@@ -490,9 +490,9 @@ pictures.curves(lines, range(1, 63), xlabel="step", ylabel="tokens written", alt
 # ## Rapid fire
 # 1. Which merges come first when BPE encodes a text? The ones that were learned first.
 # 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? It takes 320 KiB.
-# 3. How many blocks of 16 do 33 tokens take? Three, and the last one holds a single token.
+# 3. How many cache blocks of 16 do 33 tokens take? Three, and the last holds one token.
 # 4. If five requests a second stay for four seconds each, how many are there at once? Twenty, by Little's law.
-# 5. If three drafts are each accepted with 0.5, how many tokens does a pass yield? It yields 1.9.
+# 5. If three draft tokens are accepted with 0.5 each, how many does the target's pass yield? It yields 1.9.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", "lower".replace("lo", "X").replace("Xw", "Y"), "· 2.", 2 * 80 * 8 * 128 * 2 / 1024, "· 3.", -(-33 // 16))

@@ -441,9 +441,9 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 # ## Rapid fire
 # 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
 # 2. What does a GRPO group whose rewards are all 1 contribute to the loss? Only its KL term, because all advantages are 0.
-# 3. By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself? By 7/8.
+# 3. If a baseline is the mean of 8 rewards, the sample's own included, by what factor does the gradient shrink? By 7/8.
 # 4. How much memory do PPO's four models of 7 billion parameters take? They take 7 · (16 + 16 + 2 + 2) = 252 GB.
-# 5. What is the first advantage in a group with the rewards 1, 0, 0, 0, before it is scaled? It is 0.75.
+# 5. A GRPO group has the rewards 1, 0, 0, 0. What is the first advantage before it is divided by the standard deviation? It is 0.75.
 
 # %% tags=["proof-rapid-fire"]
 print(f"1. {-F.logsigmoid(torch.tensor(0.0)):.2f} · 2. {(torch.ones(4) - torch.ones(4).mean()).tolist()}")

@@ -26,7 +26,7 @@ _TWINS = (
         "How much memory does it take to train 7 billion parameters?",
         "How much memory does Adam in mixed precision take per parameter, without activations?",
         "How many bytes per parameter does Adam's state take?",
-        "Of the 16 bytes per parameter, which are used by the optimizer alone?",
+        "Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone?",
         "memory of training with Adam",
     ),
     (
@@ -48,12 +48,12 @@ _TWINS = (
         "How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?",
     ),
     (
-        "Four drafts are each accepted with probability 0.8. How many tokens does a pass yield?",
-        "If three drafts are each accepted with 0.5, how many tokens does a pass yield?",
+        "Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield?",
+        "If three draft tokens are accepted with 0.5 each, how many does the target's pass yield?",
     ),
     (
-        "By what factor does the group's mean scale the gradient for K = 4?",
-        "By what factor does a batch mean of 8 shrink the gradient, if it contains the sample itself?",
+        "By what factor does subtracting the group's mean scale GRPO's gradient for K = 4?",
+        "If a baseline is the mean of 8 rewards, the sample's own included, by what factor does the gradient shrink?",
     ),
     (
         "Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take?",
