@@ -38,7 +38,7 @@ class RapidFire(Round):
 def followed_up(asking: Asking, points: Sequence[Point]) -> Generator[Prompt, Any, list[bool]]:
     """Ask what an interviewer asks next, each question answered aloud, and then which of the points were made."""
     for point in points:
-        if asked := _follow_up(point):
+        if asked := _follow_up(point, asking.card.words):
             yield Choose(asked, ("I have answered",))
     asking.watch.stop()
     told = tuple(f"*{point.label}:* {point.text}" for point in points)
@@ -46,8 +46,20 @@ def followed_up(asking: Asking, points: Sequence[Point]) -> Generator[Prompt, An
     return ticked
 
 
-def _follow_up(point: Point) -> str:
-    """The question that a point answers; empty if it answers the one that was asked first."""
+_SEARCH = re.compile(
+    r"where do you look|what (do you (do|look for|check|suspect)|now|then|happened)\b|how do you find the"
+    r"|is (something broken|that a bug)\?",
+    re.IGNORECASE,
+)
+"""What a question asks that is about a symptom: its trap is a wrong step on the way to the cause."""
+
+
+def _follow_up(point: Point, words: str) -> str:
+    """The question that a point answers; empty if it answers the one that was asked first.
+
+    Args:
+        words: the question that was asked first.
+    """
     match point.label:
         case "Cost":
             return "What does it cost, **in time and memory**?"
@@ -55,7 +67,9 @@ def _follow_up(point: Point) -> str:
             asked, _ = split(point.text)
             return f"They ask next: **{asked}**" if asked else ""
         case "The trap":
-            return "Where is the trap: **what do people get wrong here?**"
+            if _SEARCH.search(words):
+                return "The trap: **which step or fix looks reasonable here, and why does it miss or hide the cause?**"
+            return "The trap: **what do people say or do wrong here, and why is it wrong?**"
     return ""
 
 

@@ -208,6 +208,19 @@ def test_three_points_come_of_any_answer(answer: str, labels: str) -> None:
     assert len(found) == 3 and " ".join(point.text for point in found) == labels
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("A port's logits differ from the original's. How do you find the bug?", "miss or hide the cause"),
+        ("The KV cache is full. What now?", "miss or hide the cause"),
+        ("How do you find a word's nearest neighbours?", "say or do wrong"),
+        ("What goes wrong in a ring cache?", "say or do wrong"),
+    ],
+)
+def test_the_trap_of_a_symptom_is_a_step_that_misses_its_cause(words: str, wanted: str) -> None:
+    assert wanted in rounds._follow_up(Point("The trap", "E."), words)
+
+
 def test_a_rapid_fire_line_can_be_understood_without_the_line_before(bank: Bank) -> None:
     sequel = re.compile(r"^(And|Does that|Is that|Does it|Is it|Which of six)\b|\bthat number\b|\babove\b")
     assert [card.words for card in bank.of("line") if sequel.search(f"{card.words} {card.points[0].text}")] == []
