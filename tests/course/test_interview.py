@@ -2012,6 +2012,13 @@ def test_screens_of_a_job_are_about_many_topics(bank: Bank, tmp_path: Path, prof
     assert any(topic.startswith("W.") for topic in found)  # of the whiteboard notebooks, most with a single question
 
 
+def test_no_chapter_has_most_of_the_problems_of_systems_screens(bank: Bank, tmp_path: Path) -> None:
+    plans = [Plan(screen=True, profile="systems", seed=seed) for seed in range(80)]
+    problems = [asked(drawn_of(bank, tmp_path, plan), "whiteboard")[0] for plan in plans]
+    chapters = [card.chapter.partition("_")[0] for card in problems]
+    assert {"22b", "23", "23b", "27"} <= {*chapters} and all(chapters.count(each) <= 44 for each in chapters)
+
+
 def test_a_screen_without_a_problem_of_its_topic_takes_the_chapters_or_any() -> None:
     questions = [Card(f"q{at}", "question", "08_x", "", topics=frozenset("t"), topic="t") for at in range(3)]
     here, there = Card("here", "whiteboard", "08_x", ""), Card("there", "whiteboard", "09_x", "")
