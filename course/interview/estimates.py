@@ -282,10 +282,8 @@ _BYTES = {
     "gbit": 1e9 / 8,
     "tbit": 1e12 / 8,
 }
-_PASSED = {
-    *("a", "an", "per", "of", "s", "second"),
-    *("token", "tok", "parameter", "multiplication", "operation", "flop"),
-}
+_COUNTED = {"token", "tok", "parameter", "multiplication", "operation", "flop"}
+_PASSED = {*("a", "an", "per", "of", "s", "second"), *_COUNTED}
 """Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
 _ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
 _NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
@@ -310,7 +308,10 @@ def number(text: str, unit: str = "") -> float:
     value, first = _value(found[1]), unit.partition(" ")[0].lower()
     typed = re.findall("[a-z]+", found[2].lower())
     word = _singular(typed[0]) if typed else ""
-    if unit and (unknown := [each for each in typed if _singular(each) not in _known(unit)]):
+    what = next((each for each in typed if _singular(each) not in _SCALES), "")
+    is_measured = first.removesuffix("s") in {*_BYTES, *_SECONDS}
+    counted = [what] if is_measured and _singular(what) in _COUNTED else []  # `2 million tokens` are no bytes
+    if unit and (unknown := [each for each in typed if _singular(each) not in _known(unit)] or counted):
         raise ValueError(f"I don't know the unit {prompts.code(unknown[0])}; the answer is asked for in {unit}")
     if first in _BYTES:
         scale = _BYTES.get(word) or _SCALES.get(word)

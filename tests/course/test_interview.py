@@ -1472,6 +1472,7 @@ def test_how_a_number_may_be_written(text: str, value: float) -> None:
         ("35 tokens/s", "tokens a second", 35),
         ("~550 tok/s", "tokens a second", 550),
         ("2k tok/s", "tokens a second", 2000),
+        ("0.5 MB per token", "MB (10⁶ bytes)", 0.5),
     ],
 )
 def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: float) -> None:
@@ -1486,6 +1487,9 @@ def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: f
         ("30 m", "hours", "m"),
         ("3 GB", "days", "gb"),
         ("5 parsecs", "GB (10⁹ bytes)", "parsecs"),
+        ("550 tok/s", "GB (10⁹ bytes)", "tok"),
+        ("2 million tokens", "GB (10⁹ bytes)", "tokens"),
+        ("550 tok/s", "hours", "tok"),
     ],
 )
 def test_a_unit_that_nobody_knows_is_asked_again(text: str, unit: str, word: str) -> None:
