@@ -1868,3 +1868,28 @@ def snapshot(model, example):
         model.train(mode)
         for each, mode in modes.items():
             each.train(mode)
+
+
+# %% answer="export_repair_snapshot" wrong="gradients stay switched off"
+def snapshot(model, example):
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    mytorch.set_grad_enabled(False)
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+# %% answer="export_repair_snapshot" wrong="gradients are switched on afterwards, whatever they were"
+def snapshot(model, example):
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    mytorch.set_grad_enabled(False)
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        mytorch.set_grad_enabled(True)
+        for module, mode in modes.items():
+            module.training = mode

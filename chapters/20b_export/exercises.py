@@ -1199,11 +1199,16 @@ class Sorted(layers.Module):
 
 
 mytorch.manual_seed(check.seed())
-file = snapshot(model, mytorch.tensor(generator.normal(size=(8, 2, features)).astype(np.float32)))
+example = mytorch.tensor(generator.normal(size=(8, 2, features)).astype(np.float32))
+with mytorch.enable_grad():
+    file = snapshot(model, example)
+    recording = [mytorch.is_grad_enabled()]
 other, evaluated = Sorted(), layers.Dropout(0.5).eval()
 failed = check.error(snapshot, other, mytorch.ones(2, 3))
 next_numbers = mytorch.rand(3)
-snapshot(evaluated, mytorch.ones(2, 3))
+with mytorch.no_grad():
+    snapshot(evaluated, mytorch.ones(2, 3))
+    recording.append(mytorch.is_grad_enabled())
 values = {
     "logits of eight images": answers(file, 8),
     "logits of one image": answers(file, 1),
@@ -1214,6 +1219,7 @@ values = {
         bool((one == two).all()) for one, two in zip(weights, (*model.parameters(), *model.buffers()), strict=True)
     ],
     "gradients kept": [each.requires_grad and float(each.grad.sum()) == each.numel() for each in model.parameters()],
+    "gradients are recorded afterwards, with and without them before": recording,
     "the next random numbers": next_numbers,
     "a model that can't be exported": type(failed).__name__,
     "its modules train afterwards": [each.training for each in other.modules()],
