@@ -25,7 +25,7 @@ class Size(tuple[int, ...], metaclass=_SizeType):
         """Raises TypeError for what isn't an iterable of ints."""
         given = tuple(sizes)
         for position, size in enumerate(given):
-            if not is_whole(size):
+            if not isinstance(size, int) and not is_whole(size):  # bools are ints to torch.Size
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')")
         return super().__new__(cls, map(operator.index, given))
 
