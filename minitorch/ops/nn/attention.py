@@ -35,7 +35,8 @@ def scaled_dot_product_attention(
 
     `attn_mask` broadcasts to (…, L, S): added if floating, else True keeps a pair. `is_causal` keeps key j for query i
     where j ≤ i; `enable_gqa` repeats the heads of key and value. Raises RuntimeError for shapes or dtypes that don't
-    fit together, and for a mask with `is_causal` where PyTorch has no fused kernel. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    fit together, and for a mask with `is_causal` where PyTorch has no fused kernel.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
     arrays = query._array, key._array, value._array
     if min(len(arrays[0].shape), len(arrays[1].shape), len(arrays[2].shape)) < 2:

@@ -120,7 +120,7 @@ def _public(n: int) -> tuple[Any, Any]:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
-            if n == 2 and len(output_ratio) > n:  # PyTorch takes one number for both of these only for volumes
+            if n == 2 and len(output_ratio) > n:  # one number has no length: PyTorch takes it for volumes only
                 raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
             ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
             output_size = [int(input.size(d - n) * ratios[d]) for d in range(n)]
