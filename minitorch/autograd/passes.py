@@ -23,8 +23,10 @@ from minitorch.warn_once import warn_once
 Place = Tensor | GradientEdge
 """Where a gradient starts or ends: at a tensor, or at the edge that stands for it."""
 
-_flag: Any = operator.index
-"""Reads a bool as PyTorch does in C: it raises TypeError for what is no integer."""
+
+def _flag(value: Any) -> bool:
+    """Reads a bool as PyTorch does in C, where every integer will do; what is none raises TypeError."""
+    return bool(operator.index(value))
 
 
 def backward(

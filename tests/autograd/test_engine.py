@@ -365,6 +365,25 @@ def test_modes(torch: Any) -> Any:
     return [*seen, decorated(), bare(), torch.is_grad_enabled()]
 
 
+@pytest.mark.parametrize("create_graph", [False, True, 0, 2])
+@exactly_the_same
+def test_the_mode_within_a_backward_pass(torch: Any, create_graph: Any) -> Any:
+    x, seen = leaf(torch, 1.0), []
+
+    class Watched(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            seen.append(repr(torch.is_grad_enabled()))
+            return grad * 1
+
+    torch.autograd.grad(Watched.apply(x).sum(), x, create_graph=create_graph)
+    return seen
+
+
 def test_each_thread_has_its_own_mode() -> None:
     seen = []
     with minitorch.no_grad():
