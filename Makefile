@@ -22,7 +22,8 @@ BIN := .venv/bin
 PATHS := :
 endif
 RUN := $(BIN)/python -m
-WORKERS ?= 2
+# One more than two cores: tests wait for processes that they start, and for seconds to pass.
+WORKERS ?= 3
 TORCH ?= 2.13.0
 # The kernels of OpenBLAS, where it would not find the best itself: see the file.
 ifndef OPENBLAS_CORETYPE

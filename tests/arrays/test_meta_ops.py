@@ -94,6 +94,7 @@ def gradient_differences(torch: Any, cpu: Outcome, theirs: Outcome, ours: Outcom
             yield f"torch's gradient is {grads[0]}, ours {grads[1]}"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", [name for name in dict.fromkeys(each.name for each in CASES) if name not in OTHERWISE])
 def test_an_op_without_elements(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is the oracle of the op table: pip install torch==2.13.0")

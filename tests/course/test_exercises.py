@@ -84,7 +84,7 @@ def test_no_value_can_be_copied_from_the_learners_own_notebook(path: Path) -> No
         assert "check.rng()" in cell.source or "check.seed()" in cell.source or kinds == {"secret"}, name
 
 
-EXERCISES = exercises(CODE, turns=16) + exercises(FIXTURES) + exercises(CORE_FIXTURES)
+EXERCISES = exercises(CODE, turns=32) + exercises(FIXTURES) + exercises(CORE_FIXTURES)
 
 
 @pytest.mark.parametrize(

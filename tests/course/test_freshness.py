@@ -8,7 +8,7 @@ from course.authoring.freshness import known_in_advance
 from course.files import CODE, Course
 from tests.turn import in_turn, this_turn
 
-SOURCES = in_turn(sorted(CODE.glob("chapters/*/exercises.py")), 16, this_turn())
+SOURCES = in_turn(sorted(CODE.glob("chapters/*/exercises.py")), 32, this_turn())
 CHECKS = {
     "constant": 'check.show({"sum": f([1, 2]), "drawn": 1})',
     "drawn": 'n = int(check.rng().integers(2, 900))\ncheck.show({"n": n, "sum": f([n, n]), "twice": f([n]) * 2})',

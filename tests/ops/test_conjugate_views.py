@@ -66,6 +66,7 @@ FIXED_MEMORY = {
 }
 
 
+@pytest.mark.turns(2)
 @each_case
 def test_like_torch(case: Case) -> None:
     """Elements, bits, strides, views, history and gradients of an op, and of its in-place form."""

@@ -190,9 +190,10 @@ def unlike_errors(torch: Any, case: Case) -> Iterator[str]:
         yield from (f"error {label}: {each}" for each in found)
 
 
+@pytest.mark.turns(4)
 @cases(lambda case: case.gradcheck and "float64" in case.dtypes)
 def test_derivatives(case: Case) -> None:
-    """First and second derivatives are those of finite differences in float64."""
+    """First and second derivatives are those of finite differences in float64; `test_like_torch` has torch's, too."""
     report(wrong_derivatives(case))
 
 
