@@ -108,7 +108,7 @@ def expand(x: Tensor, size: tuple[int, ...]) -> Geometry:
 @view_op
 def squeeze(x: Tensor, dim: int | tuple[int, ...] | None = None) -> Geometry:
     """Leave out dimensions of length 1: all of them if `dim` is None, else those named."""
-    named = normalize_dims(dim, x.ndim)
+    named = () if dim == () else normalize_dims(dim, x.ndim)
     kept = [each for each in range(x.ndim) if x.shape[each] != 1 or each not in named]
     return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
 

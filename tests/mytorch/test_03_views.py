@@ -100,7 +100,7 @@ def test_expand(mytorch: ModuleType, size: tuple[int, ...]) -> None:
 
 
 @pytest.mark.part("mytorch.views:squeeze")
-@pytest.mark.parametrize("dim", [(), (1,), (0,), (-2,), ((0, 1),), ((1, -2),), (3,)])
+@pytest.mark.parametrize("dim", [(), (1,), (0,), (-2,), ((0, 1),), ((1, -2),), (3,), ((),)])
 def test_squeeze(mytorch: ModuleType, dim: tuple[Any, ...]) -> None:
     equal(mytorch, lambda lib: cube(lib).squeeze(*dim))
 
