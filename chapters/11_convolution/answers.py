@@ -897,6 +897,101 @@ def field(layers, size, place):
     return rows[0], rows[-1]
 
 
+# %% answer="conv_field" wrong="ends that move to the first tap inside"
+def field(layers, size, place):
+    sizes = [size]
+    for k, t, p, d in layers:
+        sizes.append((sizes[-1] + 2 * p - d * (k - 1) - 1) // t + 1)
+    first = last = place
+    for (k, t, p, d), rows in zip(reversed(layers), reversed(sizes[:-1])):
+        first, last = first * t - p, last * t - p + d * (k - 1)
+        while first < 0:
+            first += d
+        while last > rows - 1:
+            last -= d
+    return first, last
+
+
+# %% answer="conv_field" wrong="the rows above are removed on each level, those below at the end"
+def field(layers, size, place):
+    rows = {place}
+    for k, t, p, d in layers[::-1]:
+        rows = {y * t - p + d * i for y in rows for i in range(k)}
+        rows = {r for r in rows if r >= 0}
+    rows = [r for r in rows if r < size]
+    return min(rows), max(rows)
+
+
+# %% answer="conv_field" wrong="turns the caller's list around"
+def field(layers, size, place):
+    sizes = [size]
+    for k, t, p, d in layers:
+        sizes.append((sizes[-1] + 2 * p - d * (k - 1) - 1) // t + 1)
+    rows = {place}
+    layers.reverse()
+    for n, (k, t, p, d) in enumerate(layers):
+        rows = {y * t - p + d * i for y in rows for i in range(k)}
+        rows = {r for r in rows if 0 <= r < sizes[-2 - n]}
+    return min(rows), max(rows)
+
+
+# %% answer="conv_field" right="a product of matrices of zeros and ones"
+def field(layers, size, place):
+    path = np.eye(size, dtype=int)
+    for k, t, p, d in layers:
+        rows = path.shape[0]
+        count = (rows + 2 * p - d * (k - 1) - 1) // t + 1
+        step = np.zeros((count, rows), dtype=int)
+        for y in range(count):
+            for i in range(k):
+                at = y * t - p + d * i
+                if 0 <= at < rows:
+                    step[y, at] = 1
+        path = np.minimum(step @ path, 1)
+    found = np.flatnonzero(path[place])
+    return int(found[0]), int(found[-1])
+
+
+# %% answer="conv_field" wrong="every level has as many rows as the image"
+def field(layers, size, place):
+    rows = {place}
+    for k, t, p, d in reversed(layers):
+        rows = {y * t - p + d * i for y in rows for i in range(k)}
+        rows = {r for r in rows if 0 <= r < size}
+    return min(rows), max(rows)
+
+
+# %% answer="conv_field" wrong="rounded up, as if a last window stuck out"
+def field(layers, size, place):
+    sizes = [size]
+    for k, t, p, d in layers:
+        sizes.append(-(-(sizes[-1] + 2 * p - d * (k - 1) - 1) // t) + 1)
+    rows = {place}
+    for (k, t, p, d), count in zip(reversed(layers), reversed(sizes[:-1])):
+        rows = {y * t - p + d * i for y in rows for i in range(k)}
+        rows = {r for r in rows if 0 <= r < count}
+    return min(rows), max(rows)
+
+
+# %% answer="conv_field" right="recursion on the last layer, with one set of rows a level"
+def field(layers, size, place):
+    def height(count):
+        rows = size
+        for k, t, p, d in layers[:count]:
+            rows = 1 + (rows + 2 * p - 1 - d * (k - 1)) // t
+        return rows
+
+    def behind(level, rows):
+        if level == 0:
+            return rows
+        k, t, p, d = layers[level - 1]
+        taps = {row * t + tap for row in rows for tap in range(-p, d * k - p, d)}
+        return behind(level - 1, taps & set(range(height(level - 1))))
+
+    rows = sorted(behind(len(layers), {place}))
+    return rows[0], rows[-1]
+
+
 # %% answer="conv_repair_fourier" wrong="one too short, so one row still wraps around"
 def fourier_convolution(image, kernel):
     (high, wide), (kh, kw) = image.shape, kernel.shape
@@ -959,6 +1054,87 @@ def fourier_convolution(image, kernel):
     (high, wide), (kh, kw) = image.shape, kernel.shape
     padded = np.pad(image, ((kh // 2,) * 2, (kw // 2,) * 2))
     spectrum = np.fft.fft2(padded) * np.conj(np.fft.fft2(kernel, padded.shape))
+    return np.fft.ifft2(spectrum).real[:high, :wide]
+
+
+# %% answer="conv_repair_fourier" right="half a kernel more is enough"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = max(high + kh // 2, kh), max(wide + kw // 2, kw)
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.roll(np.fft.ifft2(spectrum).real, (-(kh // 2), -(kw // 2)), (0, 1))[:high, :wide]
+
+
+# %% answer="conv_repair_fourier" wrong="only the columns are padded"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.roll(np.fft.ifft2(spectrum).real, (-(kh // 2), -(kw // 2)), (0, 1))[:, :wide]
+
+
+# %% answer="conv_repair_fourier" wrong="pads by the longer side on both, and cuts by the rows'"
+def fourier_convolution(image, kernel):
+    (high, wide), half = image.shape, kernel.shape[0] // 2
+    size = high + kernel.shape[0] - 1, wide + kernel.shape[1] - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real[half : half + high, half : half + wide]
+
+
+# %% answer="conv_repair_fourier" wrong="the image is padded in place of its edge"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    image[:, -(kw // 2) or wide :] = 0
+    spectrum = np.fft.fft2(image) * np.fft.fft2(kernel[::-1, ::-1], image.shape)
+    return np.roll(np.fft.ifft2(spectrum).real, (-(kh // 2), -(kw // 2)), (0, 1))
+
+
+# %% answer="conv_repair_fourier" wrong="rounds to whole numbers, as in the example"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide].round()
+
+
+# %% answer="conv_repair_fourier" right="half a kernel more; what it cuts off a larger kernel never meets the image"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh // 2, wide + kw // 2
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.roll(np.fft.ifft2(spectrum).real, (-(kh // 2), -(kw // 2)), (0, 1))[:high, :wide]
+
+
+# %% answer="conv_repair_fourier" wrong="half a kernel of zeros on each side, and the kernel as large as the image"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    padded = np.pad(image, ((kh // 2, kh // 2), (kw // 2, kw // 2)))
+    spectrum = np.fft.fft2(padded) * np.fft.fft2(kernel, padded.shape).conj()
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% answer="conv_repair_fourier" wrong="half of a real spectrum, for even widths alone"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.rfft2(image, size) * np.fft.rfft2(kernel[::-1, ::-1], size)
+    return np.fft.irfft2(spectrum)[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% answer="conv_repair_fourier" wrong="the kernel is turned where it is"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    kernel[:] = kernel[::-1, ::-1].copy()
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel, size)
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% answer="conv_repair_fourier" right="the conjugate spectrum correlates, and the edge of zeros keeps it from wrapping"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    padded = np.pad(image, ((kh // 2, kh), (kw // 2, kw)))
+    spectrum = np.fft.fft2(padded) * np.fft.fft2(kernel, padded.shape).conj()
     return np.fft.ifft2(spectrum).real[:high, :wide]
 
 
@@ -1086,6 +1262,59 @@ def geometry(layer):
     span = 12 * 40
     stride = span // (layer(torch.rand(1, 1, 40 + span, 40)).shape[2] - layer(torch.rand(1, 1, 40, 40)).shape[2])
     return len(rows), stride, 6 * stride - rows[0], rows[1] - rows[0]
+
+
+# %% answer="conv_measure_geometry" wrong="the padding from the taps that the first output misses"
+def geometry(layer):
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle, below, first = rows_of(6), rows_of(7), rows_of(0)
+    dilation = middle[1] - middle[0]
+    return len(middle), below[0] - middle[0], (len(middle) - len(first)) * dilation, dilation
+
+
+# %% answer="conv_measure_geometry" wrong="the stride from how much smaller the result is"
+def geometry(layer):
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle = rows_of(6)
+    stride = round(48 / layer(torch.rand(1, 1, 48, 48)).shape[2])
+    return len(middle), stride, 6 * stride - middle[0], middle[1] - middle[0]
+
+
+# %% answer="conv_measure_geometry" wrong="the padding from the result's height, without what is dropped"
+def geometry(layer):
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle, below = rows_of(6), rows_of(7)
+    kernel, stride, dilation = len(middle), below[0] - middle[0], middle[1] - middle[0]
+    high = layer(torch.rand(1, 1, 48, 48)).shape[2]
+    padding = max(0, -(-((high - 1) * stride + dilation * (kernel - 1) + 1 - 48) // 2))
+    return kernel, stride, padding, dilation
+
+
+# %% answer="conv_measure_geometry" right="bright rows one at a time, and the stride from the heights for two images"
+def geometry(layer):
+    def high(size):
+        return layer(torch.zeros(1, 1, size, 48)).shape[2]
+
+    def answers(row):
+        x = torch.zeros(1, 1, 64, 48)
+        x[0, 0, row] = 1.0
+        return bool((layer(x)[0, :, 5, 6] != 0).any())
+
+    stride = round(1200 / (high(1248) - high(48)))
+    rows = [row for row in range(64) if answers(row)]
+    return len(rows), stride, 5 * stride - rows[0], (rows[-1] - rows[0]) // (len(rows) - 1)
 
 
 # %% answer="conv_transposed_and_pools" wrong="without the output padding" spoils="conv_transpose2d"
@@ -1299,3 +1528,65 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
     windows = windows_on(input, kernel_size, stride, padding, dilation)
     found = seen(input, windows, float("-inf"))
     return found.max(dim=-2)[0].reshape(pooled(input, windows))
+
+
+# %% answer="conv_transposed_and_pools" wrong="the padding is the least pixel, and wins a tie" spoils="pooled max_pool2d avg_pool2d"
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, input.min().item()).max(-2)[0].reshape(pooled(input, windows))
+
+
+# %% answer="conv_transposed_and_pools" wrong="the least float32" spoils="pooled max_pool2d avg_pool2d"
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, -3.4028234663852886e38).max(-2)[0].reshape(pooled(input, windows))
+
+
+# %% answer="conv_transposed_and_pools" wrong="one extra for rows and columns" spoils="conv_transpose2d"
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    images = as_batch("conv_transpose2d", input)
+    windows = windows_of(weight.shape[2:], stride, padding, dilation)
+    extra = pair(output_padding, "output_padding")
+    check_channels(images, weight, groups, weight.shape[0], "transposed=1")
+    check_output_padding(extra, windows)
+    size = tuple(
+        t * (s - 1) - 2 * p + d * (k - 1) + 1 + extra[0] for s, k, t, p, d in zip(images.shape[2:], *windows)
+    )
+    result = plus_bias(convolve_back(images, weight, windows, groups, size), bias)
+    return result.reshape(result.shape[4 - input.ndim :])
+
+
+# %% answer="conv_transposed_and_pools" wrong="the least float64" spoils="pooled max_pool2d avg_pool2d"
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, float(np.finfo(np.float64).min)).max(-2)[0].reshape(pooled(input, windows))
+
+
+# %% answer="conv_transposed_and_pools" wrong="the number of planes is left to reshape, which an empty batch doesn't tell" spoils="pooled max_pool2d avg_pool2d"
+def pooled(input, windows):
+    return *input.shape[:-3], -1, *windows.counts(input.shape[-2:])
+
+
+# %% answer="conv_transposed_and_pools" wrong="multiples of a rounded step" spoils="bounds adaptive_avg_pool2d"
+def bounds(size, count):
+    step = size / count
+    ends = [int((i + 1) * step) + ((i + 1) * step > int((i + 1) * step)) for i in range(count)]
+    return [(int(i * step), min(end, size)) for i, end in enumerate(ends)]
+
+
+# %% answer="conv_transposed_and_pools" wrong="np.linspace, whose numbers are rounded" spoils="bounds adaptive_avg_pool2d"
+def bounds(size, count):
+    edges = np.linspace(0, size, count + 1)
+    return [(int(np.floor(low)), int(np.ceil(high))) for low, high in zip(edges, edges[1:])]
+
+
+# %% answer="conv_transposed_and_pools" wrong="windows that don't overlap" spoils="bounds adaptive_avg_pool2d"
+def bounds(size, count):
+    starts = [i * size // count for i in range(count)] + [size]
+    return [(low, max(high, low + 1)) for low, high in zip(starts, starts[1:])]
+
+
+# %% answer="conv_transposed_and_pools" wrong="the mean of a square of the first side" spoils="pooled max_pool2d avg_pool2d"
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    windows = windows_on(input, kernel_size, stride, padding, 1)
+    return (seen(input, windows, 0.0).sum(-2) / windows.kernel[0] ** 2).reshape(pooled(input, windows))

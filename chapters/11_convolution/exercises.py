@@ -1471,11 +1471,14 @@ cases = {
     "max of one image": both(functional.max_pool2d, images[0], kernel_size=3, stride=stride),
     "max of a batch of one": both(functional.max_pool2d, images[:1], kernel_size=2),
     "max of small numbers": both(functional.max_pool2d, images - 1e30, kernel_size=2, padding=1),
+    "max of minus infinity": tried(functional.max_pool2d, mytorch.tensor([[[-np.inf] * 2] * 3]), 2, 1, 1),
+    "max, a batch of none": both(functional.max_pool2d, images[:0], kernel_size=2),
     "max, too much padding": tried(functional.max_pool2d, images, 2, 2, 2),
     "mean": both(functional.avg_pool2d, images, kernel_size=2),
     "mean, padding": both(functional.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
     "bounds": [
-        mytorch.nn.pooling.bounds(size, count) for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1))
+        mytorch.nn.pooling.bounds(size, count)
+        for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1), (30, 22))
     ],
     "adaptive": both(functional.adaptive_avg_pool2d, images, output_size=(2, 3)),
     "mean of a batch of one": both(functional.avg_pool2d, images[:1], kernel_size=(2, 3)),
