@@ -628,6 +628,179 @@ def field(number, value):
     return b"".join([varint((number << 3) + 2), varint(len(data)), bytes(data)])
 
 
+# %% answer="export_protobuf" wrong="a key of one byte in front of strings" spoils="field"
+def varint(number):
+    number &= 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, (str, bytes)):
+        data = value.encode() if isinstance(value, str) else value
+        return bytes([number << 3 | 2]) + varint(len(data)) + data
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    return varint(number << 3) + varint(value)
+
+
+# %% answer="export_protobuf" wrong="a key of one byte in front of floats" spoils="field"
+def varint(number):
+    number &= 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return struct.pack("<Bf", number << 3 | 5, value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" wrong="signed integers alone, by way of eight bytes" spoils="varint"
+def varint(number):
+    number = int.from_bytes(number.to_bytes(8, "little", signed=True), "little")
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" wrong="the lowest bit of 64 is lost for negative numbers, 2 ** 64 - 1 being added" spoils="varint"
+def varint(number):
+    if number < 0:
+        number += 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" wrong="the number of bytes by a logarithm" spoils="varint"
+def varint(number):
+    import math
+
+    number &= 2**64 - 1
+    count = int(math.log(number, 128)) + 1 if number else 1
+    groups = [number >> 7 * i & 127 for i in range(count)]
+    return bytes([group | 128 for group in groups[:-1]] + groups[-1:])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" wrong="a length of one byte" spoils="field"
+def varint(number):
+    number &= 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + bytes([len(data) & 255]) + data
+
+
+# %% answer="export_protobuf" wrong="a float's bytes in the order of the machine, reversed" spoils="field"
+def varint(number):
+    number &= 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("f", value)[::-1]
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" wrong="a str's bytes by ord" spoils="field"
+def varint(number):
+    number &= 2**64 - 1
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def field(number, value):
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = bytes(map(ord, value)) if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+# %% answer="export_protobuf" right="the number of bytes by the number of bits, NumPy's float, the wire type from a loop"
+def varint(number):
+    number %= 1 << 64
+    count = max(1, (number.bit_length() + 6) // 7)
+    return bytes((number >> 7 * i) % 128 + 128 * (i < count - 1) for i in range(count))
+
+
+def field(number, value):
+    encode = {
+        float: (5, lambda: np.float32(value).astype("<f4").tobytes()),
+        int: (0, lambda: varint(value)),
+        str: (2, lambda: varint(len(str.encode(value))) + str.encode(value)),
+        bytes: (2, lambda: varint(len(value)) + bytes(value)),
+    }
+    for each, (wire, data) in encode.items():
+        if isinstance(value, each):
+            return varint(8 * number + wire) + data()
+    raise TypeError(type(value))
+
+
 # %% answer="export_fold" wrong="the given bias is changed in place" spoils="fold"
 def fold(step):
     if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
@@ -1794,6 +1967,38 @@ def per_block(kind):
     return [round(each) for each in slopes]
 
 
+# %% answer="export_measure_block" wrong="a network of one block, stem and head included"
+def per_block(kind):
+    return list(count(kind, 1))
+
+
+# %% answer="export_measure_block" wrong="two blocks minus one, as recorded at every stage"
+def per_block(kind):
+    recorded = count(kind, 2)[0] - count(kind, 1)[0]
+    return [recorded, recorded, recorded]
+
+
+# %% answer="export_measure_block" wrong="what each stage saves of a block"
+def per_block(kind):
+    steps = [two - one for one, two in zip(count(kind, 1), count(kind, 2))]
+    return [steps[0], steps[0] - steps[1], steps[1] - steps[2]]
+
+
+# %% answer="export_measure_block" wrong="a third of three blocks, rounded"
+def per_block(kind):
+    return [round(each / 3) for each in count(kind, 3)]
+
+
+# %% answer="export_measure_block" wrong="three blocks minus one"
+def per_block(kind):
+    return [many - one for one, many in zip(count(kind, 1), count(kind, 3))]
+
+
+# %% answer="export_measure_block" right="so many blocks that stem and head vanish in the rounding"
+def per_block(kind):
+    return [round(each / 200) for each in count(kind, 200)]
+
+
 # %% answer="export_fold" right="no bias stays no bias in a product"
 def fold(step):
     if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
@@ -1893,3 +2098,68 @@ def snapshot(model, example):
         mytorch.set_grad_enabled(True)
         for module, mode in modes.items():
             module.training = mode
+
+
+# %% answer="export_repair_snapshot" wrong="modes of the children alone"
+def snapshot(model, example) -> bytes:
+    modes = {module: module.training for module in model.children()}
+    mode = model.training
+    model.eval()
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        model.training = mode
+        for module, mode in modes.items():
+            module.train(mode)
+
+
+# %% answer="export_repair_snapshot" wrong="restored from the leaves to the root, by train"
+def snapshot(model, example) -> bytes:
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for module, mode in reversed(modes):
+            module.train(mode)
+
+
+# %% answer="export_repair_snapshot" wrong="only what is in training mode is written down, after eval"
+def snapshot(model, example) -> bytes:
+    model.eval()
+    modes = [module for module in model.modules() if module.training]
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for module in modes:
+            module.training = True
+
+
+# %% answer="export_repair_snapshot" wrong="a copy without gradients, whose parameters are the model's"
+def snapshot(model, example) -> bytes:
+    import copy
+
+    same = copy.copy(model)
+    return mytorch.onnx.export(same.eval(), example)
+
+
+# %% answer="export_repair_snapshot" right="modes are kept on the modules"
+def snapshot(model, example) -> bytes:
+    for module in model.modules():
+        module.was_training = module.training
+    model.eval()
+    try:
+        return mytorch.onnx.export(model, example)
+    finally:
+        for module in model.modules():
+            module.training = module.was_training
+
+
+# %% answer="export_repair_snapshot" right="restored from the root to the leaves, by train"
+def snapshot(model, example) -> bytes:
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        return mytorch.onnx.export(model.eval(), example)
+    finally:
+        for module, mode in modes:
+            module.train(mode)

@@ -112,17 +112,19 @@ def field():
 # %% check="export_protobuf"
 generator = check.rng()
 protobuf = mytorch.onnx.protobuf
-numbers = [0, 127, 128, 16_383, 16_384, *(int(each) for each in generator.integers(129, 2**40, 3)), 2**63 - 1]
+numbers = [0, 127, 128, 16_383, 16_384, 2**63 - 1, 2**64 - 1]
+numbers += [int(each) for each in generator.integers(129, 2**40, 3)]
 negative = [-1, -int(generator.integers(2, 2**30))]
 word = "".join(generator.choice(list("abcxyzäöü"), 5)) + "é"
 half = float(np.float32(generator.normal()))
+large = int(generator.integers(16, 4000))
 check.show(
     {
         "numbers": numbers,
         "as varints": [protobuf.varint(each).hex() for each in numbers],
         "negative": [protobuf.varint(each).hex() for each in negative],
-        "fields of integers": [protobuf.field(3, each).hex() for each in (0, numbers[5], negative[0])],
-        "a field with a large number": protobuf.field(int(generator.integers(16, 4000)), 1).hex(),
+        "fields of integers": [protobuf.field(3, each).hex() for each in (0, numbers[-1], negative[0])],
+        "fields with a large number": [protobuf.field(large, each).hex() for each in (1, half, word, b"\0")],
         "a float": protobuf.field(2, half).hex(),
         "a string": protobuf.field(1, word).hex(),
         "a whole number as a float": protobuf.field(2, 3.0).hex(),
