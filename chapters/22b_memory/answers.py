@@ -687,6 +687,72 @@ def backward(ctx, grad):
     return None, *(each.grad for each in tensors)
 
 
+# %% answer="memory_checkpoint" wrong="grad for the arguments alone, so that the weights inside get none" spoils="backward"
+def backward(ctx, grad):
+    from mytorch import autograd
+
+    tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            result = ctx.function(*tensors)
+    finally:
+        restore(now)
+    wanted = [each for each in tensors if each.requires_grad]
+    found = iter(autograd.grad(result, wanted, grad, allow_unused=True))
+    return None, *(next(found) if each.requires_grad else None for each in tensors)
+
+
+# %% answer="memory_checkpoint" wrong="the surroundings stay if the function raises" spoils="backward"
+def backward(ctx, grad):
+    tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    with enable_grad():
+        result = ctx.function(*tensors)
+    restore(now)
+    result.backward(grad)
+    return None, *(each.grad for each in tensors)
+
+
+# %% answer="memory_checkpoint" wrong="the saved tensors themselves, whose history the second pass goes through" spoils="backward"
+def backward(ctx, grad):
+    tensors = ctx.saved_tensors
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            result = ctx.function(*tensors)
+    finally:
+        restore(now)
+    result.backward(grad)
+    return None, *(each.grad for each in tensors)
+
+
+# %% answer="memory_checkpoint" wrong="what the function draws in the second run stays drawn" spoils="backward"
+def backward(ctx, grad):
+    tensors = [each.detach().requires_grad_(each.requires_grad) for each in ctx.saved_tensors]
+    on = surroundings()[2]
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            result = ctx.function(*tensors)
+    finally:
+        restore((*surroundings()[:2], on))
+    result.backward(grad)
+    return None, *(each.grad for each in tensors)
+
+
+# %% answer="memory_checkpoint" wrong="the surroundings of the moment after the run" spoils="forward"
+def forward(ctx, function, *tensors):
+    ctx.function = function
+    ctx.save_for_backward(*tensors)
+    result = function(*tensors)
+    ctx.before = surroundings()
+    return result
+
+
 # %% answer="memory_tiles" wrong="the root of the values' width" spoils="attend"
 def attend(query, key, value, is_causal=False):
     scores = query @ key.mT * (1 / math.sqrt(value.shape[-1]))
@@ -994,6 +1060,68 @@ def tiled_attention(query, key, value, is_causal=False, tile=128):
     return cat(tuple(found), -2)
 
 
+# %% answer="memory_tiles" wrong="writes into the first triple" spoils="merge"
+def merge(one, other):
+    top = one[0].maximum(other[0])
+    here, there = (one[0] - top).exp(), (other[0] - top).exp()
+    l, o = one[1].detach(), one[2].detach()
+    l.mul_(here).add_(other[1] * there)
+    o.mul_(here).add_(other[2] * there)
+    return top, l, o
+
+
+# %% answer="memory_tiles" wrong="the scale of a head of the tile's size" spoils="attend"
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT / math.sqrt(key.shape[-2])
+    if is_causal:
+        seen = ones(scores.shape[-2:], dtype=boolean, device=query.device).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    m = scores.amax(-1, keepdim=True).detach()
+    p = (scores - m).exp()
+    return m, p.sum(-1, keepdim=True), p @ value
+
+
+# %% answer="memory_tiles" wrong="scores that aren't allowed count as 0" spoils="attend"
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if is_causal:
+        scores = scores.tril()
+    m = scores.amax(-1, keepdim=True).detach()
+    p = (scores - m).exp()
+    return m, p.sum(-1, keepdim=True), p @ value
+
+
+# %% answer="memory_tiles" wrong="masks after the largest score is found" spoils="attend"
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    m = scores.amax(-1, keepdim=True).detach()
+    p = (scores - m).exp()
+    if is_causal:
+        p = p.tril()
+    return m, p.sum(-1, keepdim=True), p @ value
+
+
+# %% answer="memory_tiles" wrong="a mask in every tile" spoils="tiled_attention"
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    rows = []
+    for top, queries in enumerate(query.split(tile, -2)):
+        pairs = list(zip(key.split(tile, -2), value.split(tile, -2)))
+        parts = [attend(queries, *pair, is_causal) for pair in (pairs[: top + 1] if is_causal else pairs)]
+        _, total, output = reduce(merge, parts)
+        rows.append(output / total)
+    return cat(rows, -2)
+
+
+# %% answer="memory_tiles" wrong="each tile is normalized, and the tiles are averaged" spoils="tiled_attention"
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    rows = []
+    for top, queries in enumerate(query.split(tile, -2)):
+        pairs = list(zip(key.split(tile, -2), value.split(tile, -2)))[: top + 1 if is_causal else None]
+        parts = [attend(queries, *pair, is_causal and left == top) for left, pair in enumerate(pairs)]
+        rows.append(sum(output / total for _, total, output in parts) / len(parts))
+    return cat(rows, -2)
+
+
 # %% answer="memory_int8" wrong="one scale for the whole tensor where dim is the last" spoils="quantize"
 def quantize(x, dim=-1):
     scale = x.abs().max().reshape([1] * x.ndim).clamp(min=1e-12) / 127
@@ -1179,6 +1307,65 @@ def __init__(self, layer):
     self.weight, self.scale = quantize(state["weight"])
 
 
+# %% answer="memory_int8" wrong="the layer's parameters stop learning" spoils="__init__"
+def __init__(self, layer):
+    super().__init__()
+    layer.requires_grad_(False)
+    weight, scale = quantize(layer.weight)
+    self.register_buffer("weight", weight)
+    self.register_buffer("scale", scale)
+    self.register_buffer("bias", layer.bias)
+
+
+# %% answer="memory_int8" wrong="scales in float32 for a layer of doubles" spoils="__init__"
+def __init__(self, layer):
+    super().__init__()
+    weight, scale = quantize(layer.weight.detach().float())
+    self.register_buffer("weight", weight)
+    self.register_buffer("scale", scale)
+    self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().float())
+
+
+# %% answer="memory_int8" wrong="a scale for each input" spoils="__init__"
+def __init__(self, layer):
+    super().__init__()
+    weight, scale = quantize(layer.weight.detach(), 0)
+    self.register_buffer("weight", weight)
+    self.register_buffer("scale", scale)
+    self.register_buffer("bias", None if layer.bias is None else layer.bias.detach())
+
+
+# %% answer="memory_int8" wrong="128 wraps around to -128 in bfloat16" spoils="quantize"
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).round().to(int8), scale
+
+
+# %% answer="memory_int8" wrong="the largest number, not the largest absolute value" spoils="quantize"
+def quantize(x, dim=-1):
+    scale = x.amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
+
+
+# %% answer="memory_int8" wrong="-128 is one of the integers" spoils="quantize"
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).round().clamp(-128, 127).to(int8), scale
+
+
+# %% answer="memory_int8" wrong="the integers are truncated" spoils="quantize"
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).clamp(-127, 127).to(int8), scale
+
+
+# %% answer="memory_int8" wrong="a scale without dimensions for all elements" spoils="quantize"
+def quantize(x, dim=-1):
+    largest = x.abs().max() if dim is None else x.abs().amax(dim, keepdim=True)
+    scale = largest.clamp(min=1e-12) / 127
+    return (x / scale).round().clamp(-127, 127).to(int8), scale
+
+
 # %% answer="memory_repair_rows" wrong="seeded once, in the constructor, by torch"
 class DropRows(nn.Module):
     def __init__(self, p):
@@ -1321,6 +1508,106 @@ class DropRows(nn.Module):
         return torch.where(dropped, torch.zeros_like(x), x / (1 - self.p))
 
 
+# %% answer="memory_repair_rows" wrong="always the same number of rows, so that a batch of one is never dropped"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = torch.ones(len(x), dtype=torch.bool, device=x.device)
+        keep[torch.randperm(len(x))[: round(self.p * len(x))].to(x.device)] = False
+        return x * keep.reshape(-1, *[1] * (x.ndim - 1)) / (1 - self.p)
+
+
+# %% answer="memory_repair_rows" wrong="writes into its argument"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        shape = len(x), *[1] * (x.ndim - 1)
+        keep = torch.rand(shape, device=x.device) >= self.p
+        return x.mul_(keep).div_(1 - self.p)
+
+
+# %% answer="memory_repair_rows" wrong="a generator of torch, but of its own"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+        self.generator = torch.Generator().manual_seed(torch.initial_seed())
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        shape = len(x), *[1] * (x.ndim - 1)
+        keep = torch.rand(shape, generator=self.generator).to(x.device) >= self.p
+        return x * keep / (1 - self.p)
+
+
+# %% answer="memory_repair_rows" wrong="a fresh generator with the seed of torch in each call"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        generator = np.random.default_rng(torch.initial_seed())
+        keep = torch.tensor(generator.random((len(x), *[1] * (x.ndim - 1))) >= self.p, device=x.device)
+        return x * keep / (1 - self.p)
+
+
+# %% answer="memory_repair_rows" wrong="the mask of the last call that recorded, for a run that is repeated"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.keep = p, None
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        shape = len(x), *[1] * (x.ndim - 1)
+        if self.keep is not None and self.keep.shape == shape:
+            keep, self.keep = self.keep, None
+        else:
+            keep = self.keep = torch.rand(shape, device=x.device) >= self.p
+        return x * keep / (1 - self.p)
+
+
+# %% answer="memory_repair_rows" wrong="one decision for the whole batch"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = torch.rand((), device=x.device) >= self.p
+        return x * keep / (1 - self.p)
+
+
+# %% answer="memory_repair_rows" right="drawn on the CPU, and moved"
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if self.training:
+            keep = torch.tensor([torch.rand(()).item() >= self.p for _ in range(len(x))])
+            x = torch.where(keep.to(x.device).view(-1, *(1,) * (x.dim() - 1)), x / (1 - self.p), torch.zeros_like(x))
+        return x
+
+
 # %% answer="memory_measure_segments" wrong="the root of n, rounded to any number"
 def best(peak, n):
     return max(1, round(n ** 0.5)) + (n == 36)
@@ -1385,3 +1672,35 @@ def best(peak, n):
 def best(peak, n):
     divisors = np.array([k for k in range(1, n + 1) if n % k == 0])
     return divisors[np.argmin([peak(int(k)) for k in divisors])]
+
+
+# %% answer="memory_measure_segments" wrong="powers of two alone"
+def best(peak, n):
+    return min((2**e for e in range(n.bit_length()) if n % 2**e == 0), key=peak)
+
+
+# %% answer="memory_measure_segments" wrong="divisors up to the root"
+def best(peak, n):
+    return min((k for k in range(1, int(n**0.5) + 1) if n % k == 0), key=peak)
+
+
+# %% answer="memory_measure_segments" wrong="neither one segment nor n"
+def best(peak, n):
+    return min((k for k in range(2, n) if n % k == 0), key=peak)
+
+
+# %% answer="memory_measure_segments" wrong="the largest peak"
+def best(peak, n):
+    return max((k for k in range(1, n + 1) if n % k == 0), key=peak)
+
+
+# %% answer="memory_measure_segments" wrong="four tensors per layer in every chain, by the formula"
+def best(peak, n):
+    return min((k for k in range(1, n + 1) if n % k == 0), key=lambda k: k + 4 * n / k)
+
+
+# %% answer="memory_measure_segments" right="c from one peak, and then the formula"
+def best(peak, n):
+    unit = 4 * 1024
+    kept = round((peak(1) / unit - 2) / n)
+    return min((k for k in range(1, n + 1) if n % k == 0), key=lambda k: k + kept * n / k)

@@ -715,6 +715,7 @@ short = mytorch.tensor([[each, -each, each / 2] for each in (0.35, 0.7, 1.4, 2.7
 mytorch.manual_seed(check.seed())
 linear, plain = mytorch.nn.Linear(columns, rows), mytorch.nn.Linear(columns, rows, bias=False)
 layer, batch = mytorch.nn.Int8Linear(linear), mytorch.randn(4, columns)
+doubles = mytorch.nn.Linear(columns, rows).double()
 
 
 def described(module):
@@ -736,7 +737,9 @@ check.show(
         "bfloat16: the integers of the smallest values": source.quantize(short)[0][:, 1],
         "the layer's buffers": described(layer),
         "without a bias": described(mytorch.nn.Int8Linear(plain)),
+        "of doubles": described(mytorch.nn.Int8Linear(doubles)),
         "its parameters": len(list(layer.parameters())),
+        "the parameters it was made from": [each.requires_grad for each in linear.parameters()],
         "its integers": layer.weight,
         "saved": [(name, tuple(each.shape)) for name, each in layer.state_dict().items()],
         "its results": layer(batch),
@@ -941,7 +944,9 @@ first, second = rows_kept(), rows_kept()
 kept = module(torch.full((400, 3), 2.0))
 share = (kept[:, 0] > 0).float().mean().item()
 everything = DropRows(0.0)(x * w)
-pictures = module(torch.full((50, 2, 3, 4), 2.0)).flatten(1)
+given = torch.full((50, 2, 3, 4), 2.0)
+pictures = module(given).flatten(1)
+singles = torch.cat([module(torch.ones(1, 3)) for _ in range(60)])[:, 0] > 0
 short = x[:5].to(torch.float16)
 
 
@@ -974,6 +979,8 @@ check.show(
             bool(((kept == 0).sum(1) % 3 == 0).all()),
             bool((pictures == pictures[:, :1]).all()),
         ],
+        "the pictures afterwards": (given.min().item(), given.max().item()),
+        "of the batches of one, some are kept, and some dropped": [bool(singles.any()), bool((~singles).any())],
         "two calls drop the same rows": bool((first == second).all()),
         "the same seed, the same rows": bool((seeded() == seeded()).all()),
         "sums of the columns in evaluation": module.eval()(x).sum(0),
