@@ -32,12 +32,12 @@ torch.save({"weight": Weights()}, evil)
 print(torch.load(evil, weights_only=False))
 
 # %% [markdown]
-# The file called `print`, and it could have called `os.system`. Your own code did nothing wrong, and the class `Weights` isn't
-# even needed to load the file. How can data do that?
+# The file called `print`, and it could have called `os.system`. Your own code did nothing wrong, and whoever loads the file
+# doesn't even need the class `Weights`. How can a file of data run code?
 #
 # ## A pickle is a program
-# `torch.save` uses Python's `pickle`, and a pickle doesn't describe an object, but is a list of operations for a small stack
-# machine, which is called the *unpickler*. Here is such a program, with one operation per line:
+# `torch.save` uses Python's `pickle`. A pickle is a list of operations that rebuild an object, and the stack machine that
+# executes them is called the *unpickler*. Here is such a program, with one operation per line:
 
 # %% tags=["proof-program"]
 import pickle
@@ -109,10 +109,10 @@ print([f"{code.name} {argument or ''}".strip() for code, argument, _ in pickleto
 print(repr(check.error(list, run(program))))
 
 # %% [markdown]
-# Two operations do the harm here. `GLOBAL` looks up any function or class by its name and imports what it needs, and `REDUCE`
-# calls it. An object's `__reduce__` method decides which call is written for it. Tensors need both operations, because the
-# program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. So the unpickler can't do without them, but it can
-# look names up in an allow-list and refuse all others.
+# Two operations do the harm here. `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
+# `REDUCE` calls it. An object's `__reduce__` method decides which call is written for it. Tensors need both operations, because
+# the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. So the unpickler can't do without these
+# operations, but it can look each name up in an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
 # ### In `mytorch`
@@ -134,13 +134,14 @@ with torch.serialization.safe_globals([print]):
 #   can then call them, although a few modules, such as the one of `os.system`, stay blocked even then.
 # - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it
 #   does, but set `weights_only=False` only if you trust the file's author.
-# - *The trap:* Believing that you are safe because you only read the tensors out of it, when by then the program has run.
+# - *The trap:* Believing that you are safe because you only read the tensors of the result, although the program has already
+#   run by then.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
 # ## Inside a `.pt` file
-# To see where the numbers are, save three tensors, two of which are views of the first, and open the file as what it is, a zip
-# archive:
+# A `.pt` file is a zip archive. To see where the elements are, save three tensors, two of which are views of the first, and
+# open the archive:
 
 # %% tags=["proof-archive"]
 import zipfile
@@ -158,9 +159,9 @@ pictures.storage(x, {"x": x, "x[1]": x[1], "x.t()": x.t()})
 
 # %% [markdown]
 # There is one pickle, `data.pkl`, and a record for each *storage* (PyTorch adds three small ones). The program doesn't contain
-# the tensors' elements, but pushes a storage's type, its key, here "0", its device and its size, and `BINPERSID` fetches that
-# storage from its record, after which an offset, a shape and strides follow. The three tensors made one storage of twelve 4-byte
-# numbers, so what was shared is shared again:
+# the tensors' elements. It pushes a storage's type, its key (here "0"), its device and its size, and `BINPERSID` fetches that
+# storage from its record. An offset, a shape and strides follow. The three tensors share one storage of twelve 4-byte elements,
+# so they share memory again after loading:
 
 # %% tags=["proof-sharing"]
 loaded = mytorch.load(path)
@@ -173,7 +174,7 @@ for value in (big, big[0], big[0].clone()):
     print(f"{value.numel():7} numbers in {path.stat().st_size / 1000:4.0f} kB")
 
 # %% [markdown]
-# That has a price: if you save a row of a large tensor, its whole storage goes into the file, so clone the row first.
+# This has a cost: if you save a row of a large tensor, its whole storage goes into the file, so clone the row first.
 #
 # ### Milestone: files of the real PyTorch
 # `from_pytorch.pt` was written by PyTorch 2.13, and it holds the state of a compiled model, the state of its Adam optimizer, and
@@ -207,7 +208,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
-# You can also save a model as an object, but what goes into the file then?
+# `torch.save` also accepts a whole model. What goes into the file then?
 
 
 # %% tags=["proof-code-is-not-saved"]
@@ -238,7 +239,7 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 #   19](19_training_loop.ipynb)), whereas a file is a copy.
 # - *Proof:* `proof-code-is-not-saved`.
 #
-# ### From a GPU to a laptop
+# ### `map_location`: from a GPU to a laptop
 # A file records the device of each storage. `mytorch` simulates two GPUs here, and then none:
 
 # %% tags=["proof-map-location"]
@@ -359,8 +360,8 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 #
 # ## Exact resume
 # A run has trained for five steps and is saved. If you resume it, are the next six steps the same? The run has four parts:
-# weights, Adam's state, a scheduler, and random numbers for data and dropout. The cell resumes it with all four, and then leaves
-# out one at a time:
+# weights, Adam's state, a scheduler, and random numbers for data and dropout. The cell resumes it with all four, and then
+# without one of them at a time:
 
 
 # %% tags=["proof-resume"]
@@ -398,7 +399,8 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 
 # %% [markdown]
 # With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins with the second,
-# because Adam's saved options include the learning rate of that moment. Such a fault can stay hidden for a long time.
+# because the optimizer's saved `param_groups` include the learning rate at that moment. Such a fault can stay hidden for a long
+# time.
 #
 # **Interview · What does a checkpoint need for an exact resume?**
 #
@@ -425,8 +427,8 @@ print("| with assign:", empty.weight.device, "| shares memory:", empty.weight.da
 # %% [markdown]
 # ### Myth · "Matched keys mean loaded"
 # All keys matched, and nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns.)
-# `assign=True` doesn't copy, but makes the loaded tensors the parameters. An optimizer that was made before still holds the old
-# ones, and two more things get lost:
+# With `assign=True` nothing is copied: the loaded tensors become the parameters. An optimizer that was made before still holds
+# the old ones, and two more things get lost:
 
 # %% tags=["proof-assign"]
 model = nn.Linear(2, 2)
@@ -464,13 +466,14 @@ for mmap in (False, True):
     tracemalloc.stop()
 
 # %% [markdown]
-# With `mmap=True` the file itself is the memory: the operating system reads a page of it when you access the numbers there.
+# With `mmap=True` the file itself serves as the memory: the operating system reads a page of it when you access an element
+# there.
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
-# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`, so
-#   that the numbers exist once, in the file, and are read when they are used.
-# - *Longer:* The naive way needs twice the size, for a model with random weights and for the loaded copy.
+# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`,
+#   so that the weights exist only once, in the file, and each is read when it is used.
+# - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state.
 # - *They ask next:* When do you make the optimizer? I make it after `assign`, because an earlier one steps parameters that the
 #   model no longer uses.
 # - *The trap:* Forgetting `assign`, so that all keys match and the model stays empty, or using it and forgetting buffers and tied
@@ -498,10 +501,10 @@ print("4.", type(check.error(torch.load, path)).__name__, " 5.", type(error).__n
 # 1. A pickle is a program, in which `GLOBAL` and `REDUCE` can call anything.
 # 2. `weights_only=True` looks names up in an allow-list, and has been the default since 2.6.
 # 3. A `.pt` file is a zip with one pickle and the bytes of each storage.
-# 4. Views of one dtype stay views, and a small slice brings its whole storage.
+# 4. Views of one dtype stay views, and saving a small slice saves its whole storage.
 # 5. Save `state_dict`s, because an ordinary module is pickled as a name, not as code.
 # 6. Load with `map_location="cpu"`, then call `load_state_dict`.
-# 7. safetensors has a length, JSON and bytes, which means no code, no sharing, and lazy reading.
+# 7. A safetensors file is a length, JSON and bytes, so it runs no code, shares no storage, and can be read lazily.
 # 8. Write to another file, `fsync`, then `os.replace`, and let only rank 0 save.
 # 9. An exact resume needs model, optimizer, scheduler, every random generator, and the position in the data.
 # 10. For large models, use `meta`, `mmap` and `assign`, and make the optimizer afterwards.
@@ -516,8 +519,8 @@ print("4.", type(check.error(torch.load, path)).__name__, " 5.", type(error).__n
 # ## If you have time
 # ### Myth · "`weights_only=True` makes any file safe"
 # It keeps a file from running code, and it blocks `os.system` even if you allow it by hand, but it doesn't make the contents
-# trustworthy. The second file, of about a kilobyte, holds a single number and claims a shape that would fill four terabytes as
-# soon as you compute with it:
+# trustworthy. The second file below, of about a kilobyte, holds a single element and claims a shape that would fill four
+# terabytes as soon as you compute with it:
 
 
 # %% tags=["proof-tiny-file"]
@@ -536,17 +539,20 @@ print(f"{path.stat().st_size // 1000} kB in the file, {claimed.numel() * 4 / 1e1
 # %% [markdown]
 # **Interview · Is `weights_only=True` enough for a file from a stranger?**
 #
-# - *Thirty seconds:* It is necessary, and I'd still prefer safetensors. In PyTorch up to 2.5.1 a bug let files run code in spite
-#   of it (CVE-2025-32434), so I update first. Afterwards I compare names, shapes and dtypes with what I expect.
-# - *Longer:* Safe loading says nothing about the weights themselves, which can have a backdoor, nor about Python code that comes
-#   with a model.
-# - *They ask next:* What is the Python code that comes with it? Hugging Face's `trust_remote_code=True` runs files from the
-#   model's repository, whatever the format of its weights.
+# - *Thirty seconds:* It is necessary, and I'd still prefer safetensors. Bugs have let files run code in spite of it, up to
+#   PyTorch 2.5.1 and again up to 2.9.1, so I update first. Afterwards I compare names, shapes and dtypes with what I expect.
+# - *Longer:* The second of these bugs ([CVE-2026-24747](https://github.com/advisories/GHSA-63cw-57p8-fm3p), after
+#   CVE-2025-32434) let `SETITEMS` write into objects that aren't dicts, which could corrupt memory; since 2.10 the unpickler
+#   refuses that. But safe loading says nothing about the weights themselves, which can have a backdoor, nor about Python code
+#   that comes with a model.
+# - *They ask next:* Which Python code comes with a model? Hugging Face's `trust_remote_code=True` runs files from the model's
+#   repository, whatever the format of its weights.
 # - *The trap:* Catching the error and loading again with `weights_only=False`, which is what an attacker hopes for.
 # - *Proof:* `proof-weights-only`, `proof-tiny-file`.
 #
 # ### Random states of NumPy and Python
-# `torch.get_rng_state()` is the CPU's generator alone. Each GPU has its own, and so do Python and NumPy:
+# `torch.get_rng_state()` returns the state of the CPU's generator only. Each GPU has a generator of its own, and so do Python
+# and NumPy:
 
 # %% tags=["proof-generators"]
 import random
@@ -560,8 +566,8 @@ print("NumPy's legacy state:   ", type(check.error(torch.load, path)).__name__)
 
 # %% [markdown]
 # ### Sharded safetensors
-# Large models come as several files with an index, which says for each name which file has it, so to load one layer you open only
-# the index and one file:
+# Large models come as several files with an index, which maps each tensor's name to the file that holds it. To load one layer,
+# you open only the index and that file:
 
 # %% tags=["proof-sharded"]
 table = {"embed.weight": mytorch.ones(4, 2), "head.weight": mytorch.zeros(4, 2)}
