@@ -94,8 +94,8 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the length that differs becomes −1, which ONNX computes itself, while the export is refused if anything else differs,
-# as in `x / len(x)`. You write `generalize` in exercise 3, but what happens if a batch size is *hard-coded*?
+# In a view, the size that differs becomes −1, which the runtime computes, and if anything else differs, as in `x / len(x)`, the
+# export raises an error. You write `generalize` in exercise 3. But what happens if a batch size is *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -105,18 +105,18 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # Both are accepted, although both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones.
-# PyTorch's default exporter accepts both, too: its output of `x.reshape(3, -1)`, for images of shape (2, 2), has the shape
-# `[3, (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So run the file on other batch sizes and
-# compare.
+# PyTorch's default exporter accepts both, too: its output of `x.reshape(3, -1)`, for images of shape (2, 2), has the shape `[3,
+# (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's outputs with the
+# model's on other batch sizes.
 #
-# PyTorch doesn't trace twice, but captures the program with symbols for dimensions and follows them, so its file
-# for `x / len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`,
-# too, but freezes `len(x)`, with a `TracerWarning`.
+# PyTorch doesn't trace twice. It captures the program with symbols for the dynamic dimensions, so its file for `x / len(x)` has
+# the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`, too, but freezes
+# `len(x)`, with a `TracerWarning`.
 #
 # **Interview · What are dynamic axes?**
 #
-# - *Thirty seconds:* They are dimensions that stay dynamic in the file and get a name. By default an export fixes each dimension
-#   to the example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first one of `x` dynamic.
+# - *Thirty seconds:* They are dimensions that have a name instead of a fixed size in the file. By default an export fixes each
+#   dimension to the example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first one of `x` dynamic.
 # - *Longer:* Each operation in between must be expressible with the dynamic size, either by a `Reshape` to −1 or by nodes that
 #   compute sizes from the input's shape.
 # - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
@@ -140,7 +140,7 @@ print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().toli
 # %% [markdown] tags=["short"]
 # SAME pads only as much as it must, and if that is an odd number, the extra zero goes to the end. Here it adds one zero on the
 # right only, so the shapes agree although the values don't. To find such a node, make each intermediate result an output of the
-# file, and compare them in order. The bad file below has a fault of that kind before its second convolution:
+# file, and compare these in order. In the bad file below, the input of the second convolution is shifted by one row:
 
 
 # %% tags=["proof-first-difference"]
@@ -196,15 +196,16 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size the export would have been refused, because the
-# masks of two traces differ.) In PyTorch the outcome depends on the exporter, and with the first one in the table, minitorch
-# refuses dropout in training mode:
+# masks of two traces differ.) In PyTorch the outcome depends on the exporter. (minitorch's default exporter refuses dropout in
+# training mode.)
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
 # | `dynamo=True`, the default | `Dropout` | the export warns, and each run drops different units |
 # | `dynamo=False` | `Identity` | the exporter switches to evaluation mode and back |
 #
-# So a forgotten `eval()` was harmless with the old exporter, but isn't with the new one.
+# So a forgotten `eval()` was harmless with the old exporter, but with the new one the shipped model drops units. Batch norm
+# hides the mistake: with both exporters its file uses the running statistics, even if the module was in training mode.
 #
 # **Interview · What do you check before you ship an exported model?**
 #
@@ -214,14 +215,14 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #   warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
 # - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a
 #   test set.
-# - *The trap:* Testing the file only on the traced example.
+# - *The trap:* Testing the file only on the example that was used for the export.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 
 # %% [markdown]
-# ## Who captures what · `torch.export`
-# PyTorch's exporter stands on `torch.export.export`, which captures a module as one graph. minitorch has that function as well,
-# although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`,
-# without the comments that name the source lines:
+# ## `torch.export`, `torch.compile`, tracing and scripting
+# PyTorch's exporter is built on `torch.export.export`, which captures a module as one graph. minitorch has that function as
+# well, although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3),
+# ReLU())`, without the comments that name the source lines:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
@@ -238,12 +239,12 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # Range constraints: {s31: VR[0, int_oo]}
 # ```
 #
-# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns
-# a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`, which replaced the older
-# `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. Called directly
-# with a `Dim`, `torch.export` refuses `x.reshape(3, -1)`, which `torch.onnx.export` accepted above, because the code "specialized"
-# the batch. It says the same if the example has a batch of *one*, so capture with at least two samples. (`torch.onnx.export`
-# accepts both, because it captures with `backed_size_oblivious`.)
+# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
+# returns a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`, which
+# replaced the older `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. Called
+# directly with a `Dim`, `torch.export` refuses `x.reshape(3, -1)`, which `torch.onnx.export` accepted above, because the code
+# "specialized" the batch. It raises the same error if the example has a batch of *one*, so capture with at least two samples.
+# (`torch.onnx.export` accepts both, because it captures with `backed_size_oblivious`.)
 #
 # Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
 # depends on a tensor's value. minitorch refuses it, too:
@@ -265,8 +266,8 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown]
-# minitorch refuses more than PyTorch does: PyTorch exports `x * x.sum().item()`, because nothing is decided by the value. This is
-# what PyTorch 2.13 makes of `brake`, captured at 130 and called with 50:
+# minitorch refuses more than PyTorch does. For example, PyTorch exports `x * x.sum().item()`, because no branch depends on the
+# value. The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
 #
 # | captured with | answer at 50 | why |
 # |---|---|---|
@@ -282,8 +283,9 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
 # - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
 #   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? Use `torch.where` if both sides are cheap, and `torch.cond` otherwise.
-# - *The trap:* Believing that what compiles also exports, although a graph break is fine for the one and fatal for the other.
+# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise.
+# - *The trap:* Believing that what compiles also exports, although a graph break is fine for `torch.compile` and fatal for
+#   `torch.export`.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
@@ -354,10 +356,10 @@ def draw(number):
 pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -1])
 
 # %% [markdown]
-# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch`
-# writes one file that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64, 64)`, PyTorch
-# 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both, or pass `external_data=False`,
-# unless the model is large: a message can't be larger than 2 GB.
+# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so
+# `mytorch` writes one file that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64,
+# 64)`, PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both files, or pass
+# `external_data=False` if the model is small enough: a protobuf message can't be larger than 2 GB.
 #
 # ## Steps become nodes
 # The next cell prints a network, traced and simplified as in chapter 08, and the nodes of its file:
@@ -374,8 +376,8 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 
 # %% [markdown]
 # The file can't run by itself, because it only names operators and holds the weights. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
-# in one line, and exporting an operation that isn't in the table raises an error.
+# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator,
+# mostly in one line. If an operation isn't in the table, the export raises an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### In `mytorch`
@@ -388,20 +390,20 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 #   It also holds the weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is
 #   called the *opset*.
 # - *Longer:* The file has the numbers of fields, not their names, and Protobuf readers skip fields that they don't know, so the
-#   format can grow. Your reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
+#   format can grow. So does yours, but it raises an error for wire types that `mytorch` doesn't write.
 # - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
 #   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
-# - *The trap:* Believing that the file is the model, when it holds what the model did for one example.
+# - *The trap:* Believing that the file is the model, although it holds only what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
 # - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Then I rewrite the code
-#   with operators that exist, and the last resort is a custom operator, which every target runtime has to implement.
-# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to a function of ONNX operators. A higher
-#   opset isn't always better, because the runtime has to know it.
+#   with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
+# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators. A higher opset isn't
+#   always better, because the runtime has to know it.
 # - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
-# - *The trap:* Running the unsupported part in Python between two graphs, with a copy from and to the GPU in each call.
+# - *The trap:* Running the unsupported part in Python between two graphs, with copies from and to the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## Folding
@@ -450,16 +452,16 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #
 # - *Thirty seconds:* I fold constants, which is everything that depends on no input, then batch norms into the layers before
 #   them, and I fuse neighbours for which the runtime has one operator.
-# - *Longer:* Runtimes do much of this again when they load a file. But fold before you quantize, because folding changes the ranges
-#   of the weights.
+# - *Longer:* Runtimes do much of this themselves. But fold before you quantize, because folding changes the ranges of the
+#   weights.
 # - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
 #   stands between it and the layer, such as a ReLU.
 # - *The trap:* Continuing to train the folded model, although its batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
 #
 # ## A runtime
-# To run a file you need a dict of values by name, and a table of kernels. Then you go from node to node: look up the inputs, call
-# the kernel, and store the output. `run_onnx` is exercise 4, and here are two of its kernels:
+# A runtime needs a dict of values by name and a table of kernels. It goes from node to node, looks up the inputs, calls the
+# kernel, and stores the output. `run_onnx` is exercise 4, and here are two of its kernels:
 
 # %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
 # ### A convolution without `mytorch`
@@ -529,7 +531,7 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. An ONNX file is a graph with weights and types, and it holds no Python.
-# 2. Decisions that Python takes are taken at export.
+# 2. Decisions that Python makes are made once, during the export.
 # 3. An export fixes dimensions unless you make them dynamic.
 # 4. A hard-coded batch size may be accepted, so compare values on other batch sizes.
 # 5. `eval()` comes first, above all with PyTorch's default exporter.
@@ -580,8 +582,8 @@ print(f"{len(file) // 1000} kB: {weights // 1000} kB of weights, {len(nodes(file
 
 # %% [markdown]
 # ### The real one
-# minitorch makes any dimension dynamic, under any number of names. Where your graph has a −1, minitorch's has an `Open`, which
-# stores by how much the size grew:
+# minitorch can make several dimensions dynamic, each under its own name. Where your graph has a −1, minitorch's has an `Open`,
+# which stores by how much the size grew:
 
 # %%
 from minitorch.onnx.sizes import Open
