@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Everything on your own code
-# Two networks from `minitorch/models` train on your library, with nothing changed but their imports. You'll see which chapters' code a
-# training step runs, kill a training run and get every loss back, train on four ranks, and break parts of the library on purpose to see
-# which tests fail.
+# In this chapter two networks from `minitorch/models` train on your library, with nothing changed but their imports. You will see which
+# chapters' code runs in a training step, kill a run and reproduce every loss after the restart, train on four ranks, and break parts of
+# the library on purpose to see which tests fail.
 
 # %% hidden=true
 from course import lesson, pictures
@@ -45,8 +45,8 @@ for job in (lenet_losses, gpt_losses):
 # only the GPT runs normalization, embeddings and attention. Both need the core: tensors, views, dispatch, the graph, modules, the loss and
 # the optimizer.
 #
-# The programs themselves are short. `on` runs the file of a model with your library's name wherever it says `minitorch`, and each program
-# makes a model and takes its steps:
+# The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` by your library's, `descend` takes one
+# training step, and each program builds a model and calls `descend` a few times:
 
 # %%
 print("\n".join(inspect.getsource(each) for each in (on, descend, gpt_losses)))
@@ -71,14 +71,15 @@ print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
 #   part.
 # - *Longer:* Its layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention is made of matrix
 #   multiplications and a softmax.
-# - *They ask next:* What would make it fast? You need better kernels, such as fused attention and matrix multiplications on a GPU, but the
-#   design can stay as it is.
+# - *They ask next:* What would make it fast? Better kernels, such as fused attention and matrix multiplications on a GPU, would, while
+#   the design can stay as it is.
 # - *The trap:* Beginning with attention instead of testing the operations first. If a gradient isn't summed over a broadcast dimension,
 #   everything above it is wrong, and you notice it late.
 # - *Proof:* `proof-chapters`, `proof-operations`.
 #
 # ## Is it correct? Comparing with an oracle
-# minitorch is the oracle: with the same seed and the same data, the losses of three steps stand side by side.
+# An *oracle* is an implementation that you trust and compare with. Here it is minitorch: both libraries get the same seed and the same
+# data, and the next cell compares their losses over three steps.
 
 # %% tags=["proof-oracle"]
 import minitorch
@@ -89,13 +90,13 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
 
 # %% [markdown]
-# Each loss depends on the forward pass, the gradients and the update of the step before it, so three steps reveal a gross fault in any of
-# them. Whether they reveal smaller faults, too, is a question that the section *One wrong part* answers.
+# Each loss after the first depends on the forward pass, the gradients and the previous update, so three steps reveal a gross fault in any
+# of them. The section *One wrong part* shows which smaller faults they miss.
 #
 # ## Milestone: LeNet reads digits
-# The images are scikit-learn's, enlarged to 32×32, and each is shifted by up to two pixels when it is loaded. Your loader ([chapter
-# 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter 17](17_learning_rate_schedules.ipynb)) sets the learning rate, and
-# your trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps, while the 450 held-out images are not shifted.
+# The images are scikit-learn's digits, enlarged to 32×32. Each training image is shifted by up to two pixels whenever it is loaded, while
+# the 450 held-out images stay as they are. Your loader ([chapter 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter
+# 17](17_learning_rate_schedules.ipynb)) sets the learning rate, and your trainer ([chapter 19](19_training_loop.ipynb)) takes 252 steps.
 
 # %% tags=["proof-LeNet"]
 import numpy as np
@@ -138,8 +139,8 @@ pictures.curves(
 )
 
 # %% [markdown]
-# The cell never prints more than 98 %, because on another CPU one or two more images may be misclassified. The seed matters just as much:
-# with seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images when we ran it.
+# The cell never prints more than 98 %, because another CPU may misclassify one or two images more. The seed matters just as much: with
+# seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images when we ran it.
 #
 # **Interview · One seed has 1 of 450 images wrong, another has 6. What do you report?**
 #
@@ -163,7 +164,7 @@ print(
 # ## Milestone: a GPT that writes, killed on the way
 # [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines by Shakespeare, with dropout, a shuffling loader and a
 # schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the
-# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run isn't killed, so that there is something to compare with.
+# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run isn't interrupted and serves as the reference.
 
 # %%
 import subprocess
@@ -187,8 +188,8 @@ def start(folder, until=240):
 print("in one go:", start(folders[0]))
 
 # %% [markdown]
-# The second run is in another folder, and the cell kills the process as soon as it reports step 103, which is in the middle of an epoch and
-# three steps after a checkpoint. The process has no chance to clean up before the script is started again.
+# The second run writes to another folder, and the cell kills it as soon as it reports step 103, which is in the middle of an epoch and
+# three steps after a checkpoint. The process has no chance to clean up. Then the script is started again:
 
 # %%
 print("first time: ", start(folders[1], until=103))
@@ -204,8 +205,8 @@ lines = {"in one go": straight["losses"][::4], "resumed": (range(101, 241, 4), r
 pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", marks={"killed": 103}, alt=about)
 
 # %% [markdown]
-# All differences are exactly zero, although steps 101 to 103 were made twice. The second attempt had the same batches and the same dropout
-# masks, so it produced the same losses.
+# All differences are exactly zero, although steps 101 to 103 ran twice. The second time they had the same batches and the same dropout
+# masks, so they produced the same losses.
 #
 # **Interview · How do you prove that a resume is exact?**
 #
@@ -215,11 +216,11 @@ pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", ma
 #   ranks, the position in the data and each rank's random state belong to the checkpoint as well.
 # - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation isn't deterministic.
 #   Two runs without a kill tell which of the two it is, because they differ only in the second case.
-# - *The trap:* Comparing only the final accuracy, although a resumed run that lost Adam's averages learns as well.
+# - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even if it lost Adam's averages.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 #
-# What does the trained GPT write? The next cell gives it the first eight letters of the second line, after which it always chooses the most
-# probable letter.
+# What does the trained GPT write? The next cell gives it the first eight letters of the second line and lets it choose the most probable
+# letter from there on.
 
 # %% tags=["proof-writes"]
 import train_gpt
@@ -248,13 +249,13 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 #
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
 #
-# - *Thirty seconds:* It has learned that text by heart and hardly anything else. On a line that it hasn't seen, its loss is worse than
-#   guessing, because it is confidently wrong.
+# - *Thirty seconds:* It has memorized that text and learned hardly anything else. On a line that it hasn't seen, its loss is higher than
+#   that of a uniform guess, because it is confidently wrong.
 # - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice this, hold out some
 #   text and watch the loss on it.
 # - *They ask next:* Is it useful that a model can memorize? It makes a good test, because a model that can't memorize four lines most
 #   likely has a bug.
-# - *The trap:* Judging a language model by a sample that you like.
+# - *The trap:* Judging a language model by one good sample.
 # - *Proof:* `proof-writes`.
 #
 # ## What a long run costs
@@ -280,7 +281,7 @@ for name, trained, saved in (
     print(f"{saved / size(half) * 2:.0f} bytes a parameter: {saved / size(half) * 14:.0f} GB for 7 billion")
 
 # %% [markdown]
-# Saving takes time, and so does repeating the steps that were lost in a failure. Suppose that a save takes six minutes, with $T$ hours
+# Saving takes time, and so does repeating the steps that a failure has lost. Suppose that a save takes six minutes, with $T$ hours
 # between saves and a failure every $M$ hours. Then the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the
 # slider to see how the best interval depends on $M$.
 
@@ -308,20 +309,21 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 # %% [markdown]
 # **Interview · How often do you save a checkpoint?**
 #
-# - *Thirty seconds:* I save so often that the time spent on saves equals the time lost to failures. If a save takes time $c$ and the mean
-#   time between failures is $M$, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
-# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as the
-#   bfloat16 weights, or 14 bytes per parameter. You can leave two of the 14 out of the file, because the bfloat16 weights are the rounded master
-#   copy. It pays to keep old checkpoints as well: after a spike in the loss you can go back and skip the batches that caused it.
+# - *Thirty seconds:* I choose the interval at which the time spent on saves equals the time lost to failures. If a save takes time $c$
+#   and the mean time between failures is $M$, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
+# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as
+#   the bfloat16 weights, or 14 bytes per parameter. You can leave two of the 14 out of the file, because the bfloat16 weights are the
+#   rounded master copy. It pays to keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that
+#   caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
-# - *The trap:* Saving once an epoch because that is where the loop has room for it, although an epoch may take days.
+# - *The trap:* Saving once an epoch out of habit, although an epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
 # To judge the speed of such a run, watch its *model FLOPs utilization* ([chapter 19](19_training_loop.ipynb)).
 #
 # ## Milestone: four ranks
-# In this milestone, ranks are threads ([chapter 23](23_multi_gpu.ipynb)). Each of them gets a quarter of the same batches from a
+# Here the ranks are threads, as in [chapter 23](23_multi_gpu.ipynb). Each of them gets a quarter of every batch from a
 # `DistributedSampler` and trains the GPT inside `DistributedDataParallel`, with the same trainer as before.
 
 
@@ -347,20 +349,21 @@ for rule in ("the same seed", "seed + rank "):
 # If every process calls `manual_seed(0)`, as many scripts do, all ranks drop the same units in the same rows. The run still trains, so the
 # mistake is rarely noticed, although the noise averages out less than it should.
 #
-# **Interview · Four GPUs give another loss curve than one. What do you check?**
+# **Interview · Four GPUs give a different loss curve from one GPU. What do you check?**
 #
 # - *Thirty seconds:* I check that the global batch is the same, that gradients are averaged and not summed, that the ranks take disjoint shares
 #   of one order, and that all of them begin with the same weights.
 # - *Longer:* If the ranks have unequal numbers of tokens, averaging their gradients gives a mean of means, and batch norm sees only a
 #   quarter of the rows. Dropout draws other masks than one device would, and the same ones on every rank if all ranks have the same seed.
 # - *They ask next:* What if the curve is the same at first and then drifts? A different order of summation changes the last bits, and
-#   training amplifies them, so I compare the first steps, in float64 if I can.
+#   training amplifies them, so I compare the first steps, in float64 if I can. Would the loss show that gradients are summed? With SGD it
+#   would, but Adam divides by the gradient's own size, so its steps hardly change.
 # - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
-# - *Proof:* `proof-four-ranks`, `proof-rank-seeds`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
+# - *Proof:* `proof-four-ranks`, `proof-rank-seeds`, `proof-sum-or-mean`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 #
 # ## One wrong part
 # You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell
-# replaces one part of the library at a time with an incorrect one, of the kind that a tired programmer might write. Which of the four tests
+# replaces one part of the library at a time with an incorrect version, such as a tired programmer might write. Which of the four tests
 # fails for which part?
 
 # %% tags=["proof-wrong-part"]
@@ -395,12 +398,13 @@ for part, tests in table.items():
     print(f"{part:23}", ", ".join(tests) or "no test fails")
 
 # %% [markdown]
-# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both pass
-# and only four ranks fail, the averaging is probably incorrect. An optimizer that doesn't clear its gradients spoils both networks, yet the
-# resume and the four ranks pass, because each of these tests compares two runs that are equally wrong.
+# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both
+# pass and only four ranks fail, the averaging is probably incorrect; this test finds it because it trains with SGD, and with Adam it
+# would have passed (see *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the
+# four ranks pass, because each of these tests compares two runs that are equally wrong.
 #
 # ### Faults below the tolerance
-# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests demand that losses agree to 0.001, but is that
+# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree to 0.001, but is that
 # enough?
 
 # %% tags=["proof-slips-through"]
@@ -434,9 +438,9 @@ lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.ite
 pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
 
 # %% [markdown]
-# All five slip through, because the tolerance is too large: two correct libraries differ by less than a millionth in three steps, so 0.001
-# is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh approximation,
-# stays within the noise for three steps. To catch it, compare the part itself, on inputs where it matters:
+# All five slip through, because the tolerance is too loose: two correct libraries differ by less than a millionth in three steps, so
+# 0.001 is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh
+# approximation, stays within the noise for three steps. To catch it, compare the part itself, on inputs where it matters:
 
 # %% tags=["proof-compare-the-part"]
 x, gelu = mytorch.linspace(-4, 4, 801), mytorch.nn.functional.gelu
@@ -444,8 +448,7 @@ print(f"GELU and its tanh form differ by up to {(gelu(x) - gelu(x, approximate='
 print("loss after 30 steps, from 2.4:", last)
 
 # %% [markdown]
-# The second line shows why a training curve doesn't help either, since the GPT reaches the same loss to two digits with each of these
-# faults.
+# The second line shows why a training curve doesn't help either: with each of these faults the GPT reaches the same loss to two digits.
 #
 # **Interview · Your library's loss differs from PyTorch's at the third step. How do you find the wrong part?**
 #
@@ -459,8 +462,8 @@ print("loss after 30 steps, from 2.4:", last)
 # - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
 #
 # ## The real one
-# PyTorch is tested against oracles, too: against NumPy, against finite differences, and each device against the CPU. Most of its numerical
-# tests come down to one comparison, of which this is minitorch's version:
+# PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each device with the
+# CPU. Most of its numerical tests come down to one comparison, of which this is minitorch's version:
 
 # %%
 from minitorch.testing import assert_close
@@ -481,13 +484,13 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 #
 # ## Ten lines to remember
 # 1. A model file that imports only the library runs on any library with the same interface.
-# 2. Use an oracle: same seed, same data, and compare each loss.
+# 2. Compare each loss with an oracle's, for the same seed and the same data.
 # 3. Three steps reveal gross faults; small ones hide below the tolerance.
 # 4. Measure the noise floor first, and set the tolerance a little above it.
 # 5. Report several seeds and the number of held-out images.
 # 6. Test a resume by killing a real process, with dropout and shuffling on, and compare losses with `==`.
 # 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes per parameter in float32, 14 in mixed precision.
-# 8. A language model that writes its training text has learned it by heart, so hold out some text.
+# 8. A language model that recites its training text has memorized it, so hold out some text.
 # 9. For four ranks, keep the global batch, average the gradients, average the losses, and seed dropout by rank.
 # 10. A wrong part often still learns, and a test sees only what it compares.
 #
@@ -497,20 +500,48 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.
 #
 # ## If you have time
-# The map shows how much of the library you have written. Each box is a definition of `mytorch`, whose width shows its number of lines. The
-# filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover about 35 % of
-# the code, and `course mine` gives the exact numbers.
+# The map shows how much of the library you have written. Each box is a definition of `mytorch`, and the wider the box, the more lines it
+# has. The filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover
+# about 35 % of the code, and `course mine` gives the exact numbers.
 
 # %%
 whole = lesson.mine()
 pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and those that you wrote are filled.")
 
 # %% [markdown]
+# ### Summed instead of averaged: Adam hides it
+# Suppose that four ranks sum their gradients instead of averaging them, so every gradient is four times too large. SGD takes steps that
+# are four times too long, but Adam divides the mean of the gradients by the root of their mean square, and the factor cancels:
+
+
+# %% tags=["proof-sum-or-mean"]
+def losses_of(kind, factor):
+    mytorch.manual_seed(0)
+    model, batch = small_gpt(mytorch), mytorch.randint(0, 11, (2, 4, 8))
+    optimizer, losses = kind(model.parameters(), lr=0.01), []
+    for _ in range(10):
+        loss = model(*batch)[1]
+        optimizer.zero_grad()
+        (factor * loss).backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.array(losses)
+
+
+for kind in (mytorch.optim.SGD, mytorch.optim.AdamW):
+    apart = abs(losses_of(kind, 4) - losses_of(kind, 1)).max()
+    print(f"{kind.__name__:5} losses differ by {'less than 0.001' if apart < 0.001 else 'more than 0.05'}")
+
+# %% [markdown]
+# Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients
+# themselves, and not only the losses.
+#
 # ### Duplicates in the training text
-# Your GPT learned its text by heart because it read the text many times. On the web many pages are copies of each other, most of them
-# edited a little, so a large training set repeats itself without anybody deciding so. Their similarity is that of the sets of their
-# *shingles*, here runs of five words: the size of the intersection divided by that of the union (*Jaccard similarity*). **MinHash** keeps only the
-# smallest of all shingles under each of 128 hash functions, and two pages agree on one of these with a probability equal to their similarity:
+# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
+# edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
+# runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
+# **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
+# values with a probability equal to their similarity:
 
 # %% tags=["proof-near-duplicates"]
 import zlib
@@ -535,28 +566,28 @@ for name, each in (("edited", edited), ("another", other)):
 print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
 
 # %% [markdown]
-# Nobody can compare a billion pages in pairs. So the 128 values are divided into 16 bands of 8, and only pages that have a whole band in
-# common are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair of similarity 0.9 is almost certainly
-# compared, and one of 0.3 almost never.
+# Nobody can compare all pairs of a billion pages. So the 128 values are divided into 16 bands of 8, and only pages that share a whole
+# band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost certainly
+# compared, and a pair with 0.3 almost never.
 #
 # **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
 #
-# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by a
-#   hash of the page. For near-duplicates I use MinHash, whose signatures agree as often as the pages' shingles do, with bands, so that only pages that share
-#   a band are compared.
-# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one of each cluster
-#   rather than none, and compare models trained on both sets. A few epochs over good data cost little.
+# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
+#   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
+#   similarity, and by grouping the values into bands I compare only pages that share a band.
+# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one page of each
+#   cluster, and train small models with and without the duplicates to compare. Repeating good data for a few epochs does little harm.
 # - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations repeat inside different pages, and a
 #   copy of a held-out page has to leave the training set.
 # - *Proof:* `proof-near-duplicates`.
 #
 # ### Contaminated evaluations
-# A benchmark that is in the training data measures memory. The usual search is for n-grams of its questions, which finds copies, also if a number
-# was changed, but no rewording:
+# A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
+# finds copies even if a number was changed, but doesn't find rewordings:
 
 # %% tags=["proof-contamination"]
 question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
-reworded = "Leaving at nine, a train runs at eighty km/h without a break. Which distance does it have behind it when it is noon?"
+reworded = "Leaving at nine, a train runs at eighty km/h without a break. What distance has it covered when the clock strikes twelve?"
 
 
 def grams(text, size=8):
@@ -570,13 +601,13 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 # %% [markdown]
 # **Interview · How do you find out whether a benchmark was in the training data?**
 #
-# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap. Rewordings
-#   and translations share no n-gram, so I also test on items that can't have been seen: newer ones, or the same ones with other numbers. A drop there
-#   that other models don't have is the evidence.
-# - *Longer:* Without the data, ask the model to continue the first half of a question, or compare its likelihood of the items in their
-#   published order with that in shuffled orders. A model that hasn't seen them prefers none.
-# - *They ask next:* The clean items have a lower score. Is that proof? Not alone, because they may be harder. Compare with a
-#   model that is known to be clean, on the same two groups, with error bars.
+# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
+#   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
+#   different numbers. If its score drops there more than that of other models, that is evidence.
+# - *Longer:* Without access to the data, ask the model to continue the first half of a question, or compare the likelihood of the items
+#   in their published order with that of shuffled orders. A model that hasn't seen them has no reason to prefer the published order.
+# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. Compare with a model
+#   that is known to be clean, on the same two groups, with error bars.
 # - *The trap:* Searching the pretraining data alone. The data for fine-tuning, text written by models that knew the benchmark, and the choice
 #   of a checkpoint by its score leak it, too.
 # - *Proof:* `proof-contamination`.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Four swaps: GPT-2 becomes Llama
-# After this chapter your own library loads a Llama checkpoint by name, computes the logits that Hugging Face's `transformers`
-# computes, and generates text with a cache. You will have measured, on three seeds and in three steps, what the changes from GPT-2
-# to Llama do to the loss, and you will be able to prove that speculative decoding keeps the large model's distribution.
+# After this chapter your own library loads a Llama checkpoint from Hugging Face, computes the same logits as `transformers`,
+# and generates text with a cache. You will have measured, on three seeds and in three steps, what the changes from GPT-2 to
+# Llama do to the loss, and you will be able to prove that speculative decoding keeps the large model's distribution.
 
 # %% hidden=true
 from course import lesson
@@ -10,9 +10,10 @@ from course import lesson
 mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Move every position by 100
-# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a learned vector for
-# each position, while Llama *rotates* the queries and keys, so what happens to the attention score in each of them?
+# ## Absolute and relative positions: shift everything by 100
+# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a learned
+# vector for each position, while Llama *rotates* the queries and keys. What happens to the attention score in each of the two
+# models?
 
 # %% tags=["proof-shift"]
 import minitorch as torch
@@ -29,8 +30,8 @@ for moved in (0, 7, 100):
     print(" " * 13, "table", check.error(table, at) or f"{(query + table(at[0])) @ (key + table(at[1])):.3f}")
 
 # %% [markdown] tags=["short"]
-# The score of the rotated pair doesn't change, because it depends on the distance alone. With the table, the score differs after a
-# shift by 7, and a shift by 100 raises an error because the table has only 64 rows.
+# The score of the rotated pair doesn't change, because it depends only on the distance between the two positions. With the
+# table, a shift by 7 changes the score, and a shift by 100 raises an error because the table has only 64 rows.
 #
 # ## Rotary position embedding (RoPE)
 # Take a query and a key of two elements each, and rotate each of them by one radian times its position. A dot product depends on
@@ -38,6 +39,7 @@ for moved in (0, 7, 100):
 # the rotary position embedding. Move the slider to see both vectors rotate while their angle stays the same:
 
 # %% tags=["proof-rotate"]
+import itertools
 import math
 
 import numpy as np
@@ -79,6 +81,16 @@ pictures.curves(
 )
 
 # %% [markdown]
+# The angles need float32. Between 512 and 1,024, bfloat16 can hold only every fourth integer, so neighbouring positions become equal
+# and the score no longer depends on the distance alone:
+
+# %% tags=["proof-rotary-dtype"]
+for dtype in (torch.float32, torch.bfloat16):
+    held = torch.arange(1000, 1006).to(dtype).tolist()
+    scores = [f"{rotate([1.5, 0.5], next_at) @ rotate([0.5, 1.0], at):.2f}" for at, next_at in itertools.pairwise(held)]
+    print(f"{dtype!s:14} positions {[int(each) for each in held]}, scores {scores}")
+
+# %% [markdown]
 # Which elements form a pair is a convention. Llama's checkpoints at Hugging Face pair element *i* with element *i + dim/2*
 # (`rotate_half`), while the paper and Meta's own files pair neighbours. Meta's files also use other names (`wq` instead of
 # `q_proj`), so loading them directly raises an error. The silent bug comes from a converter that renames the keys but doesn't permute the
@@ -92,11 +104,12 @@ pictures.curves(
 #   distance n − m is left.
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
-# - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near from
-#   far, and a single pair would repeat itself.
+# - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near
+#   from far, and a single pair would repeat itself. And why are the angles computed in float32? Because bfloat16 can't hold
+#   every position above 256.
 # - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
 #   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
-# - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`.
+# - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`, `proof-rotary-dtype`.
 #
 # ## The four swaps
 # ### Swap 1: RMSNorm instead of layer norm
@@ -113,9 +126,9 @@ print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 # ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
 #
 # ### Swap 2: SwiGLU instead of GELU
-# GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three: the output of the first passes through `silu` and *gates*
-# the output of the second elementwise, and the third projects the product back. With a hidden width of 8/3 of the model's instead of 4 times, three matrices have
-# as many weights as two:
+# GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three: the output of the first passes through `silu` and
+# *gates* the output of the second elementwise, and the third projects the product back. If the hidden width is 8/3 of the
+# model's width instead of 4 times as large, the three matrices have as many weights as the two:
 
 # %% [markdown]
 # ### Swap 3: RoPE instead of a table of positions
@@ -219,18 +232,19 @@ about = "RMSNorm and SwiGLU stay near 0. RoPE falls to about 0.25 below GPT-2, a
 pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − GPT-2's (nats)", alt=about)
 
 # %% [markdown]
-# RMSNorm and SwiGLU together bring 0.01 here, which is less than the difference between two seeds and therefore proves little, although
-# the sign is the same on all three. In larger models, gated MLPs were found to give a slightly lower loss at the same cost
-# ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A rotation
-# describes *the character before me* in the same way at all positions, whereas a table has to learn it for each row. GQA's loss is
-# higher on all three seeds, by 0.04 on average, but its runs differ from each other by as much, so this only hints at the price
-# that larger experiments measured ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In return, the cache is half as large.
+# RMSNorm and SwiGLU together lower the loss by 0.01 here, which is less than the difference between two seeds and therefore
+# proves little, although the sign is the same on all three. In larger models, gated MLPs were found to give a slightly lower
+# loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A
+# rotation expresses *the previous character* in the same way at all positions, whereas a table has to learn it separately for
+# each row. GQA's loss is higher on all three seeds, by 0.04 on average, but its runs differ from each other by about as much,
+# so this only hints at the cost that larger experiments measured ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In
+# return, the cache is half as large.
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
-# - *Thirty seconds:* RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because it is
-#   slightly better at the same FLOPs. Rotary positions replace learned ones because they are relative and have no table that
-#   ends. Grouped queries make the KV cache smaller, at a small cost in quality.
+# - *Thirty seconds:* RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because
+#   it is slightly better at the same FLOPs. Rotary positions replace learned ones because they encode distances and aren't
+#   limited to the length of a table. Grouped queries make the KV cache smaller, at a small cost in quality.
 # - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so,
 #   while the pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have
 #   them.
@@ -242,8 +256,8 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
 # ### A common myth: "RoPE extrapolates by itself"
-# Since there is no table that ends, the model accepts any length. These three models were trained on 48 characters; let them
-# read 240:
+# Without a table of positions, the model accepts any length. These three models were trained on 48 characters; let them read
+# 240:
 
 # %% tags=["proof-extrapolate"]
 far = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
@@ -255,8 +269,8 @@ print({f"{at} to {at + 48}": f"{far[:, at : at + 48].mean():.1f}" for at in (0, 
 #
 # ## Milestone: a checkpoint from Hugging Face
 # `files/tiny_llama` was written by `transformers`: it has random weights, a `config.json`, and the logits that it computed.
-# `minitorch/models/llama.py` uses the parameter names of its `LlamaForCausalLM`. Run that file on your library, with your attention and
-# MLP in it:
+# `minitorch/models/llama.py` uses the parameter names of its `LlamaForCausalLM`. Run that file on your library, with your own
+# attention and MLP in place of its classes:
 
 # %% tags=["proof-checkpoint"]
 import inspect
@@ -317,13 +331,14 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #
 # - *Thirty seconds:* There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
 #   sequence. With 32 KV heads it would be 4 GiB.
-# - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences need as much again.
+# - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences take as much
+#   memory as the weights.
 # - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink
 #   a cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
 # - *The trap:* Counting the query heads, although only keys and values are cached.
 # - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
-# **Interview · MHA, MQA, GQA, MLA: what does each keep?**
+# **Interview · MHA, MQA, GQA, MLA: what does each of them cache?**
 #
 # - *Thirty seconds:* MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
 #   MLA caches a short latent vector per token, from which the keys and values of all heads are computed.
@@ -350,9 +365,9 @@ for name, (tokens, cached) in cases.items():
     print(f"{name:24} {flops / read:5.0f} FLOP/byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
 
 # %% [markdown]
-# The slower of the two is the bound. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even though it is
-# prefill. Decoding becomes bound by FLOPs only if some hundred sequences share the weights and their caches are short. With long
-# caches, no batch size gets there, because reading a cache then takes longer than computing its token.
+# The slower of the two sets the time. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even though it
+# is prefill. Decoding becomes bound by FLOPs only if several hundred sequences share the weights and their caches are short.
+# With long caches no batch is large enough, because reading a sequence's cache then takes longer than computing its next token.
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
@@ -367,8 +382,8 @@ for name, (tokens, cached) in cases.items():
 # - *Proof:* `proof-prefill`.
 #
 # ### Padding prompts of different lengths
-# The next cell pads a short prompt to the length of a long one, on the right and then on the left, and compares its logits with
-# those of the short prompt alone:
+# The next cell pads a short prompt to the length of a longer one, first on the right and then on the left, and compares its
+# logits with those that it gets without padding:
 
 # %% tags=["proof-padding"]
 long, short = expected["tokens"][:1, :8], expected["tokens"][1:2, :5]
@@ -396,7 +411,7 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 # most likely tokens, and **top-p** keeps the smallest set of most likely tokens whose probabilities sum to at least p. You write all
 # three in exercise 4.
 #
-# ### A common myth: "Temperature 0 is a division"
+# ### A common myth: "Temperature 0 divides the logits by zero"
 # The next cell shows the probabilities of four logits under each setting, and then divides the logits by 0:
 
 # %% tags=["proof-temperature"]
@@ -407,14 +422,16 @@ for how in ({}, {"temperature": 0.5}, {"temperature": 2.0}, {"top_k": 2}, {"top_
 print("divided by 0        ", (logits / 0.0).softmax(-1).numpy()[0])
 
 # %% [markdown]
-# As the temperature approaches 0, only the largest logit survives, but dividing by 0 gives `nan`. Libraries therefore treat 0 as a
-# special case, as yours does, or reject it. The same is true of `top_p=0`, which keeps the most likely token alone.
+# As the temperature approaches 0, only the largest logit survives, but dividing by 0 gives `nan`. Libraries therefore treat 0
+# as a special case, as yours does, or reject it. They do the same with `top_p=0`, which in your library keeps only the most
+# likely token.
 #
 # ## Speculative decoding
-# Decoding reads all weights for one token, so checking five tokens in one pass costs little more. In **speculative decoding** a small
-# model drafts tokens from its distribution *q*, and the large model, with distribution *p*, checks all drafts in one pass. A draft is
-# accepted with probability min(1, p/q). A rejected draft is replaced by a sample from max(p − q, 0), normalized, which is the part
-# of p that exceeds q.
+# A decoding step for one sequence reads all weights to compute a single token, so checking five tokens in one pass costs little
+# more. In **speculative decoding** a small model drafts tokens from its distribution *q*, and the large model, with
+# distribution *p*, checks all drafts in one pass. A draft is accepted with probability min(1, p/q). A rejected draft is
+# replaced by a sample from max(p − q, 0), normalized, which is the part of p that exceeds q, and the drafts after it are
+# discarded.
 
 # %% tags=["proof-speculative"]
 p, q = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([0.2, 0.4, 0.4])
@@ -440,8 +457,10 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 #   add up to p.
 # - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance rate is Σ min(p, q). With
 #   k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average, if a is the same for each.
-# - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more token
-#   for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to both models.
+# - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more
+#   token for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to
+#   both models. When doesn't it help? In large batches, which are no longer bound by bandwidth ([chapter
+#   27](27_whiteboard_serving.ipynb)).
 # - *The trap:* Drawing the replacement from p. Tokens that q favours would then come out too often.
 # - *Proof:* `proof-speculative`; the tokens in a pass: `proof-rapid-fire`; exercise 5 builds it for several drafts.
 #
@@ -492,11 +511,11 @@ print("5.", round(3 * 4096 * 11008 / 1e6))
 # %% [markdown]
 # ## If you have time
 # ### Extending the context: position interpolation, NTK, YaRN
-# A model can read further than it was trained if its rotations are made slower, so that distances stay within the angles it knows.
-# *Position interpolation* divides all positions by the extension factor s. *NTK-aware scaling* raises `theta` instead, to
-# theta · s^(dim/(dim − 2)), which slows the slowest pair by s and leaves the fastest as it is. *YaRN* divides the slow frequencies
-# by s, leaves the fast ones, blends in between, and adjusts the attention's temperature. Here is NTK-aware scaling on the three
-# models from above, without any further training:
+# A model can read texts that are longer than those it was trained on if its rotations are slowed down, so that long distances
+# produce only angles that occurred in training. *Position interpolation* divides all positions by the extension factor s.
+# *NTK-aware scaling* raises `theta` instead, to theta · s^(dim/(dim − 2)), which slows the slowest pair by s and leaves the
+# fastest as it is. *YaRN* divides the slow frequencies by s, leaves the fast ones, blends in between, and adjusts the
+# attention's temperature. Here is NTK-aware scaling on the three models from above, without any further training:
 
 # %% tags=["proof-longer-context"]
 for trained in models["+ RoPE"]:
@@ -511,8 +530,9 @@ for name, each in (("as trained", far), ("slower rotations", scaled)):
 # practice, a short fine-tuning run follows.
 #
 # ### Sliding windows and attention sinks
-# A *sliding window* lets each query attend to the last w keys only, so that the cache stops growing. Models put so much attention on
-# the first tokens that dropping these ruins the output, so streaming caches also keep a few of them as *attention sinks*:
+# A *sliding window* lets each query attend to the last w keys only, so that the cache stops growing. Many models put so much
+# attention on the first tokens that dropping these from the cache ruins the output, so streaming caches also keep a few of them
+# as *attention sinks*:
 
 # %% tags=["proof-window"]
 at = torch.arange(8)
@@ -522,8 +542,8 @@ print(*("".join("x" if each else "·" for each in row) for row in allowed.tolist
 
 # %% [markdown]
 # ### Multi-head latent attention
-# In MLA the keys are a linear projection of the cached latent vectors. That projection can be applied to the query instead, so
-# the keys need not be computed at all:
+# In MLA the keys are a linear projection of the cached latent vectors. The projection can be applied to the query instead, so
+# the keys never have to be computed:
 
 # %% tags=["proof-latent"]
 torch.manual_seed(0)
@@ -546,12 +566,12 @@ print("tokens a pass, if the second one is accepted 85 % of the time:", 1 + 0.85
 # %% [markdown]
 # **Interview · What does multi-token prediction change in training and in serving?**
 #
-# - *Thirty seconds:* Besides the next token, small extra modules predict the ones after it, and their losses are added with a small
-#   weight. So the trunk gets more signal from each token and learns to plan ahead. For serving, you drop the modules or let them
-#   draft tokens for speculative decoding.
+# - *Thirty seconds:* Besides the next token, small extra modules predict the ones after it, and their losses are added with a
+#   small weight. So the trunk gets more training signal from each token and may learn to plan ahead. For serving, you drop the
+#   modules or let them draft tokens for speculative decoding.
 # - *Longer:* In DeepSeek-V3 one module predicts the second token. It is a transformer block that reads the trunk's state and the embedding of the next token,
 #   and it shares the embedding and the output head. Its drafts were accepted 85 to 90 % of the time, which gave 1.8 times the tokens per second.
-# - *They ask next:* Do drafts of the model's own modules change its answers? No, because the main head checks each of them, as in any
+# - *They ask next:* Do such drafts change the model's answers? No, because the main head checks each of them, as in any
 #   speculative decoding.
 # - *The trap:* Shifting all targets by one, or averaging over positions that have no target so far ahead.
 # - *Proof:* `proof-several-tokens`; why the check is exact: `proof-speculative`.
@@ -569,11 +589,11 @@ for name, count in (("characters", nats.size), ("pairs", nats.size / 2)):
 
 # %% [markdown]
 # ### The DPO loss
-# After pretraining, a model is fine-tuned on good answers and then *aligned* with human preferences. RLHF trains a reward model for
-# that and optimizes its reward. DPO (direct preference optimization) skips the reward model and trains on pairs of answers, of
-# which one is preferred. Its **implicit reward** of an answer is β times the policy's log-probability minus that of a frozen *reference*, and the loss
-# is −log σ(reward of the chosen − reward of the rejected). [Chapter 24d](24d_from_sft_to_grpo.ipynb) goes the whole way, from demonstrations to
-# GRPO.
+# After pretraining, a model is fine-tuned on good answers and then *aligned* with human preferences. RLHF trains a reward model
+# for that and optimizes its reward. DPO (direct preference optimization) skips the reward model and trains on pairs of answers,
+# of which one is preferred. Its **implicit reward** of an answer is β times the difference between the policy's log-probability
+# and that of a frozen *reference*, and the loss is −log σ(reward of the chosen − reward of the rejected). [Chapter
+# 24d](24d_from_sft_to_grpo.ipynb) goes the whole way, from demonstrations to GRPO.
 
 
 # %% tags=["proof-DPO"]
@@ -593,8 +613,8 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 #
 # - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts there, and the
 #   gradient isn't 0.
-# - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities changes
-#   nothing.
+# - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
+#   doesn't change the loss.
 # - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the third
 #   line both fall, and the loss equals that of the second.
 # - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.

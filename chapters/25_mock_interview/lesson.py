@@ -1,8 +1,7 @@
 # %% [markdown]
 # # Mock interview
 # After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how
-# far you can trust your own confidence. You will also have a plan for the rounds in which it is easiest to lose your head:
-# debugging, estimating, and sizing a system. Each interview takes 45 minutes, and you can start one whenever you like.
+# far you can trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
 #
 # ## Ten questions, and how sure are you?
 # Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
@@ -44,7 +43,7 @@ for number, answer in enumerate(ten, 1):
     print(f"{number:2}. {answer}")
 
 # %% [markdown]
-# The two lists below belong to a reader whom we made up for this page. Replace them with yours, and run the cell again:
+# The two lists below are those of an invented reader. Replace them with yours, and run the cell again:
 
 # %% tags=["proof-curve"]
 from course import pictures
@@ -102,14 +101,14 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 #
 # ## How an interview loop is built in 2026
 # Loops differ from company to company, so ask the recruiter for the list of rounds and for what may be looked up. These are
-# common at companies that train models, and the last column says where to practise:
+# common at companies that train models:
 #
 # | round | minutes | what is graded | in this course |
 # |---|---|---|---|
 # | screen | 45 to 60 | one concept explained, one small piece of code | rapid fire, explain |
-# | ML coding | 45 to 60 | attention, sampling, a loss or a norm from memory, with shapes said aloud | whiteboard; the core exercises |
+# | ML coding | 45 to 60 | attention, sampling, a loss or a norm from memory, with shapes said aloud | whiteboard; chapters 26, 28 and 29 |
 # | ML debugging | 45 to 60 | a training script with several faults, and a test for each | debug; the *repair* exercises |
-# | systems and capacity | 60 | requirements, memory and throughput in numbers, what fails first | estimate; chapters 22b to 23b |
+# | systems and capacity | 60 | requirements, memory and throughput in numbers, what fails first | estimate; chapters 22b to 23b, and 27 |
 # | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
 # | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
 #
@@ -129,8 +128,8 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *Proof:* `proof-losses`, `proof-assertion`.
 #
 # ## Which question comes next? Spaced repetition
-# You have 300 questions and an evening. The simplest plan asks them in order and never reaches chapter 23, while asking at random
-# spends most of the time on what you already know. So let a card *rest*, longer each time you know it:
+# You have 400 questions and an evening. In order, you never reach chapter 23; at random, you spend most of the time on what you
+# already know. So let a card *rest*, and for longer each time you know the answer:
 
 # %% tags=["proof-rests"]
 import numpy as np
@@ -160,10 +159,10 @@ counts = {name: (asked(knows), np.arange(1, len(asked(knows)) + 1)) for name, kn
 pictures.curves(counts, xlabel="day", ylabel="times asked")
 
 # %% [markdown]
-# **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may still
-# not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore draws half
-# of the cards with weights: a card that you failed the last time counts a hundredfold, and a card counts more, the larger the share
-# of points that its topic has lost. The other half ignores your answers, and cards that rest come last.
+# **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may
+# still not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore
+# draws half of the cards with weights: a card that you failed the last time counts a hundredfold, and a card counts more, the
+# larger the share of points that its topic has lost. The other half ignores your answers. Resting cards come last.
 
 # %% tags=["proof-weak"]
 from course.interview.cards import Card
@@ -236,9 +235,9 @@ for name, difference in differences.items():
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# You get a program of 80 lines that trains a small language model, one that answers prompts with it, or one that tunes a model on
-# prompts and answers, and four reports about faults. The first program has fourteen faults to draw from. Which of them show in the
-# loss? The cell trains it with one fault at a time, from three seeds:
+# In a debug round you get a program of 80 lines and four reports about its faults. The program trains a small language model,
+# serves one, or fine-tunes one. The training program's faults are drawn from a list of fourteen. Which of them show in the
+# loss? The next cell trains it with one fault at a time, from three seeds:
 
 # %% tags=["proof-losses"]
 import warnings
@@ -260,12 +259,12 @@ alt = "From seed 1, compared with no fault: " + ", ".join(f"{name} {change[name]
 pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 
 # %% [markdown]
-# Eight of the fourteen leave the loss as it should be, and a ninth hides from one seed in three, so a single run clears nobody. The
-# two lowest curves are the worst. A quarter of the tokens are drawn at random, so an honest model's loss is 0.95 on average, give or
-# take 0.05 for 99 held-out rows, and a loss far below that is a fault as well.
+# Eight of the fourteen faults leave the loss as it should be, and a ninth shows from only two of the three seeds. The two
+# lowest curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that doesn't see its targets
+# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that is a fault as well.
 #
-# So look at the loss first, but have a number to compare it with. Then ask one question after another, each of which a line of
-# code answers, as the next cell does with three of them, for four programs:
+# So look at the loss first, but know which value to expect. Then ask questions that a few lines of code can answer. The next
+# cell asks three of them about four programs:
 
 
 # %% tags=["proof-checks"]
@@ -309,17 +308,18 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 #
 # - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and
 #   on one batch that the model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
-# - *Longer:* That order follows the data through the program, so each check rules out everything before it.
+# - *Longer:* That order follows the data through the program, so each check rules out what comes before it.
 # - *They ask next:* Why not begin with the learning rate? Because it is a guess that changes all the numbers at once.
 # - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
 # - *Proof:* `proof-checks`.
 #
-# **Interview · Validation looks better than it can be. Name four causes.**
+# **Interview · The validation loss is too good to be true. Name four causes.**
 #
 # - *Thirty seconds:* The target may be in the input, because of a missing shift or a mask with the wrong polarity, or rows of the
 #   validation set may be in the training set. Batch norm may use the statistics of the validation batch, or the mean may give
 #   easy batches more weight.
-# - *Longer:* You have to know the floor, which for random tokens is their entropy, and for a benchmark is what people reach.
+# - *Longer:* You have to know the floor. For random tokens it is their entropy, and for a benchmark it is the share of wrong
+#   labels.
 # - *They ask next:* How do you prove a leak? I change what the model isn't allowed to see, and check whether an output moves.
 # - *The trap:* Reporting the number before you have looked for a leak.
 # - *Proof:* `proof-losses`, `proof-leak`.
@@ -335,9 +335,9 @@ for name in ("no fault", "mask polarity"):
     print(f"{name:14} another last token changes the outputs at", [place for place in range(8) if change[place] > 1e-4])
 
 # %% [markdown]
-# What do you *say* in the meantime? Repeat three sentences: what you see, what could cause it, and what you will look at to
-# decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input, so I'll print one row and
-# its target." Silence reads as being stuck, whereas a hypothesis that you name and then rule out still counts in your favour.
+# What do you *say* in the meantime? Repeat three kinds of sentences: what you see, what could cause it, and what you will look
+# at to decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input, so I'll print one
+# row and its target." If you say nothing, you seem to be stuck, whereas a hypothesis that you rule out counts in your favour.
 #
 # **Interview · How do you think aloud in a debug round?**
 #
@@ -362,7 +362,7 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
 # %% [markdown]
 # ## Estimate before you calculate
 # An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round
-# early. The first number to know is sixteen bytes per parameter, which you can count on a real step:
+# early. The first number to memorize is sixteen bytes per parameter. The next cell counts them in a real training step:
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
@@ -418,12 +418,12 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 #
 # **Interview · How long does it take to train 7 billion parameters on a trillion tokens?**
 #
-# - *Thirty seconds:* Training takes six operations per parameter and token: 6 · 7·10⁹ · 10¹² = 4.2 · 10²². If each of 256 GPUs
-#   reaches 4 · 10¹⁴ per second, which is 40 % of an H100's dense peak in bfloat16, that is 4.1 · 10⁵ seconds, or five days.
+# - *Thirty seconds:* Training takes six FLOPs per parameter and token, so 6 · 7·10⁹ · 10¹² = 4.2 · 10²² in all. If each of 256
+#   GPUs reaches 4 · 10¹⁴ FLOP/s, which is 40 % of an H100's dense peak in bfloat16, that takes 4.1 · 10⁵ seconds, or five days.
 # - *Longer:* Two of the six are the forward pass, a multiplication and an addition, while the backward pass needs two matrix
 #   multiplications of that size.
-# - *They ask next:* What is missing? Attention's own matrix multiplications, which grow with the length, and all the waiting are
-#   missing, so reaching half of the peak is already good.
+# - *They ask next:* What does this leave out? It leaves out attention's own matrix multiplications, whose share grows with the
+#   length, and all the waiting for memory and for other GPUs, so reaching half of the peak is already good.
 # - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
 # - *Proof:* `proof-six`.
 
@@ -503,12 +503,13 @@ notebook.show()
 # 4. Write shapes first, then code, then a small input that isn't square.
 # 5. Name the observation, the hypothesis and the test, all three aloud.
 # 6. Check data, loss, gradients, modes and bookkeeping, in this order.
-# 7. Know the loss at the start and its floor, because too good is a fault as well.
+# 7. Know the loss at the start and its floor, because a loss that is too low is a fault as well.
 # 8. Make one change at a time, and write an assertion for each fault.
 # 9. In an estimate, say what is counted, how many there are, and how large each is.
-# 10. Training takes 16 bytes per parameter, and 6 operations per parameter and token.
+# 10. Training takes 16 bytes per parameter, and 6 FLOPs per parameter and token.
 #
 # ## You try
 # In [the exercises](../exercises/25_mock_interview.ipynb), one for each round, you score your confidence, give counterexamples,
 # predict a loop, write a linear layer, fix a program with four faults, and estimate; two long debug rounds follow. Then run an
-# interview a day, until your curve lies near the diagonal.
+# interview a day, until your curve lies near the diagonal. Chapters [26](26_whiteboard_decoder.ipynb) to
+# [29](29_whiteboard_classics.ipynb) have more problems for the whiteboard.
