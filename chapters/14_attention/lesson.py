@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Attention
-# After this chapter a GPT runs on your own library, from a file written for PyTorch's interface, and recites what it has learned. You will know
-# why attention scores are scaled, what a mask has to forbid, what heads are for, and how a decoder reads from an encoder.
+# After this chapter a GPT, whose file was written for PyTorch's interface, runs on your own library and recites what it has learned. You
+# will know why attention scores are scaled, what a mask has to forbid, what heads are for, and how a decoder reads from an encoder.
 
 # %% hidden=true
 from course import lesson
@@ -10,8 +10,7 @@ mytorch = lesson.mytorch(16)  # your library; chapter 16 brings loss and optimiz
 
 # %% [markdown] tags=["short"]
 # ## Dog bites man
-# Three words, each of them a vector, go through an attention layer, and then the same words go through it in reverse order. Does the layer
-# see a difference?
+# Three words, each of them a vector, go through an attention layer, first in order and then reversed. Does the layer see a difference?
 
 # %% tags=["proof-order"]
 import minitorch as torch
@@ -26,19 +25,18 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 
 # %% [markdown] tags=["short"]
 # It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so the result depends on
-# which vectors there are but not on where they are. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If
-# order matters, positions have to be added. GPT-2 adds a second embedding, with one vector for each position, while newer models usually
-# rotate queries and keys instead ([chapter 24b](24b_llama.ipynb)).
+# which vectors there are, not on where they are. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If
+# order matters, positions have to be added.
 #
 # **Interview · How does a transformer know the order of its tokens?**
 #
-# - *Thirty seconds:* Attention alone doesn't know it, so positions are added. The first transformer added sines and cosines to the
+# - *Thirty seconds:* Attention by itself ignores the order, so positions are added. The first transformer added sines and cosines to the
 #   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
 # - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations are formulas that can be evaluated anywhere,
 #   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only through the distance between the two
 #   tokens ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Doesn't a causal mask give the order away? It tells a position which tokens came before it, but if you swap two of
-#   those, one layer gives every later position the same result.
+# - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, one layer gives every later position the
+#   same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4 do.
 # - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting positions, which PyTorch doesn't add.
 # - *Proof:* `proof-order`, `proof-causal`.
 #
@@ -62,8 +60,8 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
-# A query that points at the first key finds nearly that key's value, while one that points nowhere gets the plain mean. There are no jumps,
-# so gradients flow to queries, keys and values, and a network can learn what to look for.
+# A query that points at the first key finds nearly that key's value, while a query of zeros gets the plain mean. The result changes
+# smoothly, so gradients flow to queries, keys and values, and a network can learn what to look for.
 #
 # In **self-attention**, queries, keys and values are three linear projections of the same vectors, and two matrix multiplications do all
 # the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
@@ -95,7 +93,7 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
-# Could queries and keys share a projection? The next cell compares the scores of one shared matrix with those of two matrices:
+# Could queries and keys share a projection? The next cell compares the scores with one matrix and with two:
 
 # %% tags=["proof-three-projections"]
 torch.manual_seed(0)
@@ -111,17 +109,16 @@ for name, other in (("shared", a), ("separate", b)):
 #
 # - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes
 #   on. If queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
-# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values allow the
-#   content that is passed on to differ from the content that is matched. The Reformer does share queries and keys, but it has to forbid a token
-#   to attend to itself as long as there are others.
+# - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
+#   allow the content that is passed on to differ from the content that is matched. The Reformer shares queries and keys, but it has to keep
+#   tokens from attending to themselves.
 # - *They ask next:* Then why is there an output projection? The heads' results are only concatenated, and it mixes them.
 # - *The trap:* Thinking of three inputs. In self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# See what breaks if you leave the division out. The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16
-# keys, how large is the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the
-# median.
+# What breaks without the division? The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large is
+# the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
 
 
 # %% tags=["proof-scale"]
@@ -206,13 +203,15 @@ before = F.scaled_dot_product_attention(q, k, v, is_causal=True)
 k2, v2 = (torch.cat([each[:3], torch.full((2, 4), 9.0)]) for each in (k, v))  # another future
 after = F.scaled_dot_product_attention(q, k2, v2, is_causal=True)
 print("positions that changed:", (before != after).any(1).tolist())
-swapped = F.scaled_dot_product_attention(*[q[[1, 0, 2, 3, 4]]] * 3, is_causal=True)  # the first two words
-print("after a swap they moved by", [round(each, 1) for each in (before - swapped).abs().amax(1).tolist()])
-pictures.grid(allowed.int(), allowed, "1: the query (row) may look at the key (column)")
+words, swapped = q, q[[1, 0, 2, 3, 4]]  # the first two words change places
+for depth in (1, 2):
+    words, swapped = (F.scaled_dot_product_attention(x, x, x, is_causal=True) for x in (words, swapped))
+    print(f"changed by a swap, after layer {depth}:", ((words - swapped).abs().amax(1) > 0.001).tolist())
+pictures.grid(allowed.int(), allowed, "1: the query (row) may attend to the key (column)")
 
 # %% [markdown]
-# Sentences of different lengths are **padded** to one length, and no query may look at padding. PyTorch has two interfaces for this, and
-# they mean opposite things by `True`, so watch out:
+# Sentences of different lengths are **padded** to one length, and no query may attend to padding. PyTorch has two interfaces for this, and
+# `True` means opposite things in them:
 
 # %% tags=["proof-mask-meaning"]
 padding = torch.tensor([[False, False, True]])  # True: this key is padding
@@ -228,10 +227,9 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it has to return its
-# weights, which it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In evaluation mode under
-# `no_grad`, PyTorch's layer may take a *fast path* for self-attention, which gives `nan` with `need_weights=False` as well, while minitorch
-# has no fast path.)
+# In the last line no key is left. The softmax of scores that are all −inf is `nan`, which is what the layer returns if it has to return its
+# weights, as it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for
+# evaluation gives `nan` as well, while minitorch has no fast path.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
@@ -239,7 +237,7 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #   mode and change a later token: no earlier output may change.
 # - *Longer:* A padding mask hides keys, with one row for each sentence. Both masks are added to the scores, so they can be combined.
 # - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the denominator.
-# - *The trap:* `True` means *look* in `scaled_dot_product_attention`, and *don't look* in `MultiheadAttention`.
+# - *The trap:* Mixing up the two masks: `True` means *attend* in `scaled_dot_product_attention`, and *ignore* in `MultiheadAttention`.
 # - *Proof:* `proof-causal`, `proof-mask-meaning`; a leak: `proof-leak`; exercise 6 is about the denominator.
 #
 # **Interview · BERT or GPT: what is the difference?**
@@ -288,8 +286,8 @@ print("the last source word changed, so did positions", (before != after).any(-1
 # - *Proof:* `proof-cross-attention`.
 #
 # ## Heads
-# One softmax gives one set of weights, so its result is one mean of what it looks at. Several **heads** look at different positions at
-# once, because each works on its own slice of the queries, keys and values, and a last projection mixes their results.
+# One softmax gives one set of weights, so its result is a single weighted mean of the values. Several **heads** can attend to different
+# positions at once, because each works on its own slice of the queries, keys and values, and a final projection mixes their results.
 
 # %% tags=["proof-heads"]
 import numpy as np
@@ -304,14 +302,14 @@ for heads in (1, 3, 12):
     print(f"{heads:2} heads: {count} parameters, weights {tuple(both[1][1].shape)}, largest difference {gap:.4f}")
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
-# With the same weights in both, mytorch's layer gives what minitorch's gives. The number of heads changes neither the parameters nor the
-# work in the projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of
-# the layer.
+# With the same weights, mytorch's layer returns what minitorch's returns. The number of heads changes neither the parameters nor the work
+# in the projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of the
+# layer.
 #
 # **Interview · Why several heads instead of one wide one?**
 #
-# - *Thirty seconds:* Each head has its own softmax, so a position can look at several positions for different reasons, whereas a single
-#   head would blend them into one mean.
+# - *Thirty seconds:* Each head has its own softmax, so a position can attend to several others for different reasons, whereas a single head
+#   would blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
 # - *They ask next:* What is the shape inside? It is (N, heads, L, d), which you get if you split the last dimension, and then swap heads
 #   and length.
@@ -320,7 +318,7 @@ for heads in (1, 3, 12):
 # - *Proof:* `proof-heads`.
 #
 # ## A transformer block
-# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work at each
+# A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work on each
 # position separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the sum.
 # `merged` below combines two masks into one that is added to the scores, and `forward` is the block, in both orders.
 
@@ -413,8 +411,8 @@ both = [train(*run, noise, 8, vocab_size=20, dropout=0.1)[1] for run in ((torch,
 print(f"the losses differ by at most {max(abs(a - b) for a, b in zip(*both, strict=True)):.3f}")
 
 # %% [markdown]
-# The losses agree at each step. Now give your library something to read: four lines of the Zen of Python, one character at a time, which is
-# so little text that the model memorizes it.
+# Now give your library something to read: four lines of the Zen of Python, one character at a time, which is so little text that the model
+# memorizes it.
 
 # %% tags=["proof-zen"]
 text = """Beautiful is better than ugly.
@@ -431,8 +429,8 @@ pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="I
 
 # %% [markdown]
 # ## KV cache
-# `generate` feeds the whole text through the model again for each new token. To find out whether that is necessary, append a token, and see
-# what changes inside the model:
+# `generate` feeds the whole text through the model again for each new token. Is that necessary? Append a token, and see what changes inside
+# the model:
 
 
 # %% tags=["proof-KV-cache"]
@@ -451,9 +449,10 @@ print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs(
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
-# Nothing changed, because earlier positions don't look ahead. So their keys and values can be kept, and only the new token has to go
-# through the model. That ends when the text is longer than the model's `block_size`: the window slides, each token gets another position,
-# and all keys change. You build a cache in the exercises. There is one more catch: a new token is a single query that faces many keys.
+# Nothing changed, because earlier positions don't attend to later ones. So their keys and values can be kept, and only the new token has to
+# go through the model. This stops working when the text is longer than the model's `block_size`: the window slides, each token gets another
+# position, and all keys change. You build a cache in the exercises. There is one more catch: a new token is a single query that faces many
+# keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -461,8 +460,9 @@ for causal in (True, False):
     print("is_causal", causal, attend(new, kept, torch.eye(5), is_causal=causal)[0] > 0)
 
 # %% [markdown]
-# `is_causal` aligns queries and keys at the *first* one, so a single query sees a single key. With a cache, a single new query needs no
-# causal mask, whereas several new queries do need one, and exercise 5 asks which.
+# `is_causal` aligns queries and keys at the *first* position, so a single query sees a single key. With a cache, a single new query needs
+# no causal mask. Several new queries need one that is aligned at the *last* position, like PyTorch's `causal_lower_right`; you build it in
+# exercise 5.
 #
 # **Interview · What is a KV cache?**
 #
@@ -471,8 +471,8 @@ for causal in (True, False):
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length.
 #   *Grouped-query attention* lets several query heads share one head of keys and values, which divides the cache by their number
 #   ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. What happens beyond the context length? With
-#   learned positions the cache is useless as soon as the window slides.
+# - *They ask next:* Why aren't queries cached? Each is used once, at its own position. What happens beyond the context length? With learned
+#   positions the cache is useless as soon as the window slides.
 # - *The trap:* With `is_causal=True` the new token would see the first key only. Its position is the length of the cache, not 0.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 
@@ -499,12 +499,12 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 2. Without a mask it sees a bag of vectors in no order, so positions have to be added.
 # 3. Scores are divided by the root of the head's width, or softmax saturates.
 # 4. Softmax goes over the keys, so each row sums to 1.
-# 5. Masks set scores to −inf before softmax, instead of weights to 0 after it.
-# 6. `True` means look in `scaled_dot_product_attention`, and hidden in `MultiheadAttention`.
+# 5. Masks set scores to −inf before the softmax, instead of setting weights to 0 after it.
+# 6. In a mask, `True` means *attend* in `scaled_dot_product_attention`, and *ignore* in `MultiheadAttention`.
 # 7. A loss that is too good to be true points to a leak, so change a later token in evaluation mode and compare.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. In cross-attention, queries come from one sequence, and keys and values from another.
-# 10. A KV cache works because causal attention doesn't look ahead, as long as the window doesn't slide.
+# 10. A KV cache works because earlier tokens don't attend to later ones, as long as the window doesn't slide.
 #
 # ## You try
 # In [the exercises](../exercises/14_attention.ipynb) you predict what a changed token changes; write attention, heads, and the sampling of
@@ -514,9 +514,9 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # %% [markdown]
 # ## If you have time
 # ### What do the heads look at?
-# Queries and keys come out of `c_attn`, and their attention weights are one softmax away. A row belongs to the character that is looking, and a dark
-# cell marks the character that it looks at. Which head learns what depends on the seed, so compare the heads: some rows are concentrated on one
-# or two characters, while others spread over everything that was written.
+# Queries and keys come out of `c_attn`, and their attention weights are one softmax away. Each row belongs to one query, the character that
+# attends, and a dark cell marks a character that it attends to. Which head learns what depends on the seed, so compare the heads: some rows
+# are concentrated on one or two characters, while others spread over everything that was written.
 
 # %%
 from matplotlib.colors import LinearSegmentedColormap
@@ -544,20 +544,22 @@ pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2
 
 # %% [markdown]
 # ### Sines and cosines
-# The first transformer's positions are a formula: each pair of columns turns at its own frequency, from one radian per position down to
-# nearly a ten-thousandth (0.00018 here). The dot product of two positions then depends on their distance only:
+# The first transformer computed its positions by a formula: each pair of columns has its own frequency, from one radian per position down
+# to nearly a ten-thousandth (0.00018 here). The dot product of two positions then depends only on the distance between them:
 
 # %% tags=["proof-sines"]
 position, frequency = torch.arange(64.0)[:, None], 10000 ** (-torch.arange(0, 32, 2) / 32)
 table = torch.cat([(position * frequency).sin(), (position * frequency).cos()], 1)
 products = table @ table.T
 print("distance 3, at positions 0, 20, 60:", [round(products[at, at + 3].item(), 2) for at in (0, 20, 60)])
-pictures.curves({"position 20": products[20].tolist()}, xlabel="other position", ylabel="dot product")
+pictures.curves(
+    {"position 20": products[20].tolist()}, range(64), xlabel="other position", ylabel="dot product", marks={"20": 20}
+)
 
 # %% [markdown]
 # ### Sliding windows
-# Long contexts make full attention expensive. With a **sliding window**, each position looks at the last few keys only, here at 4, itself
-# included, while information from further back arrives through the layers below:
+# Long contexts make full attention expensive. With a **sliding window**, each position attends only to the last few keys, here 4 including
+# its own, while information from further back arrives through the layers below:
 
 # %% tags=["proof-window"]
 near = torch.ones(16, 16).tril() * torch.ones(16, 16).triu(-3)
@@ -571,13 +573,13 @@ for depth in (1, 2, 3):
 # %% [markdown]
 # **Interview · How does a sliding window make attention cheaper, and what is lost?**
 #
-# - *Thirty seconds:* Each query looks at the last w keys, so time grows with length · w instead of length², and the KV cache never holds
+# - *Thirty seconds:* Each query attends to the last w keys, so time grows with length · w instead of length², and the KV cache never holds
 #   more than w keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
 #   at a time.
-# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention, which
-#   keep exact retrieval over long distances.
+# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention,
+#   which preserve exact retrieval over long distances.
 # - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
-#   spare weight there. Keeping a few such *attention sinks* fixes it.
+#   spare weight there. Keeping a few of them as *attention sinks* avoids that.
 # - *The trap:* Computing all scores and then masking them with a window, which saves nothing. You save time and memory only with a
 #   kernel that skips the masked tiles.
 # - *Proof:* `proof-window`.
