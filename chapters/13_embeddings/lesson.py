@@ -9,9 +9,9 @@ from course import lesson
 mytorch = lesson.mytorch(13)  # your library as it is after this chapter, with your parts where you solved them
 
 # %% [markdown] tags=["short"]
-# ## Three votes, one counted
-# There are four votes, three for row 2 and one for row 0. The cell counts them in two ways: by adding 1 to the rows, and by
-# asking autograd for the gradient of a sum.
+# ## Repeated indices: three votes, one counted
+# Of four votes, three are for row 2 and one is for row 0. The cell counts them in two ways: by adding 1 to the rows, and as the
+# gradient of a sum.
 
 # %% tags=["proof-lost-votes"]
 import minitorch as torch
@@ -26,9 +26,9 @@ print("written: ", counted.tolist())
 print("gradient:", table.grad.flatten().tolist())
 
 # %% [markdown] tags=["short"]
-# `counted[votes] += 1` reads four numbers, adds 1 to each and writes four numbers back, so row 2 is written three times with the
-# same 1. A gradient has to do better: a row that was used three times gets three gradients, and they add up. An embedding is this
-# lookup with its gradient, and little else.
+# `counted[votes] += 1` reads four elements, adds 1 to each and writes the four results back, so row 2 is written three times
+# with the same 1. A gradient must not lose anything: a row that was used three times gets three gradients, and they add up. An
+# embedding is this lookup with its gradient, and little else.
 #
 # ## A table of vectors
 # Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Therefore
@@ -122,9 +122,9 @@ def after(places):
 pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
 
 # %% [markdown] given="mytorch.nn.embedding:derivative.embedding mytorch.nn.embedding:derivative.embedding_backward"
-# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without a
-# loop, while their derivatives are provided. The first derivative needs no values of the table, only its shape, and the second
-# one says that the gradient of a scatter-add is a lookup again.
+# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without
+# a loop. Their derivatives are provided. The first needs only the shape of the table, and the second says that the gradient of
+# a scatter-add is a lookup again.
 
 # %% [markdown]
 # Check the gradient, and the gradient of the gradient, against finite differences:
@@ -153,7 +153,7 @@ print("index_add_        ", torch.zeros(4).index_add_(0, votes, ones).tolist())
 counted = torch.zeros(4).index_put_((votes,), ones, accumulate=True)
 print("index_put_        ", counted.tolist())
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
 # - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add, while rows
@@ -190,12 +190,12 @@ head(layer(torch.tensor([0, 0]))).sum().backward()
 padding_row("shared with the output", layer)
 
 # %% [markdown]
-# The row starts at zero and gets no gradient from the *lookup*, and that is all. Code that writes to the table later can put
-# anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient reaches the
-# row as well.
+# The row starts at zero and gets no gradient from the layer's own *lookup*, and that is all. Code that writes to the table
+# later can put anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's
+# gradient reaches the row as well, and so does that of `layer.weight[ids]`, which ignores `padding_idx`.
 #
-# Moreover, a vector of zeros still counts as a word, which you see in the mean of a sentence, taken once alone and once beside a
-# longer one:
+# Moreover, a vector of zeros still counts as a word. The next cell takes the mean of a sentence, first by itself and then in a
+# batch with a longer one:
 
 # %% tags=["proof-padded-mean"]
 vectors = torch.tensor([[0.0, 0], [1, 7], [5, 3], [9, 1], [2, 2]])
@@ -208,7 +208,7 @@ pictures.assign({"filled": "index", "mean": "gradient", "sum / count": "result"}
 wrong = ("mean", means, [[1, 1], [0, 0]])
 pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right))
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · What does `padding_idx` do, and what doesn't it do?**
 #
 # - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask, though: the zeros take part in
@@ -256,10 +256,11 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 #
 # - *Thirty seconds:* Its gradient is zero, but it isn't missing, so it depends on the optimizer. Plain SGD leaves the vector in
 #   place, whereas momentum and Adam go on moving it for a while if it was used before, and weight decay shrinks it.
-# - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table.
+# - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table, which has a
+#   gradient as soon as one word is used.
 # - *They ask next:* How do you avoid it? I use sparse gradients with `SparseAdam`, which updates only the rows that were used.
-# - *The trap:* Concluding that a zero gradient means no step, which is true only of SGD, RMSprop and Adagrad without momentum and
-#   weight decay.
+# - *The trap:* Concluding that a zero gradient means no step, which is true only if each step is a multiple of the current
+#   gradient, as in SGD, RMSprop and Adagrad without momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ### Sparse gradients
@@ -281,25 +282,24 @@ sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
 print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
 
 # %% [markdown]
-# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows.
-# `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`, while most others refuse: "Adam does
-# not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients, so its lookup raises an
-# error with `sparse=True`.
+# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated
+# rows. `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`, while most others refuse:
+# "Adam does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients.
 #
 # **Interview · When do you want sparse gradients?**
 #
 # - *Thirty seconds:* I want them for a large table of which each batch uses few rows. The memory of the gradient and the work of
 #   the optimizer then grow with the batch and not with the table.
-# - *Longer:* `SparseAdam` updates the two means of the used rows only, so it isn't quite Adam: the means of rare words stay old.
-#   Moreover, the means themselves still fill two whole tables.
-# - *They ask next:* Why isn't it the default? Because many optimizers and options need dense gradients.
+# - *Longer:* `SparseAdam` updates the two means only for the rows that were used, so it isn't quite Adam: the means of rare
+#   words become outdated. Moreover, the means still fill two whole tables.
+# - *They ask next:* Why aren't they the default? Because many optimizers and options need dense gradients.
 # - *The trap:* Expecting a faster forward pass, which is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
 #
 # ### Large vocabularies and new tokens
-# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with single bytes and repeatedly merges the most
-# frequent pair of neighbours into a new token, until the vocabulary has the desired size. Any text can then be written with some
-# 50,000 to 250,000 rows.
+# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with characters or, as in GPT-2, with single
+# bytes, and repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size,
+# usually 30,000 to 250,000.
 #
 # Often the output layer shares the table, so a token's logit is the dot product of a hidden state with the token's row. What
 # happens if you add a token, and its row is drawn as `nn.Embedding` draws it?
@@ -339,7 +339,7 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
 # - *Longer:* The table then gets two gradients: a sparse one from the lookup and a dense one from the softmax, which reaches all
 #   rows.
 # - *They ask next:* Does the padding row still stay zero? It doesn't, because the output layer's gradient reaches it.
-# - *The trap:* Don't assign a copy: both modules must hold the same `Parameter` object, also after moving or loading.
+# - *The trap:* Assigning a copy. Both modules must hold the same `Parameter` object, even after the model was moved or loaded.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
@@ -349,8 +349,7 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
 #   position.
 # - *Longer:* For the table, use sparse gradients or spread the rows over several machines. For the output, use negative sampling,
 #   which compares the correct word with a few random ones, or share one table between input and output.
-# - *They ask next:* What do language models do? They use subwords, such as those of byte pair encoding, so that 50,000 to 250,000
-#   rows are enough for any text.
+# - *They ask next:* What do language models do? They use subwords, so that 30,000 to 250,000 rows are enough for any text.
 # - *The trap:* Trying to make the lookup faster, although its cost doesn't depend on the number of rows.
 # - *Proof:* `proof-sparse`, `proof-one-hot-breaks`; a shared table: `proof-padding`.
 #
@@ -403,8 +402,8 @@ print(
 
 # %% [markdown]
 # ### Nearest neighbours
-# The angle between two vectors tells how similar their directions are. Its cosine is the dot product of the two vectors, each
-# divided by its length. The cell compares three pairs of words before and after training, on three seeds:
+# The angle between two vectors shows how similar their directions are. Its cosine is the dot product of the two vectors after
+# each was divided by its length. The cell compares three pairs of words before and after training, on three seeds:
 
 
 # %% tags=["proof-neighbours"]
@@ -437,8 +436,8 @@ def neighbours(word):
 pictures.slider(neighbours, word=["king", "he", "down", "could", "his"])
 
 # %% [markdown]
-# Move the slider to look at other words. The table was trained on nothing but contexts, and yet characters are near characters
-# and pronouns near pronouns. Three points show why we use the cosine and not the dot product alone:
+# Move the slider to look at other words. The table was trained only on contexts, and yet characters of the book are near other
+# characters, and pronouns near pronouns. Three points show why we use the cosine and not the dot product alone:
 
 # %% tags=["proof-cosine"]
 points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
@@ -504,8 +503,7 @@ print(source[source.index("    while 0") : source.index("    for run")])
 # `left` holds the runs that still have values, `combine` is addition, and `held` and `given` pick rows of the gradient and of the
 # values.
 #
-# ## Myths
-# ### "A forward pass doesn't change the weights"
+# ## A common myth: "A forward pass doesn't change the weights"
 # With `max_norm` it does, because rows that are looked up and are longer than `max_norm` are scaled down in the table itself.
 
 # %% tags=["proof-max-norm"]
@@ -529,7 +527,7 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. An embedding is a table, and looking up a row is a one-hot product without the product.
+# 1. An embedding is a table, and looking up a row equals multiplying by a one-hot vector, without the multiplication.
 # 2. Its gradient is a scatter-add: repeated words add up, and unused rows get zero.
 # 3. `grad[words] += g` loses repeated words.
 # 4. `padding_idx` starts a row at zero and gives it no gradient through lookups.
@@ -544,3 +542,40 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # In [the exercises](../exercises/13_embeddings.ipynb) you predict a gradient; write the lookup, its gradient and the layer; find
 # neighbours for a whole batch; repair an initialization; and measure how long an optimizer remembers a word. In [chapter
 # 14](14_attention.ipynb) the vectors of a sentence exchange information.
+
+# %% [markdown]
+# ## If you have time
+# ### Text embeddings for retrieval: in-batch negatives
+# A model that embeds whole texts is trained on pairs that belong together, such as a question and the page that answers it. In a
+# batch of pairs, the texts of the other pairs serve as negatives. The loss, called *InfoNCE*, is the cross-entropy over the
+# cosines, divided by a temperature. In the next cell each query equals its text, so the loss should be near 0:
+
+# %% tags=["proof-in-batch-negatives"]
+torch.manual_seed(0)
+texts = torch.randn(64, 256)
+texts = texts / texts.norm(dim=1, keepdim=True)
+
+
+def info_nce(queries, texts, temperature):
+    return F.cross_entropy(queries @ texts.T / temperature, torch.arange(len(texts))).item()
+
+
+print(f"64 equal probabilities:             loss {np.log(64):.1f}")
+for temperature in (1.0, 0.05):
+    print(f"perfect matches, temperature {temperature:4}:  loss {info_nce(texts, texts, temperature):.1f}")
+twice = torch.cat([texts[:32], texts[:32]])
+print(f"the same, with each text twice:     loss {info_nce(twice, twice, 0.05):.1f}")
+
+# %% [markdown]
+# A cosine is at most 1, so at a temperature of 1 the softmax can't become certain: even perfect matches have a loss of 3.2. A text
+# that occurs twice is its own negative (a *false negative*), and the loss can't fall below ln 2 = 0.7.
+#
+# **Interview · How do you train an embedding model for retrieval?**
+#
+# - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the
+#   other texts serve as negatives. A temperature of about 0.05 lets the softmax become certain.
+# - *Longer:* *Hard negatives*, which an earlier model ranks high by mistake, help most.
+# - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
+#   advance, so it only reranks hits.
+# - *The trap:* Duplicates in a batch, which become false negatives.
+# - *Proof:* `proof-in-batch-negatives`; you write the loss in an exercise of [chapter 16](16_losses_and_optimizers.ipynb).

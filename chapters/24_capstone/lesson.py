@@ -142,7 +142,7 @@ pictures.curves(
 # The cell never prints more than 98 %, because another CPU may misclassify one or two images more. The seed matters just as much: with
 # seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images when we ran it.
 #
-# **Interview · One seed has 1 of 450 images wrong, another has 6. What do you report?**
+# **Interview · One seed misclassifies 1 of 450 images, another 6. What do you report?**
 #
 # - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
 #   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
