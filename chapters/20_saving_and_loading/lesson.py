@@ -204,7 +204,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # - *Longer:* Views of one dtype that are saved together share memory after loading; PyTorch refuses to save views of different
 #   dtypes together. Since nothing is compressed, a file can be mapped into memory.
 # - *They ask next:* Why is my file of a small slice so large? It is large because the whole storage is saved.
-# - *The trap:* Saving two views in two files, each of which then has the whole storage, while nothing is shared after loading.
+# - *The trap:* Saving two views in two files. Each file then holds the whole storage, and nothing is shared after loading.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
@@ -296,7 +296,8 @@ print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied},
 #   contiguous, where yours writes row by row, but it accepts views of one storage if they don't overlap.
 # - *They ask next:* Why does it refuse tied weights? It has no storages, only tensors, so shared ones would be written twice and
 #   be independent after loading. `save_model` keeps one of the names and ties the weights again when you load.
-# - *The trap:* Expecting the optimizer's nested state to fit, although there are only names, tensors, and strings as metadata.
+# - *The trap:* Expecting the optimizer's nested state to fit, although a file holds only names, tensors, and strings as
+#   metadata.
 # - *Proof:* `proof-safetensors`; large models are split over files: `proof-sharded`.
 #
 # ## Atomic saves

@@ -246,7 +246,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # "specialized" the batch. It raises the same error if the example has a batch of *one*, so capture with at least two samples.
 # (`torch.onnx.export` accepts both, because it captures with `backed_size_oblivious`.)
 #
-# Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
+# From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
 # depends on a tensor's value. minitorch refuses it, too:
 
 
@@ -427,11 +427,12 @@ pictures.graph(
 # weights and `1 / √(var + eps)`. Then the steps of a convolution were recognized as a whole, by their pattern:
 
 # %% [markdown]
-# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
-# 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, both go into weight and bias: w′ =
-# s·w, and b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter folds batch norms, too: its file for a
-# convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape` and `Gemm`. A norm *before* a convolution
-# with padding can't be folded exactly, because the padding adds its zeros after the norm, so the shift doesn't apply to them.
+# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as
+# [chapter 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, scale and shift can be
+# merged into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter
+# folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape`
+# and `Gemm`. A norm *before* a convolution with padding can't be folded exactly, because the padding adds its zeros after the
+# norm, so the shift doesn't apply to them.
 
 # %% tags=["proof-counts"]
 names, counts = ("as recorded", "constants folded", "layers fused"), {}

@@ -504,9 +504,9 @@ print("5.", round(3 * 4096 * 11008 / 1e6))
 # 10. Speculative decoding keeps p: it accepts with min(1, p/q) and otherwise draws from the normalized max(p − q, 0).
 #
 # ## You try
-# In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped queries with
-# a cache, and the sampler. You build speculative decoding, repair a prompt that is read in pieces, and measure widths at equal FLOPs.
-# [Chapter 24c](24c_mixture_of_experts.ipynb) replaces the MLPs by experts.
+# In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped queries
+# with a cache, and the sampler. You build speculative decoding, fix a prefill that reads the prompt in pieces, and measure
+# widths at equal FLOPs. [Chapter 24c](24c_mixture_of_experts.ipynb) replaces the MLPs by experts.
 
 # %% [markdown]
 # ## If you have time

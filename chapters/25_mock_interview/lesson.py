@@ -85,8 +85,8 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
 # This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a
-# view" and "I think it's a view, and I'd check `data_ptr`". Ten answers are few: the share of correct ones has a standard error of
-# about 16 points, so judge your curve only after some hundred answers.
+# view" and "I think it's a view, and I'd check `data_ptr`". Ten answers are few: the share of correct ones has a standard error
+# of about 16 points, so judge your curve only after a hundred answers or more.
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
@@ -187,8 +187,8 @@ print("last:", {name: sum(each[-1].name == name for each in draws) for name in t
 # - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read
 #   those sections, write their code once, and test myself again the next day.
 # - *Longer:* What I know rests for longer each time, and the last evening is for speaking aloud.
-# - *They ask next:* How do you know that you know something? I can say it without the page, name the exception, and write the
-#   line that shows it.
+# - *They ask next:* How do you know that you know something? I can explain it without the page, name the exception, and write
+#   the line that shows it.
 # - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing, whereas one failed question shows
 #   what is missing.
 # - *Proof:* `proof-rests`, `proof-weak`.
