@@ -10,7 +10,7 @@ from course import lesson
 mytorch = lesson.mytorch(5)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## The same product, twice
+# ## Mixing a CPU tensor with a GPU tensor
 # `mytorch` can simulate GPUs. The cell below simulates three of them and multiplies a vector by a scalar tensor twice, first with the
 # vector on a GPU and then with the scalar on one. Do both lines run?
 
@@ -35,8 +35,8 @@ print(outcome(lambda: vector * number.to("cuda:1")))
 # Both lines mix a CPU tensor with a GPU tensor, yet the first one runs, while the second raises the error that you know from training
 # scripts.
 #
-# ## Names of devices
-# A `torch.device` is only a name, which consists of a type and an optional index:
+# ## Device names: `torch.device`
+# A `torch.device` is only a name, made of a type and an optional index:
 
 # %% tags=["proof-spellings"]
 import minitorch as torch
@@ -49,16 +49,16 @@ for text in ("gpu", "cuda:x"):
     print(outcome(lambda text=text: mytorch.device(text)))
 
 # %% [markdown]
-# A name isn't checked against the machine, so `cuda:99` is fine until you create a tensor there. A bare integer is the legacy way to name
-# a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator. `cuda` without an index is not `cuda:0` but means the *current*
-# GPU, which is looked up when the name is used.
+# A misspelled type such as `gpu` raises an error at once, but nothing compares the name with the machine, so `cuda:99` is fine until you
+# create a tensor there. A bare integer is the legacy way to name a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator.
+# `cuda` without an index isn't `cuda:0`: it means the *current* GPU, which is looked up when the name is used.
 #
 # Besides `cuda` there are `mps` for Apple's GPUs, `xpu` for Intel's, and `meta`, whose tensors have shapes but no values. Code that
 # should run on any of them calls `torch.accelerator.current_accelerator(check_available=True)`, which returns None if the machine has
-# none. Without the argument, it names the type that PyTorch was built for, even if no such device is there.
+# none.
 #
-# A device is also a context manager, inside which it is the default of functions such as `ones`. Which of these seven tensors will be
-# on `cuda:1`?
+# A device is also a context manager: inside the block, it is the default device of functions such as `ones`. Which of these seven tensors
+# will be on `cuda:1`?
 
 # %% tags=["proof-context"]
 import numpy as np
@@ -89,11 +89,11 @@ print(f"{'after the context':18} {mytorch.ones(2).device}")
 # - *Proof:* `proof-spellings`; the context: `proof-context`.
 
 # %% [markdown] tags=["short"] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
-# ## One device for each call
+# ## All tensors of a call on one device
 # Behind a GPU tensor is an array of a different library: CuPy if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise minitorch, which
 # stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in a different memory and have to be copied
-# first. In `mytorch`, `move` makes that copy, by way of NumPy. `LIBRARIES` and `TO_DEVICE` are the two tables of chapter 02, to each of
-# which this chapter adds one entry.
+# first. In `mytorch`, `move` makes that copy, by way of NumPy. This chapter also adds an entry to each of chapter 02's two tables,
+# `LIBRARIES` and `TO_DEVICE`.
 
 # %% [markdown] tags=["short"]
 # ### The smallest model
@@ -113,7 +113,7 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 # %% [markdown]
 # ### Where the model breaks
 # The next cell tries the model on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each entry of the table
-# shows the device of `x + y`, and an entry is marked where `mytorch` computes the sum although the model would raise.
+# is the device of `x + y`, and the marked ones are sums that `mytorch` computes although the model would raise an error.
 
 # %% tags=["proof-pairs"]
 from course import check, pictures
@@ -137,8 +137,8 @@ pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 
 # %% [markdown]
 # All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number, like the `2`
-# in `x * 2`, and the CPU passes its value to the GPU along with the call. The value of a scalar that is on a GPU, on the other hand,
-# isn't available to the CPU, and since fetching it means waiting for the GPU, PyTorch leaves that to you.
+# in `x * 2`, and the CPU passes its value to the GPU along with the call. The CPU doesn't have the value of a scalar on a GPU, however.
+# To fetch it, it would have to wait for the GPU, so PyTorch leaves that decision to you.
 #
 # Indexing has its own rules. Indices may be on the CPU, whatever their shape, and a single integer may be on any device, because
 # PyTorch reads it with `item()`. Assigned values are stricter, as the last three lines show:
@@ -160,11 +160,11 @@ for index, source in ((slice(1, 3), values), (places, values), (places, number))
 # tensor or a mask, however, calls `index_put_`, which is a kernel with several inputs: it accepts a CPU scalar, but raises an error for
 # CPU values with a dimension.
 #
-# `mytorch` always uses one message, while PyTorch's generated checks also name the argument, for example for `gather`, `cat` and `@`:
-# "got index is on cpu, different from other tensors on cuda:1". minitorch has that wording, as you'll see in *Rapid fire*.
+# `mytorch` uses the same message everywhere, while PyTorch's generated checks, for example those of `gather`, `cat` and `@`, also name
+# the argument: "got index is on cpu, different from other tensors on cuda:1". minitorch has that wording, as you'll see in *Rapid fire*.
 
 # %% [markdown] given="mytorch.devices:on_its_device mytorch.devices:ACROSS mytorch.devices:on_elements"
-# ## Your library: a layer
+# ## Your library: a dispatcher layer for devices
 # A rule for all operations belongs in a layer of chapter 02b's dispatcher, because a layer intercepts each call and may change its
 # arguments before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which you will
 # write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
@@ -202,7 +202,7 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 #   in-place operation can't move.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
-# ## Moving
+# ## Moving tensors: `to`, `cpu` and `cuda`
 # `to` takes a device, a dtype, both, or another tensor whose device and dtype it should match. When does it copy?
 
 # %% tags=["proof-to"]
@@ -224,7 +224,6 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 #
 # - *Thirty seconds:* `to` takes any device and dtype, so the same script runs with and without a GPU. `.cuda()` needs a GPU and takes
 #   the current one unless you give an index.
-# - *Longer:* Both return the tensor itself if device and dtype already match, and `copy=True` always copies.
 # - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, while `tensor.to` returns a result.
 # - *The trap:* Don't call `.cuda()` to make sure that a tensor is on a GPU: if it is on `cuda:1` while `cuda:0` is current, you get a
 #   copy on `cuda:0`.
@@ -232,9 +231,9 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 
 # %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
 # ## The current GPU
-# `cuda` means the current GPU. Each *thread* has its own, which is GPU 0 until `set_device` changes it, or `cuda.device(i)` for a block
-# of code; `mytorch` simplifies and simulates one for the whole process. CuPy computes on the current GPU, so `on_its_device` first
-# makes the tensors' GPU the current one:
+# `cuda` means the current GPU, and each *thread* has its own. It is GPU 0 until `set_device` changes it, or `cuda.device(i)` for a block
+# of code; `mytorch` simplifies this and has one for the process. CuPy computes on the current GPU, so `on_its_device` first makes the
+# tensors' GPU the current one:
 
 # %% tags=["proof-current"]
 far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
@@ -243,16 +242,15 @@ with mytorch.cuda.device(1):
     places |= {"far + 1": far + 1, "far.clone()": far.clone(), "ones": mytorch.ones(2)}
 for name, each in places.items():
     print(f"{name:14} {each.device}")
-print("current again:", mytorch.cuda.current_device())
 print("far + near: ", outcome(lambda: far + near))
 print("copy_:      ", near.copy_(far), " far is on", far.device)
 near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU
 print("near[1:] = …", near)
 
 # %% [markdown]
-# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, because these are on the device of
-# their inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)`
-# writes into the memory of `near`, so the result stays on `cuda:0`.
+# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are always on the device of their
+# inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)` writes
+# into the memory of `near`, so the result stays on `cuda:0`.
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
@@ -260,7 +258,7 @@ print("near[1:] = …", near)
 #   and a plain `ones(2)` is still on the CPU.
 # - *Longer:* Neither moves a result, which is on the device of its inputs, but `as_tensor(x)` inside the first one copies `x` to that
 #   device.
-# - *They ask next:* How do two GPUs exchange data? I write `to` or `copy_`. If the GPUs have peer access, which
+# - *They ask next:* How do two GPUs exchange data? I copy with `to` or `copy_`. If the GPUs have peer access, which
 #   `torch.cuda.can_device_access_peer(0, 1)` tells me, the copy goes directly over NVLink or PCIe, and otherwise through the CPU's
 #   memory.
 # - *The trap:* Don't rely on `set_device(1)` in a thread pool: the current GPU belongs to the thread that set it, so the workers still
@@ -269,7 +267,7 @@ print("near[1:] = …", near)
 #
 # ## Milestone: four devices at work
 # The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU, which
-# is the core of data parallelism. In its last line a copy was forgotten.
+# is the core of data parallelism. The last line forgets one copy.
 
 # %% tags=["proof-milestone", "raises-exception"]
 mytorch.manual_seed(0)
@@ -283,7 +281,7 @@ print("collected on:", collected.device, f"  difference from one product on the 
 parts[1] @ weight.to(parts[0].device)
 
 # %% [markdown]
-# ## Which GPUs are visible
+# ## Visible GPUs: `CUDA_VISIBLE_DEVICES`
 # The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The driver
 # reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a string:
 
@@ -298,12 +296,8 @@ places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
 print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: mytorch.cuda.set_device(2)))
 
 # %% [markdown]
-# Inside the program the visible GPUs are numbered from 0, so with `2,0`, `cuda:0` is the machine's GPU 2, and `cuda:2` doesn't exist. The
-# list ends before the first index that isn't on the machine.
-#
-# ### Myth · "`cuda.set_device` sets the default device"
-# It sets the *current GPU*: after `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
-# CPU. To set the default, call `torch.set_default_device` ([chapter 01](01_global_settings.ipynb)).
+# Inside the program the visible GPUs are numbered from 0. With `2,0`, for example, `cuda:0` is the machine's GPU 2, and there is no
+# `cuda:2`. The first index that isn't on the machine ends the list, so `0,7,1` leaves only GPU 0.
 #
 # **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
 #
@@ -317,8 +311,8 @@ print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: m
 # - *Proof:* `proof-visible`.
 #
 # ## Lazy initialization
-# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. The cell tries this first with your simulated GPUs,
-# and then with minitorch, which has no GPU here and prints what a PyTorch without CUDA prints:
+# Initializing CUDA takes time and memory, so PyTorch puts it off until something needs a GPU. The cell tries this first with your
+# simulated GPUs, and then with minitorch, which has no GPU here and answers as a PyTorch without CUDA does:
 
 # %% tags=["proof-lazy"]
 mytorch.cuda.simulate(3)
@@ -333,6 +327,9 @@ device = "cuda" if mytorch.cuda.is_available() else "cpu"
 print("a script that runs anywhere:", mytorch.ones(2, device=device))
 
 # %% [markdown]
+# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the queries return False and 0 instead of raising an
+# error, so a script can ask first.
+#
 # ## Asynchronous execution and streams
 # Calls to a GPU are asynchronous: a call puts a kernel into a queue, the **stream**, and returns, while the kernel runs later. Since
 # times can only be measured on a real GPU, here is a model in which a launch takes the CPU 5 µs:
@@ -384,11 +381,10 @@ print("after an event, the next kernel starts at", two.launch(100)[0], "and the 
 # `tensor.record_stream(two)` keeps its memory from being reused too early. Copies that overlap with kernels need pinned memory and
 # `non_blocking=True` ([chapter 18](18_data.ipynb)).
 #
-# Without `torch.cuda.synchronize()` a timer measures only the launches, unless the program reads a value with `item()`, `tolist()` or
-# `cpu()`, which waits as well. Move the slider to see when the GPU has to wait for the CPU.
+# Without `torch.cuda.synchronize()`, a timer measures only the launches. Move the slider to see when the GPU has to wait for the CPU.
 
 
-# %% hidden=true
+# %% hidden=true tags=["proof-launch-bound"]
 def timeline(kernel):
     Stream.now, queue = 0, Stream()
     launched, ran = zip(*(((5 * n, 5), queue.launch(kernel)) for n in range(6)), strict=True)
@@ -402,11 +398,19 @@ def timeline(kernel):
 pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 
 # %% [markdown]
-# If a kernel takes less than 5 µs, the GPU waits for the next launch, which is why many small operations are slow on a GPU.
+# If a kernel takes less than 5 µs, the GPU waits for the next launch, and then a faster GPU wouldn't help: the program is *launch-bound*.
 #
-# ### Errors that appear too late
+# **Interview · Why is a model with many small operations slow on a GPU, and what helps?**
+#
+# - *Thirty seconds:* Each operation is a kernel launch, which takes the CPU several microseconds. If the kernels are shorter than that, the
+#   GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as a CUDA graph with a single launch.
+# - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, while the CPU is always busy.
+# - *The trap:* `nvidia-smi` may still report a high utilization, because it counts the time in which any kernel runs, however small.
+# - *Proof:* `proof-launch-bound`, on a model; fusion and CUDA graphs: [chapter 08b](08b_a_compiler.ipynb).
+#
+# ### Asynchronous errors and `CUDA_LAUNCH_BLOCKING`
 # Errors are asynchronous, too. If a kernel finds an index out of range, it stops with a *device-side assert*, which Python reports at a
-# later call. The program in this model has three lines, of which the first one is wrong:
+# later call. In this model, the bug is in the first of the program's three lines:
 
 
 # %% tags=["proof-late-error"]
@@ -439,9 +443,8 @@ for blocking in (False, True):
 
 # %% [markdown]
 # The first traceback points at an innocent line. With the environment variable `CUDA_LAUNCH_BLOCKING=1` each launch waits for its kernel,
-# so the traceback is correct, although the program is slow. Often the quickest way to the line is to run the same batch on the CPU, where
-# the error is an `IndexError`. In any case you have to restart the process, because after a device-side assert all its further CUDA calls
-# fail.
+# so the traceback is correct, but the program is slow. Often the quickest way to find the line is to run the same batch on the CPU, where
+# the error is an `IndexError`. After a device-side assert, the process has to be restarted.
 #
 # **Interview · A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?**
 #
@@ -464,9 +467,8 @@ for blocking in (False, True):
 # - *The trap:* Don't catch the exception and go on with the next batch, because every later CUDA call would fail, too.
 # - *Proof:* `proof-late-error`, on a model.
 #
-# ## How much memory?
-# How much memory do tensors take, and when do they give it back? `memory_allocated` counts the bytes in use, and the cell prints it after
-# each of seven lines:
+# ## GPU memory and the caching allocator
+# When does a tensor give its memory back? `memory_allocated` counts the bytes in use, and the cell prints it after each of seven lines:
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
@@ -490,8 +492,8 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
 # A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()` does.
-# All numbers are multiples of 512, because each storage is rounded up to whole blocks of 512 bytes. On a real GPU, freed blocks don't go
-# back to the driver: PyTorch's *caching allocator* keeps them for later tensors and counts them in `memory_reserved`.
+# All the sizes are multiples of 512, because each storage is rounded up to whole blocks of 512 bytes. On a real GPU, a freed block
+# doesn't go back to the driver: PyTorch's *caching allocator* keeps it for later tensors and counts it in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
@@ -504,27 +506,6 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 #   so no single piece is large enough, which `expandable_segments` often fixes ([chapter 22b](22b_memory.ipynb)).
 # - *The trap:* Don't keep `x[0]` of each batch in a list: each one is a view, so it keeps its whole batch alive.
 # - *Proof:* `proof-memory`.
-#
-# ## The real one
-# This is `to` in minitorch. Yours, in exercise 3, takes the same four steps: find out which device and dtype are wanted, return the
-# tensor if they match already, move, and convert.
-
-# %%
-import inspect
-
-print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
-
-# %% [markdown]
-# | minitorch | `mytorch` |
-# |---|---|
-# | `parse_to` | `destination`, which you'll write |
-# | `tensor_device` | `with_index` |
-# | `_moved` | `to_device` |
-# | `to_copy` | `_to_copy` |
-# | `_dtype`, `_device` | the properties `dtype` and `device` |
-#
-# `ordered` and `suggested_format` are about the memory format, such as `channels_last` from [chapter 03](03_views_and_layout.ipynb), and
-# `@composite` marks a function that is made of other operations.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -572,10 +553,14 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # It returns the same tensor if device and dtype match, in which case a write into the result is a write into the original. The name
 # `cpu:0` doesn't match `cpu`, so that call does copy.
 #
+# ### Myth · "`cuda.set_device` sets the default device"
+# It sets the *current GPU*: after `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
+# CPU. To set the default, call `torch.set_default_device` ([chapter 01](01_global_settings.ipynb)).
+#
 # ### Myth · "An integer always means a CUDA device"
 # It is an index of the machine's accelerator, whatever the accelerator's type is. Without an accelerator, PyTorch 2.13 raises an error at
-# `torch.device(1)`, while minitorch does so when you create a tensor there. For a CPU tensor `get_device()` doesn't raise, as is often
-# said, but returns −1.
+# `torch.device(1)`, while minitorch does so when you create a tensor there. Another common claim is that `get_device()` raises an error
+# for a CPU tensor, but it returns −1.
 #
 # ### Myth · "It is on a GPU already, so `to` copies nothing"
 # A different index is a different device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then
@@ -594,3 +579,25 @@ print("CPU get_device:", torch.ones(2).get_device(), " CPU indices:", gpu[mytorc
 
 # %% [markdown]
 # Two of the five writes arrive, those through `original.to("cpu")` and `gpu.to(0)`, because these calls returned the tensor itself.
+
+# %% [markdown]
+# ### The real one: `to`
+# This is `to` in minitorch. Yours, in exercise 3, takes the same four steps: find out which device and dtype are wanted, return the
+# tensor if they match already, move, and convert.
+
+# %%
+import inspect
+
+print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
+
+# %% [markdown]
+# | minitorch | `mytorch` |
+# |---|---|
+# | `parse_to` | `destination`, which you'll write |
+# | `tensor_device` | `with_index` |
+# | `_moved` | `to_device` |
+# | `to_copy` | `_to_copy` |
+# | `_dtype`, `_device` | the properties `dtype` and `device` |
+#
+# `ordered` and `suggested_format` are about the memory format, such as `channels_last` from [chapter 03](03_views_and_layout.ipynb), and
+# `@composite` marks a function that is made of other operations.
