@@ -24,8 +24,8 @@ print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 # gradient go?
 #
 # ## Automatic differentiation of scalars
-# A small model of `backward` answers that. Each `Value` records what it was computed from by keeping an **edge** for every input: the input
-# together with the **local derivative**, which says how fast the result changes with that input.
+# A small model of `backward` answers that question. Each `Value` records how it was computed by keeping an **edge** for every input: the
+# input together with the **local derivative**, which says how fast the result changes with that input.
 
 
 # %%
@@ -47,7 +47,8 @@ def along_every_path(value, grad):
 
 
 # %% [markdown]
-# That is the chain rule, which multiplies along each path and adds up the paths. Try it on $h = s \cdot s$ and $end = h + 2h$:
+# This is the chain rule: multiply the local derivatives along each path, and add up the paths. Try it on $h = s \cdot s$ and $end = h +
+# 2h$:
 
 # %%
 from course import pictures
@@ -71,14 +72,15 @@ pictures.graph(
 )
 
 # %% [markdown]
-# Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels at the arrows are the local derivatives,
-# and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a **diamond**.
+# Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels on the arrows are the local derivatives,
+# and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a
+# **diamond**.
 #
-# And the weight from the beginning? PyTorch stores a gradient where a path ends, but this path continues through the multiplication and
-# ends at the tensor of ones, to which no variable refers.
+# This also explains the weight from the beginning. PyTorch stores a gradient where a path ends, but this path continues through the
+# multiplication to the tensor of ones, to which no variable refers.
 #
 # ## Break it: the number of paths
-# The next cell stacks up diamonds by computing `end = end + end` n times, and counts how many calls that takes:
+# The next cell stacks n diamonds with `end = end + end` and counts the calls that the toy needs:
 
 
 # %%
@@ -94,9 +96,9 @@ print(calls)
 pictures.curves({"paths": calls, "values": range(2, 16)}, xlabel="additions", ylabel="visits", log="y")
 
 # %% [markdown]
-# With n additions it takes $2^{n+1} - 1$ calls, so thirty additions would need two billion. Instead of following each path, every value can
-# propagate what has accumulated in its `.grad`. The first public version of micrograd (April 2020, commit 0401485) did that: a value gives
-# each input its share, and then each input does the same.
+# With n additions it takes $2^{n+1} - 1$ calls, so thirty additions would need two billion. Instead of following each path, every value
+# can propagate what has accumulated in its `.grad`. The first public version of micrograd (April 2020, commit 0401485) did that: a value
+# passes each input its share, and then each input does the same.
 
 # %% tags=["proof-diamond"]
 trace = []
@@ -121,13 +123,13 @@ at_once(end)
 print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# The result is 24 instead of 18, because `h` runs before its gradient is complete. First it receives 1 from the addition and propagates
-# $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the first 1
-# counts twice. On a chain, where every value is used once, this bug doesn't show.
+# The result is 24 instead of 18, because `h` propagates before its gradient is complete. It first receives 1 from the addition and
+# propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the
+# first 1 counts twice. On a chain, where every value is used once, this bug doesn't show.
 #
-# **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological order**,
-# in which each value comes before those that it was made from. A day later, micrograd found one by recursion: it appended each value to a
-# list after all of its inputs, and then read the list backwards.
+# **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological
+# order**, in which each value comes before those that it was made from. A day later, micrograd computed one by recursion: it appended
+# each value to a list after all of its inputs, and then read the list backwards.
 
 
 # %%
@@ -170,7 +172,7 @@ pictures.assign(dict.fromkeys(["end", "h * two", "h", "s"], "gradient"))
 pictures.slider(draw, start={"order": "at once", "step": 4}, order=list(orders), step=[1, 2, 3, 4])
 
 # %% [markdown]
-# To be sure, compare with a difference quotient on an expression with several diamonds:
+# Compare the result with a difference quotient on an expression with several diamonds:
 
 
 # %% tags=["proof-topological-order"]
@@ -197,7 +199,7 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 # | 2 | `h * two` | | **0** | 2 |
 # | 3 | `h` | | | **0** |
 #
-# Count only edges from values that can be reached from the end, because a result that isn't part of this loss sends no gradient, and its
+# Count only the edges of values that can be reached from the end: a result that isn't part of this loss never sends a gradient, so its
 # inputs would wait forever. This is Kahn's algorithm, which PyTorch uses as well, and you will write it in exercise 2.
 #
 # **Interview · Why does the engine need a topological order?**
@@ -206,13 +208,13 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #   contributions count twice or get lost, so a node has to run after everything that uses its result.
 # - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along each of
 #   them, so each node runs once, however many paths lead to it.
-# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs, while
-#   a forward pass gives those with respect to *one* (exercise 5).
-# - *The trap:* An engine that is tested on chains only may still be wrong, because there every order works.
+# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs,
+#   while one pass in forward mode gives those with respect to *one* (exercise 5).
+# - *The trap:* An engine that was tested only on chains may still be wrong, because on a chain there is only one order.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
-# ## Nodes and edges of tensors
+# ## `grad_fn`: the nodes and edges of tensors
 # In `mytorch`, a call goes down a stack of layers to its kernel. This chapter adds the layer `record`, which creates a **node** for the
 # call.
 
@@ -242,8 +244,8 @@ print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
 #
 # ### Saved tensors
 # The local derivative is now a formula, declared once for each operation, in which `g` stands for the gradient of the result. **A node
-# saves the tensors that its formulas mention**, where formulas for inputs that need no gradient don't count. In PyTorch these tensors are
-# visible as `_saved_self`, `_saved_other` and `_saved_result`. Guess what each of the seven operations saves before you run the cell.
+# saves the tensors that its formulas mention**, except for formulas of inputs that need no gradient. In PyTorch these tensors are visible
+# as `_saved_self`, `_saved_other` and `_saved_result`. Guess what each of the seven operations saves before you run the cell.
 
 # %% tags=["proof-saved-tensors"]
 a, b = torch.tensor([1.0, 4.0], requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
@@ -262,7 +264,7 @@ root += 1
 print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
 
 # %% [markdown]
-# `a * data` saves `data` but not `a`, which only a gradient for `data` would need, while `sqrt` and `relu` save their *result*. Together
+# `a * data` saves `data` but not `a`, because only the gradient of `data` would need `a`. `sqrt` and `relu` save their *result*. Together
 # with each saved tensor the node stores its **version number**, which is how it detected the write into `root`.
 #
 # **Interview · What does PyTorch store in the graph?**
@@ -278,14 +280,14 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #
 # **Interview · Does `torch.compile` use this graph?**
 #
-# - *Thirty seconds:* It doesn't use the graph that has a node for each operation. Instead, AOTAutograd traces the backward pass ahead of
-#   time together with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
+# - *Thirty seconds:* It doesn't use this graph, which has a node for each operation. Instead, AOTAutograd traces the backward pass ahead
+#   of time together with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
 # - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
 #   `expand`, `cos` and three `mul`. The first of the three computes `w * x` again instead of saving it. The single node is a
 #   `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
-# - *They ask next:* What does that gain? Since the compiler sees both passes, it can fuse the backward pass as well, and it can choose
-#   which values to save and which ones to recompute. And *compiled autograd*? It captures a `backward()` that a compiled function calls,
-#   including hooks and accumulation (`torch._dynamo.config.compiled_autograd`).
+# - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass as well and choose which values to
+#   save and which to recompute. What is *compiled autograd*? It captures a `backward()` that a compiled function calls, including hooks
+#   and accumulation (`torch._dynamo.config.compiled_autograd`).
 # - *The trap:* "Compiled code needs no autograd" is false, because the engine still runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
@@ -303,9 +305,9 @@ print("the formula gives", to_bias.shape, to_bias.dtype, "and bias.grad is", bia
 pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.grad))
 
 # %% [markdown]
-# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. Since the
-# list `node.outputs` has the shape and dtype of each output, the engine reduces and casts a gradient when it arrives (`fit`, exercise 3),
-# and the formulas don't have to.
+# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. Because a
+# node records the shape and dtype of each of its outputs in `node.outputs`, the engine can reduce and cast a gradient when it arrives
+# (`fit`, exercise 3).
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
@@ -319,7 +321,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
-# Train a network on your library alone, with the reference's code where you haven't solved an exercise yet:
+# Now train a network on your library alone. The reference's code stands in for exercises that you haven't solved yet:
 
 # %%
 from sklearn.datasets import make_moons
@@ -346,7 +348,7 @@ print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the corr
 pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
 
 # %% [markdown] tags=["short"]
-# ## Leaves
+# ## Leaf tensors
 # Predict which of these tensors are leaves and which require grad before you run the cell.
 
 # %% tags=["proof-leaves"]
@@ -388,8 +390,8 @@ print(repr(check.error(weight.mul_, 2)))
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# Since nothing is recorded if no input requires grad, freezing a layer can shorten the graph. The next cell freezes one of two layers at a
-# time and lists the nodes that a backward pass runs. Which of the two saves more?
+# Since nothing is recorded if no input requires grad, freezing a layer can shorten the graph. The next cell freezes each of two layers in
+# turn and lists the nodes that a backward pass runs. Which one saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -414,7 +416,8 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #   recorded, and no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their
 #   statistics.
 # - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
-#   gradients, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own output.
+#   gradients for the head, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own
+#   output.
 # - *They ask next:* Does it help to freeze late layers? Only a little, because gradients for the early layers still pass through them.
 # - *The trap:* `eval()` doesn't freeze weights, because it changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
@@ -424,10 +427,10 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 # - *Thirty seconds:* They become available roughly in the reverse order of the forward pass, so the last layers get theirs first. A node is
 #   ready when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
-#   DistributedDataParallel makes use of this, because it sends the gradients of the last layers while the earlier ones are still being
+#   DistributedDataParallel makes use of this order: it sends the gradients of the last layers while the earlier ones are still being
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
-#   `AccumulateGrad`, so `.grad` is the sum of both, which is complete only after the earlier use has been processed.
+#   `AccumulateGrad`, so `.grad` is the sum of both, complete only after the backward pass has reached the earlier use.
 # - *The trap:* Don't argue from the order of the layers in the code: only the recorded graph matters.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
@@ -463,8 +466,8 @@ for grad in (None, torch.zeros(2)):
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
-# A loss keeps its whole history alive. To show it, the next cell watches one of the activations through a weak reference, because an
-# ordinary one would keep it alive itself.
+# A loss keeps its whole history alive. The next cell watches an activation through a weak reference, because an ordinary one would keep
+# it alive.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -488,8 +491,8 @@ for count in (1, 2, 3):
     print(f"running total of {count}: {len(engine.topological_order([total.grad_fn]))} nodes")
 
 # %% [markdown]
-# `backward` frees the saved tensors, but not the nodes, so a second pass raises an error as soon as a node needs a saved tensor that is
-# gone. PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises here:
+# `backward` frees the saved tensors but keeps the nodes, so a second pass raises an error as soon as a node needs a saved tensor that is
+# gone. PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises an error here:
 
 # %% tags=["proof-second-pass"]
 for name, library in {"torch": torch, "mytorch": mytorch}.items():
@@ -502,8 +505,8 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 #
 # - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
 #   state that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
-# - *Longer:* After `backward` only the nodes remain, so memory grows slowly, whereas in a validation loop without `no_grad` each stored
-#   loss holds its activations, and memory grows fast.
+# - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
+#   keeps its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
 # - *The trap:* `backward` doesn't free everything, because the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
@@ -574,11 +577,11 @@ source = inspect.getsource(engine._receive)
 print(source[source.index("    output =") : source.index("    total =")])
 
 # %% [markdown]
-# `pending` corresponds to `buffers`, `_fitted` to `fit`, and `_array`, `_dtype` and `_device` are a tensor's NumPy array, dtype and device.
-# Two things are new, and PyTorch has both. If the shape can't be made to fit, `_fitted` names the node that computed the gradient (`giver`) and
-# the input it is for (`index`), so you find the faulty formula. And a second gradient is added to the first *in place* if no other code can
-# see the sum. This happens in the rest of the function, which isn't shown, and it is why the engine counts in how many places the pass
-# keeps a gradient.
+# `pending` corresponds to `buffers`, `_fitted` to `fit`, and `_array`, `_dtype` and `_device` are a tensor's NumPy array, dtype and
+# device. Two things are new, and PyTorch has both. If the shape can't be made to fit, the error of `_fitted` names the node that computed
+# the gradient (`giver`) and the input it is for (`index`), which leads you to the faulty formula. In the rest of the function, which
+# isn't shown, a second gradient is added to the first *in place* if no other code can see the sum, which is why the engine counts in how
+# many places the pass keeps a gradient.
 #
 # When several nodes are ready, both engines run the one that was recorded last, and `AccumulateGrad` before all others (see
 # [freezing](proof-freezing)).

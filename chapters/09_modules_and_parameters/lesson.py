@@ -4,7 +4,7 @@
 # of a GPT travels from minitorch into your library and back, key by key.
 
 # %% [markdown] tags=["short"]
-# ## A model that forgets half of itself
+# ## Layers in a Python list: a model that forgets half of itself
 # This model keeps two hidden layers in a list and has a third layer for the output. It trains without an error, and its state dict
 # loads into a second model.
 
@@ -47,8 +47,8 @@ for name, model in {"trained": trained, "loaded": other, "guessing 0": torch.zer
     print(f"{name:10} loss {((model(x) - y) ** 2).mean().item():.1f}")
 
 # %% [markdown]
-# *All keys matched*, yet the loaded model is worse than one that always guesses 0, although there was neither an error nor a
-# warning. One change fixes it: use `nn.ModuleList` instead of `list`.
+# *All keys matched*, and there was neither an error nor a warning. Yet the loaded model is worse than one that always guesses 0.
+# One change fixes it: use `nn.ModuleList` instead of `list`.
 
 # %%
 from course import pictures
@@ -60,12 +60,12 @@ for container in (list, nn.ModuleList):
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
 
 # %% [markdown] tags=["short"]
-# The hidden layers in the list run in `forward`, but the optimizer never received them and the state dict doesn't contain them.
-# So how does a module find out what belongs to it?
+# The hidden layers in the list run in `forward`, but the optimizer never received them, and the state dict doesn't contain them.
+# How does a module find out what belongs to it?
 #
 # ## How assignment registers parameters: `__setattr__`
-# The statement `self.weight = ...` calls `__setattr__`, which a class can override in order to look at each value that is assigned.
-# This is the smallest version of it:
+# The statement `self.weight = ...` calls `__setattr__`, which a class can override to look at each value that is assigned. This
+# is the smallest version:
 
 
 # %%
@@ -89,11 +89,12 @@ outer.first, outer.scale, outer.hidden = inner, 3.0, [4.0]
 print(dict(outer.named()))
 
 # %% [markdown]
-# Each assignment registers its value, and a name is the path of attributes from the outermost module down. The list contains a weight
-# as well, but it isn't found, because the assigned value is the list itself and `__setattr__` doesn't look inside.
+# Each assignment of a weight or a box registers it under its name, and the full name is the path of attributes from the outermost
+# box down. The weight in the list isn't found, because the assigned value is the list, and `__setattr__` doesn't look inside.
 #
 # ## Break it
-# To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding, and removes a weight.
+# To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding matrix, and removes a
+# weight.
 
 # %% tags=["proof-toy-breaks"]
 outer.second = inner  # shared
@@ -101,9 +102,9 @@ outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. Moreover, `scale` is
-# None but still registered, because the value was kept both in `members` and as an attribute, while the assignment changed only one of
-# the two.
+# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. Moreover,
+# `scale` is None but still registered: the value was kept both in `members` and as an attribute, and the assignment changed only
+# the attribute.
 #
 # ## Three tables: parameters, submodules and buffers
 # To avoid the second fault, a module keeps each value in exactly one place: it has a table for parameters, one for submodules and one
@@ -140,7 +141,7 @@ print(list(scale.parameters()), scale.factor)
 # Once a name belongs to a parameter, assigning a plain tensor to it raises an error, while `None` leaves the name registered without a
 # value. `Linear(bias=False)` has such an empty entry. You will write `__setattr__` in exercise 2.
 #
-# The search through the tables has one surprising consequence. If a *property* raises an AttributeError, Python falls back to
+# Searching the tables last has a surprising consequence. If a *property* raises an AttributeError, Python falls back to
 # `__getattr__`, and the message then blames the property instead of the misspelled name inside it:
 
 
@@ -165,7 +166,7 @@ print(check.error(lambda: Misspelled().width))
 # - *The trap:* Layers in a plain list or dict aren't registered, so use `ModuleList` or `ModuleDict` for them.
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
-# ## Names
+# ## Traversing a model: `named_modules` and `named_parameters`
 # Everything else is a traversal of the tree: `named_modules` yields each module with its path, while `named_parameters` and
 # `state_dict` collect the entries of each module on the way. You will write them in exercises 3 and 4.
 
@@ -184,9 +185,9 @@ pictures.graph(
 )
 
 # %% [markdown]
-# Each arrow points from a module to the module that contains it, and the shared layer has two paths. `named_parameters` visits the
-# layer once, so an optimizer updates it once. `state_dict`, however, lists it under both names, because the model that loads the file
-# may not share it.
+# Each arrow points from a module to the module that contains it, and the shared layer has two paths. `named_parameters` visits
+# the layer once, so an optimizer updates it once. `state_dict`, however, lists it under both names, because the model that loads
+# the dict may not share the layer.
 #
 # **Interview · How do you make two layers share weights?**
 #
@@ -207,8 +208,8 @@ pictures.graph(
 # - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
 # ### Parameter groups
-# `named_parameters` is also the way to give parameters different settings. Weight decay is usually applied to matrices only, while biases
-# and the parameters of norm layers, which have one dimension, are left alone:
+# `named_parameters` is also the way to give parameters different settings. Weight decay is usually applied to matrices only.
+# Biases and the parameters of norm layers, which have one dimension, get none:
 
 # %% tags=["proof-groups"]
 block = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 2))
@@ -225,8 +226,8 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #
 # - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, while
 #   the others get none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
-# - *Longer:* Decay keeps the weights of a matrix multiplication small, whereas biases and norm scales are few, and pulling them
-#   towards 0 limits the layer without regularizing much. For embeddings, which are matrices, conventions differ.
+# - *Longer:* Decay keeps the weights of matrix multiplications small. Biases and norm scales are few, so pulling them towards 0
+#   restricts the layer without regularizing much. For embeddings, which are matrices, conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
 #   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
 # - *The trap:* People forget layers that they add later, and unless one group takes all remaining parameters, these layers are never
@@ -235,8 +236,8 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #
 # ### Buffers: tensors that are saved but not trained
 # Some tensors belong to the model without being trained, such as running averages, masks and tables. They are registered as
-# **buffers**, either with `register_buffer` or by assigning an `nn.Buffer`. A module can also save something other than a tensor,
-# because the result of its `get_extra_state` becomes an entry of the state dict.
+# **buffers**, either with `register_buffer` or by assigning an `nn.Buffer`. A module can also save something other than a tensor:
+# whatever its `get_extra_state` returns becomes an entry of the state dict.
 
 
 # %% tags=["proof-buffers"]
@@ -257,8 +258,8 @@ print("to train:", [name for name, _ in shift.named_parameters()], "  to save:",
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
-# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`. You need both methods, as `Shift` shows: it
-# lacks the second, and therefore refuses its own state dict:
+# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`, so you need both methods. `Shift` lacks
+# the second, and therefore refuses its own state dict:
 
 # %%
 print(check.error(Shift().load_state_dict, Shift().state_dict()))
@@ -270,8 +271,7 @@ print(check.error(Shift().load_state_dict, Shift().state_dict()))
 #   the optimizer doesn't see it. A plain tensor is only an attribute, so it stays on the CPU when the model goes to the GPU.
 # - *They ask next:* When is `persistent=False` right? It suits tensors that the constructor can compute again, such as a causal
 #   mask.
-# - *The trap:* `self.mean = torch.zeros(3)` works only until the model is moved or loaded, which is the fault of the layer in
-#   exercise 6.
+# - *The trap:* `self.mean = torch.zeros(3)` works only until the model is moved or loaded, which is the bug in exercise 6.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
@@ -291,8 +291,8 @@ print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the ea
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown] tags=["short"]
-# `to` changes a module in place, while a tensor's `to` returns another tensor unless there is nothing to convert. The parameters
-# remain the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the
+# `to` changes a module in place, while a tensor's `to` returns another tensor unless nothing has to change. The parameters remain
+# the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the
 # exception). Buffers, in contrast, are replaced by new tensors, and a state dict from before the move keeps the old memory. The
 # optimizer's momentum stayed in float32 as well, which is why you build the optimizer after the move.
 #
@@ -324,15 +324,16 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 
 # %% [markdown]
 # `best` isn't a snapshot. Its tensors are detached from the graph, but they *share memory* with the model until a move gives the
-# model new memory, so the best epoch silently turns into the last one. A failed load isn't undone either, because every entry that
-# fits has been loaded before the error is raised.
+# model new memory, so the best epoch silently turns into the last one. A failed load isn't undone either: every entry that fits
+# has been loaded before the error is raised.
 #
 # **Interview · What is in a state dict, and what isn't?**
 #
 # - *Thirty seconds:* It contains the parameters and persistent buffers by their paths, and the extra state of modules that define
-#   one. It doesn't contain the code, the `training` flag, the optimizer's state, or the information which parameters are frozen.
-# - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for each
-#   module, by which a newer class can recognize and read what an older one saved.
+#   one. It doesn't contain the code, the `training` flag, the optimizer's state, or the information about which parameters are
+#   frozen.
+# - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for
+#   each module, so that a newer class can recognize and convert what an older one saved.
 # - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.
 # - *The trap:* `best = model.state_dict()` isn't a copy, so it follows the model through all later steps.
 # - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers).
@@ -429,8 +430,8 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. In chapter 14, when all its
-# layers can run, you will run this model.
+# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. You will run this
+# model in chapter 14, when your library has all of its layers.
 #
 # ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
@@ -470,7 +471,7 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 # - *The trap:* Don't expect the weight as (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
 # - *Proof:* `proof-linear`.
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## Calling a module: hooks
 # You call `model(x)` rather than `model.forward(x)`, and the difference is the *hooks*, which are functions attached to a module. Here
 # a hook on each layer prints the shape of its result, and another prints the shape of the gradient at the first layer's output.
@@ -495,13 +496,13 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #   extraction, FSDP and lazy layers depend on those hooks.
 # - *Longer:* FSDP2's `fully_shard` registers a pre-hook that gathers the module's full parameters, and a forward hook that frees them again.
 #   To call a module with *other* parameters, use `torch.func.functional_call(model, parameters, args)`, which runs the hooks as well.
-# - *They ask next:* When does `forward` give a different result? It does when a hook replaces the arguments or the result, and in a
-#   lazy layer that was never called it raises an error.
-# - *The trap:* A test without hooks shows no difference, because both give the same result until somebody registers a hook.
+# - *They ask next:* When does `forward` give a different result? It differs when a hook replaces the arguments or the result, and
+#   a lazy layer that was never called raises an error.
+# - *The trap:* A test without hooks shows no difference, so the bug appears only when somebody registers a hook.
 # - *Proof:* `proof-call`, `proof-lazy`.
 #
 # ## Common myths
-# Here are three half-truths about modules, each with the cell that refutes it:
+# Three common claims about modules are wrong, and each links to the cell that refutes it:
 # - "`state_dict()` returns a copy." Its tensors [share the model's memory](proof-state-dict-shares).
 # - "`model.to(device)` returns a moved copy." It [moves the model itself](proof-to-keeps-objects).
 # - "A tensor that requires a gradient is a parameter." It gets a gradient, but only a `Parameter` is in
@@ -555,8 +556,35 @@ print("\n", {name: parameter.unique().numel() for name, parameter in net.hidden.
 # error. The last line counts the distinct values in each tensor, so it shows that each weight matrix now contains a single value.
 # Unlike `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
 #
+# ### Replacing layers: `set_submodule`
+# Quantization and LoRA replace the linear layers of a model that exists already. The next cell replaces them by layers without a bias, and
+# then counts how many of the model's parameters the optimizer holds.
+
+# %% tags=["proof-replace"]
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 2), nn.ReLU()))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for name, module in list(model.named_modules()):
+    if isinstance(module, nn.Linear):
+        model.set_submodule(name, nn.Linear(module.in_features, module.out_features, bias=False))
+print(*model.state_dict())
+held = {id(each) for each in optimizer.param_groups[0]["params"]}
+print("held by the optimizer:", sum(id(each) in held for each in model.parameters()), "of 2")
+
+# %% [markdown]
+# The paths stay the same, but the parameters are new, so this optimizer would train layers that are no longer part of the model.
+#
+# **Interview · How do you replace every linear layer of a model, for example by a LoRA layer?**
+#
+# - *Thirty seconds:* I loop over a list of `named_modules()`, build the new layer from each `Linear`, and put it at the same path with
+#   `set_submodule`, or with `setattr` on the parent module.
+# - *They ask next:* What has to be done afterwards? I build the optimizer again, because the old one holds the old parameters, and I tie
+#   shared weights again, because each new layer has its own.
+# - *The trap:* `for layer in model.modules(): layer = New(layer)` replaces nothing, because it only assigns to a local variable.
+# - *Proof:* `proof-replace`; LoRA: [chapter 21](21_features_and_visualization.ipynb).
+#
 # ### Lazy layers
-# How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and takes the number from it.
+# How many inputs does a linear layer need after a few convolutions? A lazy layer waits for the first batch and takes the number
+# from its shape.
 
 # %% tags=["proof-lazy"]
 head = nn.Sequential(nn.Flatten(), nn.LazyLinear(2))
@@ -569,8 +597,8 @@ print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 # %% [markdown]
 # A *pre-hook*, which runs before `forward`, allocates the parameters, removes itself, and turns the object into a `Linear` by
 # assigning to `__class__`. The parameter remains the same object, so SGD and Adam may hold it before it has a shape. PyTorch's
-# Adagrad can't (minitorch's can), because it allocates its state at once, and `numel()` needs the shape as well, so run one batch
-# before you build the optimizer.
+# Adagrad can't (minitorch's can), because it allocates its state at once, and `numel()` needs the shape as well. It is therefore
+# safer to run one batch before you build the optimizer.
 #
 # ### Bilinear layers
 # A bilinear layer computes $y_k = x_1^\top W_k\, x_2 + b_k$, so it has *two* inputs and a matrix for each output. Without the bias it
@@ -594,8 +622,9 @@ pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.de
 
 # %% [markdown]
 # After `vector_to_parameters`, each parameter is a view of the vector, so a write to the vector changes the model. In contrast,
-# `parameters_to_vector` concatenates, so its result has new memory and a history, and `neg_` didn't reach the model. Methods that treat
-# all weights as one vector include L-BFGS, evolution strategies and interpolation between two trained models.
+# `parameters_to_vector` concatenates, so its result has new memory and a history, and the `neg_` in the cell didn't reach the
+# model. Methods that treat all weights as one vector include L-BFGS, evolution strategies and interpolation between two trained
+# models.
 #
 # ### The real one
 # This is minitorch's `register_parameter`, with PyTorch's checks:
