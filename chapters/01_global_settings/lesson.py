@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Global settings
 # After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for character as
-# PyTorch does. You will be able to say which calls read a default and when, which settings reach another thread, and which global switches
-# matter when you train.
+# PyTorch does. You will be able to say which calls read a default, which settings reach another thread, and which global switches matter
+# in training.
 
 # %% hidden=true
 from course import lesson
@@ -10,7 +10,7 @@ from course import lesson
 mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
-# ## One tensor, three faces
+# ## Print options and the default dtype: one tensor, three faces
 # The program below creates a tensor once, never changes it, and prints it three times. Decide what the three lines will show before you run
 # the cell.
 
@@ -32,7 +32,7 @@ torch.set_printoptions(profile="default")  # as in a fresh PyTorch
 # floating-point dtype only if it isn't the default; then the second value became 0.0003, because fixed notation shows four digits after the
 # decimal point.
 #
-# Neither of the two calls mentions `x`, so `print` must look somewhere else, but where?
+# Neither of the two calls mentions `x`, so `print` must read something else as well. What is it?
 #
 # ## The smallest model
 # A setting is a value in an object that the whole program shares. Functions that create or print a tensor look it up *at the moment they
@@ -60,9 +60,9 @@ after = make()
 print(show(before), show(after), show(make(dtype="float32")))
 
 # %% [markdown]
-# This model explains the surprise: the tensor `before` keeps the dtype that it was created with, while its printed form depends on what the
-# state contains *now*, and an explicit argument overrides the setting. The picture shows the three places in which `torch.tensor(0.5)`
-# looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the default.
+# This model explains the surprise: the tensor `before` keeps the dtype with which it was created, while its printed form depends on the
+# state at the time of printing. An explicit argument overrides the setting. The picture shows the three places in which
+# `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the default.
 
 # %%
 from course import pictures
@@ -73,8 +73,8 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown]
 # ## Default precision
-# `set_default_dtype` decides which dtype Python floats become and which one functions such as `zeros` and `randn` create. The next cell
-# runs eleven calls under two defaults and compares the dtypes of the results, so decide first which of them you expect to change.
+# `set_default_dtype` decides which dtype Python floats get and which one functions such as `zeros` and `randn` use. The next cell runs
+# eleven calls under two defaults and compares the dtypes of the results, so decide first which of them you expect to change.
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -107,19 +107,19 @@ for name in single:
 # %% [markdown]
 # Seven results changed, while the other four get their dtype from somewhere else: Python integers become int64, `x` and the array have a
 # dtype of their own, and `.float()` asks for float32 by name. The sum `zeros(1) + x` changed because it adds a new float64 tensor to an
-# old float32 one, and the wider type wins. People tend to miss `tensor([1]) / 3` and `exp`: since an integer operand has no
-# floating-point type to pass on, the result takes the default.
+# old float32 one, and the wider type wins. The rows that people tend to miss are `tensor([1]) / 3` and `exp`: an integer operand has no
+# floating-point type to pass on, so the result gets the default.
 #
 # **Interview · What does `set_default_dtype` change, and what does it leave alone?**
 #
 # - *Thirty seconds:* It sets the dtype of new floating-point tensors: those made from Python floats or by factories such as `zeros` and
 #   `randn`, and the results of `/` or `exp` on integers. Existing tensors, integer tensors and NumPy arrays keep their types.
-# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands doesn't read it, but a
-#   factory does even if you pass it such a tensor, so `full((2,), x[0])` has the default dtype. Since layers create their parameters with
-#   factories, they follow the default as well.
+# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands ignores it, but a
+#   factory reads it even if you pass such a tensor, so `full((2,), x[0])` has the default dtype. Since layers create their parameters
+#   with factories, they follow the default as well.
 # - *They ask next:* Which types are allowed? You can set float16, bfloat16, float32 or float64, while int64 and all others raise a
 #   TypeError.
-# - *The trap:* People say "then all my results are float64", but `x * 0.5` isn't, because `x` existed before.
+# - *The trap:* "Then all my results are float64." `x * 0.5` isn't, because `x` was created before the change.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
 # **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
@@ -127,10 +127,10 @@ for name in single:
 # - *Thirty seconds:* Float32 halves the memory and the traffic between memory and processor, and most hardware computes faster with it. It
 #   keeps only about seven digits, but that is enough to train most networks.
 # - *Longer:* You notice the missing digits when you add a small number to a large one, because in float32 2²⁴ + 1 is still 2²⁴. Large
-#   models go further and do most of their arithmetic in bfloat16.
+#   models go further: they are trained mostly in bfloat16.
 # - *They ask next:* When would you set float64? You need it for `gradcheck`, which compares tiny differences
 #   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and it shows whether a strange result comes from rounding.
-# - *The trap:* Don't prescribe float64 as a cure for `nan`: it overflows later, but zero divided by zero is nan in every precision.
+# - *The trap:* Don't prescribe float64 as a cure for `nan`: float64 overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
 #
 # The picture shows the measured spacing between a number and the next larger one that the type can hold. The spacing doubles at each power
@@ -156,8 +156,8 @@ pictures.slider(spacing, start={"dtype": "float32"}, dtype=["float16", "float32"
 
 # %% [markdown] tags=["short"]
 # ## Default device
-# A device object is only a name, which consists of a type and an index, so you can name a GPU that isn't there. At which line does the
-# error come?
+# A device object is only a name, made of a type and an index, so you can name a GPU that isn't there. Which line of this cell raises the
+# error?
 
 # %% tags=["proof-device-is-a-name", "raises-exception"]
 gpu = torch.device("cuda:1")
@@ -173,22 +173,22 @@ torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
 # %% [markdown] tags=["short"]
-# The error came only when `zeros` was about to create a tensor on that GPU. The second cell shows whom the default didn't reach:
-# `zeros_like`, because it follows its argument, and `from_numpy`, because it shares the array's memory.
+# The error came only when `zeros` was about to create a tensor on that GPU. The second cell shows two functions that ignore the default:
+# `zeros_like` follows its argument, and `from_numpy` shares the array's memory.
 #
 # **Interview · How do you make new tensors land on the GPU by default?**
 #
 # - *Thirty seconds:* You call `torch.set_default_device("cuda")` for the rest of the program, or you write `with torch.device("cuda"):`
 #   around a block. Both affect only tensors that are created afterwards without `device=`.
-# - *Longer:* Existing tensors and modules stay where they are, and `zeros_like` and the results of operations follow their operands.
+# - *Longer:* Existing tensors and modules stay where they are, while `zeros_like` and the results of operations follow their operands.
 #   `.to(device)` moves a model's parameters, while for a tensor it returns a copy unless the tensor is there already.
 # - *They ask next:* Does the call check that there is a GPU? No, you get the error when you create the first tensor.
 # - *The trap:* Don't expect `from_numpy` to follow the default, because it shares memory with an array, and that memory belongs to the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
 #
 # ### Settings and threads
-# Not every global setting is shared by all threads, so the next cell changes six settings and then reads each one in this thread and in a
-# new one:
+# Some global settings are shared by all threads, and some aren't. The next cell changes six settings and then reads each one in this
+# thread and in a new one:
 
 # %% tags=["proof-threads"]
 from concurrent.futures import ThreadPoolExecutor
@@ -220,18 +220,18 @@ torch.set_num_threads(threads)
 #
 # - *Thirty seconds:* The default dtype, print options, the seed and the deterministic switch belong to the process, so every thread sees
 #   them. The default device, the current GPU, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
-# - *Longer:* That suits a server, because one request can run under `no_grad` while another thread trains, but it also means that a pool of
-#   threads needs `no_grad` inside the function that it runs.
+# - *Longer:* That suits a server, where one thread can answer requests under `no_grad` while another one trains. It also means that a
+#   thread pool needs `no_grad` inside the function that it runs.
 # - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes to its threads,
 #   except that it records a graph only under `create_graph=True`.
-# - *The trap:* Don't wrap `executor.map(model, batches)` in `no_grad`, because the workers record graphs all the same.
+# - *The trap:* Don't wrap `executor.map(model, batches)` in `no_grad`, because the workers still record graphs.
 # - *Proof:* `proof-threads`.
 
 # %% [markdown]
 # ### A setting for a block
-# If you change a default and forget about it, the bug shows up in somebody else's function, which is why PyTorch offers `with` blocks that
-# restore the old value. There is one for the device, for grad mode and for autocast, but none for the default dtype, for which you need
-# `try` and `finally`. To build such a block, you remember the current value on entry and put it back on exit.
+# If you change a default and forget about it, the bug shows up in somebody else's function, which is why PyTorch offers `with` blocks
+# that restore the old value. There is one for the device, one for grad mode and one for autocast. There is none for the default dtype,
+# for which you need `try` and `finally`. Such a block remembers the current value on entry and puts it back on exit:
 
 
 # %%
@@ -253,7 +253,7 @@ with Block("cuda:0"):
 print("outside:    ", make()["device"])
 
 # %% [markdown]
-# `__exit__` also runs when an error ends the block, whereas a second call of the setter would be skipped. Now break the block by entering
+# `__exit__` also runs when an error ends the block, whereas a second call to the setter would be skipped. Now break the block by entering
 # the *same* object twice, as a recursive function would do with its device.
 
 # %% tags=["proof-reentered"]
@@ -271,8 +271,8 @@ print("torch:  ", torch.get_default_device())
 # exercise 2: entering pushes the old value, and leaving pops it.
 #
 # The toy is also shared by all threads. A setting that belongs to a thread, which you will write in exercise 3, is kept in a
-# `threading.local()`, because each thread has its own attributes of such an object. A new thread therefore finds no attribute at all, so the
-# setting needs a default that doesn't depend on the thread.
+# `threading.local()`, an object whose attributes are separate for each thread. A new thread finds no attributes at all, so the setting
+# also needs a default that doesn't depend on the thread.
 
 # %% tags=["proof-thread-local"]
 import threading
@@ -284,8 +284,8 @@ print("here:", local.device, "  in a new thread:", elsewhere)
 
 # %% [markdown] tags=["short"]
 # ## The global switches that matter in training
-# Interviewers rarely ask about the default device, but they do ask about the switches in this table, whose third column says who sees a
-# change.
+# Interviewers rarely ask about the default device, but they do ask about the switches in this table. Its third column says which threads
+# a change affects.
 #
 # | switch | what it changes | whom it affects |
 # |---|---|---|
@@ -321,25 +321,26 @@ print("the same numbers after the same seed:", draws[0] == draws[1])
 #   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
 # - *Longer:* Both change the last digits of results, and convolutions may use TF32 even at the default `highest`, because cuDNN has a
 #   switch of its own, `cudnn.allow_tf32`, which is on. Deterministic algorithms do the opposite: they give up speed so that the same
-#   program gives the same numbers twice on the same machine.
-# - *They ask next:* When does `benchmark` hurt? It does when shapes keep changing, because every new shape starts another search.
-# - *The trap:* A seed alone doesn't make a GPU run reproducible, because atomic additions still add in a different order each time.
+#   program computes the same numbers again on the same machine.
+# - *They ask next:* When does `benchmark` hurt? It hurts when shapes keep changing, because every new shape starts another search.
+# - *The trap:* A seed alone doesn't make a GPU run reproducible, because kernels with atomic additions may add in a different order each
+#   time.
 # - *Proof:* `proof-switches`.
 #
 # **Interview · When do you change `set_num_threads`?**
 #
-# - *Thirty seconds:* I lower it when several processes share a machine, because each of them would otherwise start a thread for each core,
-#   and threads that compete for cores make everything slower.
+# - *Thirty seconds:* I lower it when several processes share a machine. Otherwise each process starts a thread for each core, and threads
+#   that compete for cores make everything slower.
 # - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
 #   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
 # - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads differently.
-# - *The trap:* Don't lower it after the work has begun, because a thread that has already computed keeps its number.
+# - *The trap:* Don't lower it after the work has begun, because a thread that has already computed keeps its old number.
 # - *Proof:* `proof-threads`.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
-# A dtype gives a PyTorch name to one of NumPy's types, and the state is one object; both classes are provided. You will write the parsing
-# of device strings and the setters with their error messages, which the next cell tries out.
+# A dtype gives a PyTorch name to one of NumPy's types, and a single object holds the settings; both classes are provided. You will write
+# the parsing of device strings and the setters with their error messages, which the next cell tries out.
 
 # %% tags=["proof-refused"]
 print(mytorch.get_default_dtype(), mytorch.device("cuda:1"), repr(mytorch.device("cuda", 1)))
@@ -364,13 +365,13 @@ for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
     print(torch.tensor([1.0, last]))
 
 # %% [markdown]
-# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions, which ignore zeros,
-# `inf` and `nan`, decide which notation it is:
+# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide which notation
+# it is, leaving zeros, `inf` and `nan` aside:
 #
 # 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? If so, every element is written
 #    in scientific notation.
 # 2. Otherwise, are all of them whole numbers? If so, they get a decimal point and no digits after it: `1000.`
-# 3. How long is the longest one, to whose length the others are padded?
+# 3. How long is the longest one? All others are padded to that length.
 #
 # The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore
 # enough to put every loss into scientific notation:
@@ -427,11 +428,11 @@ import inspect
 print(inspect.getsource(torch.set_default_dtype))
 
 # %% [markdown]
-# Yours will look the same, because all it does is check its argument and write into the shared state. PyTorch keeps the default dtype in
-# C++, where its functions need it too, whereas the default device lives in Python as a **mode** (a `TorchFunctionMode`): an object that
-# intercepts each call of a PyTorch function before the function runs. If the function creates a tensor and the call names no device, the
-# mode adds `device=`. It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. The default device belongs
-# to a thread because each thread has its own stack of modes.
+# Yours will look the same, because the function only checks its argument and writes into the shared state. PyTorch keeps the default
+# dtype in C++, where its functions need it too, whereas the default device lives in Python as a **mode** (a `TorchFunctionMode`): an
+# object that intercepts each call of a PyTorch function before the function runs. If the function creates a tensor and the call names no
+# device, the mode adds `device=`. It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Since each
+# thread has its own stack of modes, the default device belongs to a thread.
 #
 # The detour takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in 0.9 µs, and under a
 # default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
@@ -444,7 +445,7 @@ print(inspect.getsource(torch.set_default_dtype))
 # - *Longer:* If a library must change a setting, it should do so in a block that restores it, even after an error.
 # - *They ask next:* What does a test suite do? It restores the settings after each test, because one forgotten float64 changes results
 #   far away.
-# - *The trap:* Don't restore float32 when you are done, but the dtype that was the default before.
+# - *The trap:* When you are done, don't restore float32 but whatever the default was before.
 # - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
 
 
@@ -499,8 +500,8 @@ torch.set_default_dtype(torch.float32)
 # %% [markdown]
 # ## If you have time
 # ### When notation changes
-# In the picture of many pairs of numbers, fixed notation occupies a narrow band, which is three powers of ten wide and ends on both sides.
-# At its lower end the type matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as
+# In the picture of many pairs of numbers, fixed notation occupies a narrow band, three powers of ten wide, which ends on both sides. At
+# its lower end the dtype matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as
 # a float64 it doesn't.
 
 # %%
@@ -520,8 +521,8 @@ pictures.publish(ax, alt=f"{len(fixed)} of {len(pairs)} pairs of numbers print i
 # %% [markdown]
 # ### Summaries
 # Above 1,000 elements a tensor is summarized: dots replace the middle of each long dimension. The option `threshold` sets that limit and
-# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary looks
-# only at the elements that it shows, so what becomes of a `nan` in the hidden middle?
+# `edgeitems` says how many elements stay at each end, while `profile` sets both, together with `precision` and `linewidth`. A summary
+# reads only the elements that it shows, so what happens to a `nan` in the hidden middle?
 
 # %% tags=["proof-hidden-nan"]
 import re
@@ -542,8 +543,8 @@ pictures.grid(table, framed, "table")
 #
 # **Interview · How do you print a whole tensor, and how do you get the usual form back?**
 #
-# - *Thirty seconds:* You call `torch.set_printoptions(profile="full")` before you print it, and `profile="default"` afterwards to return to
-#   the usual form.
+# - *Thirty seconds:* I call `torch.set_printoptions(profile="full")` before I print it, and set `profile="default"` afterwards to return
+#   to the usual form.
 # - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects the logs of the whole program.
 # - *They ask next:* What can a summary hide? It can hide a `nan` in the middle, so test for it, or index the part that you want to see.
 # - *The trap:* Don't set `sci_mode=False` first and `precision` later, because the second call silently resets `sci_mode`.
@@ -551,8 +552,8 @@ pictures.grid(table, framed, "table")
 
 # %% [markdown]
 # ### Rounding, summaries and `sci_mode`
-# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The other two cells print the whole of
-# a summarized tensor, and change an option that behaves differently from all others.
+# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The other two cells print a
+# summarized tensor in full, and change an option that behaves differently from all others.
 
 # %% tags=["proof-rounded"]
 almost = torch.tensor([0.99996, 0.5])

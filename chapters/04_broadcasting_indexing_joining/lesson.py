@@ -10,9 +10,9 @@ from course import lesson
 mytorch = lesson.mytorch(4)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
-# ## A perfect model with a loss of 250
-# Here are four students, with the hours they studied and the points they scored, and a model that predicts each score exactly.
-# What is its mean squared error?
+# ## Silent broadcasting: a perfect model with a loss of 250
+# Four students studied for some hours and scored some points, and a model predicts each score exactly. What is its mean
+# squared error?
 
 # %% tags=["proof-silent-broadcast"]
 import warnings
@@ -32,13 +32,14 @@ pictures.assign(prediction="data", score="weight", error="result", x="data", out
 pictures.grids(("prediction", prediction), "−", ("score", score), "=", ("error", prediction - score))
 
 # %% [markdown] tags=["short"]
-# No error was raised, although the prediction is a column and the score is a row, so PyTorch subtracted each score from each
-# prediction. A test with a single student wouldn't have caught it. `mse_loss` computes the same 250, but at least it warns you.
+# The prediction is a column and the score is a row, so PyTorch subtracted every score from every prediction, without an
+# error. A test with a single student wouldn't have caught the bug. `mse_loss` computes the same 250, but at least it warns
+# you.
 #
 # ## Broadcasting
 # ### The smallest model
-# A first guess is to align the shapes on the right, to pad the shorter one with ones on the left, and to take the larger length
-# in each dimension.
+# A first guess at the rule: align the shapes on the right, pad the shorter one with ones on the left, and take the larger
+# length in each dimension.
 
 
 # %% tags=["proof-broadcast-rule"]
@@ -72,8 +73,8 @@ pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 # 2. In each dimension the lengths must be equal, or one of them must be 1.
 # 3. The result has the length that isn't 1, or 1 if both are.
 #
-# Stretching needs no memory, because a stretched dimension has stride 0 as in [chapter 03](03_views_and_layout.ipynb), whereas
-# the *result* does need memory:
+# Stretching needs no memory, because a stretched dimension has stride 0 as in [chapter 03](03_views_and_layout.ipynb), but
+# the *result* does:
 
 # %% tags=["proof-stretch-is-free"]
 column, row = torch.broadcast_tensors(torch.zeros(1000, 1), torch.zeros(1000))
@@ -81,9 +82,9 @@ for name, each in {"column": column, "row": row, "sum": column + row}.items():
     print(f"{name:6} strides {each.stride()!s:9} {each.untyped_storage().nbytes():9,} bytes")
 
 # %% [markdown]
-# A result that is only an intermediate step may be far larger than what you want in the end. The next cell computes the squared
-# distances between all pairs of 200 points, first by subtracting every point from every other, and then by expanding
-# $|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b$:
+# An intermediate result can be far larger than what you want in the end. The next cell computes the squared distances between
+# all pairs of 200 points, first by subtracting every point from every other, and then by expanding $|a - b|^2 = |a|^2 + |b|^2
+# - 2 a \cdot b$:
 
 
 # %% tags=["proof-pairwise"]
@@ -103,16 +104,16 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 #   distances. With |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
 # - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks
 #   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
-# - *They ask next:* What does the expansion cost? It costs precision, because two large numbers cancel. For 10000 and 10001 in
-#   float32 it returns 0 instead of 1, and it may return negative numbers, so clamp before a square root.
-# - *The trap:* Saying that broadcasting is free because the inputs aren't copied, although the result is allocated.
+# - *They ask next:* What does the expansion cost? It costs precision, because two large numbers cancel. For 10000 and 10001
+#   in float32 it returns 0 instead of 1, and it may return negative values, so clamp before a square root.
+# - *The trap:* "Broadcasting is free." The inputs aren't copied, but the result is allocated.
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
 # ### `mytorch`: a check before the kernel
-# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. In `mytorch` an operation may
-# therefore have a check that runs before its kernel, and this chapter gives all elementwise operations one that compares the
-# shapes. You will write `meeting_shape`, which takes two shapes and returns the shape that they broadcast to, or raises PyTorch's
-# error.
+# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. An operation may therefore
+# have a check that runs before its kernel, and this chapter gives every elementwise operation a check that compares the
+# shapes. You will write `meeting_shape`, which takes two shapes and returns the shape that they broadcast to, or raises
+# PyTorch's error.
 
 
 # %% tags=["proof-broadcast-errors"]
@@ -132,16 +133,17 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# In place, the right operand may be stretched, but the left one may not, because its memory has a fixed size.
+# In place, the right operand may be stretched. The left one may not, because the result has to fit into its memory.
 #
 # **Interview · What are the rules of broadcasting?**
 #
 # - *Thirty seconds:* Align the shapes on the right, where missing dimensions count as 1. Two lengths must be equal, or one of
-#   them must be 1, and then the result has the other. No input is copied, because a stretched dimension has stride 0.
+#   them must be 1, in which case the result has the other length. No input is copied, because a stretched dimension has
+#   stride 0.
 # - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its
 #   gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
 # - *They ask next:* What do (5, 1) and (0,) give? They give (5, 0), because a 1 can become 0.
-# - *The trap:* Forgetting the memory of the result: two inputs of 4 kB gave one of 4 MB.
+# - *The trap:* Don't forget the memory of the result: in the cell, two inputs of 4 kB give a sum of 4 MB.
 # - *Proof:* `proof-broadcast-rule`; memory: `proof-stretch-is-free`; in place: `proof-broadcast-errors`.
 #
 # **Interview · Predictions have shape (n, 1), targets (n,). What happens?**
@@ -150,16 +152,16 @@ beside(calls)
 #   raised.
 # - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target, since `mse_loss` only warns.
 # - *They ask next:* How do you guard against it? I assert equal shapes before the loss.
-# - *The trap:* Testing with a batch of one, where the bug doesn't show.
+# - *The trap:* Don't test with a batch of one, where the bug doesn't show.
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### Myth · "To broadcast, each tensor needs at least one dimension"
-# PyTorch's documentation lists that as a rule. But in the last pair of [the cell above](proof-broadcast-rule) the shape `()` has
-# no dimensions, and yet the sum has shape (2, 3), because both dimensions are missing on the left and count as 1.
+# PyTorch's documentation lists this as a rule, but it isn't one: in the last pair of [the cell above](proof-broadcast-rule),
+# the shape `()` has no dimensions, and yet the sum has shape (2, 3), because missing dimensions count as 1.
 #
 # ### `keepdim`
-# `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows, and if the matrix is square, no
-# error is raised. The next cell tries to divide each row by its sum:
+# `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square, that
+# raises no error. The next cell tries to divide each row by its sum:
 
 # %% tags=["proof-keepdim"]
 square, wide = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2, 3)
@@ -179,12 +181,12 @@ for name, each in reads.items():
     print(f"{name:12} shape {tuple(each.shape)!s:13}", "view" if each._is_view() else "copy")
 
 # %% [markdown]
-# Integers, slices, `None` and `...` give a view of the same storage. A list, a mask or an index tensor may select positions in an
-# order that no stride describes, so those copy. A 0-d integer tensor counts as an integer, unless it is uint8, which is an old
-# spelling of a mask. Python's `True` and `False` are masks as well, not the integers 1 and 0.
+# Integers, slices, `None` and `...` give a view of the same storage. A list, a mask or an index tensor may select positions
+# in an order that no stride describes, so the result is a copy. A 0-d integer tensor counts as an integer, unless it is
+# uint8, which is an old spelling of a mask. Python's `True` and `False` are masks as well, not the integers 1 and 0.
 #
-# When you *write*, `x[…] = v` reaches `x` either way, because Python calls `x.__setitem__`, but a second pair of brackets changes
-# that:
+# When you *write*, `x[…] = v` reaches `x` with any index, because Python calls `x.__setitem__`. A second pair of brackets
+# changes that:
 
 # %% tags=["proof-chained"]
 a, b, c = (torch.arange(24).reshape(2, 3, 4) for _ in range(3))
@@ -195,7 +197,7 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
     print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
-# In the middle line `b[[0, 1]]` made a copy, so the write went into that copy, which was then discarded.
+# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
@@ -204,13 +206,14 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 #   whole result a copy. As the target of an assignment, both reach `x`.
 # - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]` could
 #   be a view, but PyTorch decides by the type of the index, not by its values.
-# - *The trap:* Writing `x[[0, 1]][:, 0] = 0`, which changes a copy, instead of `x[[0, 1], 0] = 0`.
+# - *The trap:* Don't write `x[[0, 1]][:, 0] = 0`, which changes a copy, when you mean `x[[0, 1], 0] = 0`.
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: views first, then one copy
 # An index consists of items, separated by commas. Read `x[:, [-1], ::2]` from left to right; here each item applies to one
-# dimension. A slice can be applied immediately, as a view. A list can't, because it needs a copy, and one copy at the end is
-# enough for all lists, so the list is kept in `pending`, a sequence with an entry for each dimension that has been handled. By hand, the steps are:
+# dimension. A slice can be applied immediately, as a view. A list can't, because it needs a copy. Since one copy at the end
+# is enough for all lists, the list waits in `pending`, a sequence with an entry for each dimension that has been handled. By
+# hand, the steps are:
 
 # %%
 from mytorch import views
@@ -225,14 +228,14 @@ print("view", tuple(seen.shape), seen.stride(), "pending", pending)
 print(index(seen, tuple(pending)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
 
 # %% [markdown] given="mytorch.indexing:getitem mytorch.indexing:index mytorch.indexing:places"
-# Which dimension does the next item apply to? Its number is the length of `pending` so far, and that stays true when dimensions
-# come and go: the 1 in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write
+# The next item applies to the dimension whose number is the current length of `pending`. That stays true when dimensions come
+# and go: the 1 in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write
 # the loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2), while the rest is provided:
 
 # %% [markdown]
 # ### Masks
-# A mask stands for the indices of its True elements, given as one index tensor for each of its dimensions. `indices_of` replaces
-# the mask by these tensors, so all dimensions that a mask covers become one.
+# A mask stands for the indices of its True elements, given as one index tensor for each of its dimensions. `indices_of`
+# replaces the mask by these tensors, so all the dimensions that the mask covers become a single one.
 
 # %% tags=["proof-mask"]
 grid = torch.arange(6).reshape(2, 3)
@@ -242,8 +245,8 @@ print("rows, columns:", rows.tolist(), columns.tolist(), grid[even].tolist(), gr
 print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.tensor([True, False, True])]))
 
 # %% [markdown]
-# As an index, a mask isn't broadcast: its shape must be that of the dimensions it covers. In `grid[mask]` it covers the
-# dimensions from the *first* one on.
+# A mask that is used as an index isn't broadcast: its shape must equal that of the dimensions it covers. In `grid[mask]` it
+# covers the dimensions from the *first* one on.
 #
 # **Interview · Why can `x[mask]` be slow on a GPU, and what do you use instead?**
 #
@@ -251,9 +254,10 @@ print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.ten
 #   before it can allocate the result, so the GPU's queue runs empty.
 # - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero`
 #   waits like the mask, while `x[index]` with an index tensor on the GPU doesn't.
-# - *They ask next:* What does it mean for `torch.compile`? A data-dependent shape usually breaks the graph, while `where` is
-#   compiled and fused.
-# - *The trap:* `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or NaN.
+# - *They ask next:* What does a mask mean for `torch.compile`? The data-dependent shape usually breaks the graph, while
+#   `where` is compiled and fused.
+# - *The trap:* Don't call `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains
+#   infinities or NaN.
 # - *Proof:* the indices behind a mask: `proof-mask`; what waits for the GPU: [chapter 05](05_devices.ipynb).
 #
 # ### Index tensors are broadcast: pairs
@@ -282,7 +286,7 @@ pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], s
 #   first.
 # - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first, whereas NumPy
 #   doesn't, so its result has a different shape.
-# - *The trap:* `board[:, columns]`, meant as one column per row, takes all of these columns from every row.
+# - *The trap:* `board[:, columns]` doesn't pick one column per row: it takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
 # ## Joining and splitting
@@ -312,13 +316,13 @@ recorded = torch.zeros(6, requires_grad=True) * 1
 print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 
 # %% [markdown]
-# `chunk(4)` returned three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and after three
-# parts nothing is left.
+# `chunk(4)` returned only three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and three
+# parts of 2 use everything up.
 #
-# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into a view if
-# one operation made several at once, as `split`, `chunk` and `unbind` do. (A loop over a tensor calls `unbind`.) `tensor_split`
-# makes each part by a slice of its own, and a slice accepts the write. [Chapter 07](07_backward_in_depth.ipynb) explains how
-# writes get into the graph.
+# The write into a chunk worked because no gradient was needed. While autograd records, PyTorch refuses to write into a view
+# that comes from an operation with several outputs, such as `split`, `chunk` and `unbind`. (A loop over a tensor calls
+# `unbind`.) `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
+# 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
@@ -332,8 +336,8 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 # - *Proof:* `proof-cat-stack`, `proof-chunk`.
 #
 # ### What `cat` in a loop costs
-# If you collect pieces in a loop, should you call `cat` in each step, or once at the end? Each `cat` copies everything it gets,
-# so count what is copied:
+# If you collect pieces in a loop, should you call `cat` in each step, or once at the end? Each `cat` copies all of its
+# inputs, so the next cell counts the copied elements:
 
 
 # %% tags=["proof-cat-in-a-loop"]
@@ -435,8 +439,8 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 
 # %% [markdown]
 # `scatter_` lost two values, and PyTorch doesn't promise which ones. `x[[0, 0, 1]] += 1` lost an addition in the same way.
-# `scatter_add_` adds every value, so it is the **backward** of `gather`: a position that was read twice gets the sum of two gradients. Indexing has a backward as well, which `mytorch`
-# calls `unindex`, and you will write both.
+# `scatter_add_` adds every value, so it is the **backward** of `gather`: a position that was read twice gets the sum of two
+# gradients. The backward of indexing is called `unindex` in `mytorch`, and you will write both.
 #
 # **Interview · What does `gather` do, and when do you need it?**
 #
@@ -445,7 +449,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the
 #   other dimensions. Negative indices are refused.
 # - *They ask next:* What is its gradient? It is `scatter_add` of the incoming gradient, at the same index.
-# - *The trap:* Writing `logits[:, label]`, which takes every label's column from every row.
+# - *The trap:* Don't write `logits[:, label]`, which takes every label's column from every row.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
 # **Interview · `gather`, `take_along_dim` or `index_select`?**
@@ -456,22 +460,23 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #   `argmax`, and `index_select` is what an embedding does along dimension 0.
 # - *They ask next:* What if the index of `gather` is too small? The result has the index's shape, so rows are silently missing:
 #   an index of shape (1, 1) returns a single value.
-# - *The trap:* Expecting `gather` to broadcast a `(1, k)` index over all rows, as `take_along_dim` does; for `gather` you
-#   `expand` the index.
+# - *The trap:* `gather` doesn't broadcast a `(1, k)` index over all rows, as `take_along_dim` does, so `expand` the index
+#   first.
 # - *Proof:* `proof-one-per-row`; the small and the negative index: `proof-scatter`.
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
 #
 # - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which, so use `scatter_add_` if you want the sum.
-# - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU the order in which `scatter_add_` adds
-#   can change, and with it the last digits.
+# - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU, the order in which `scatter_add_`
+#   adds can change between runs, and the last digits with it.
 # - *They ask next:* How do you write one-hot in one line? I write `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
-# - *The trap:* Overlooking that the shape of the index decides how much of `src` is used, and that the rest is silently ignored.
+# - *The trap:* The shape of the index decides how much of `src` is used, and the rest is silently ignored.
 # - *Proof:* `proof-scatter`.
 #
 # ## Milestone: any index, the same answer
-# A random program draws 2,000 indices of integers, slices, `None`, `...`, lists and masks. It reads and writes through them on
-# `torch` and on your library, and it compares shapes, values, strides and offsets of views, versions, and errors.
+# The next cell draws 2,000 random indices made of integers, slices, `None`, `...`, lists and masks. It reads and writes
+# through each of them, on `torch` and on your library, and compares shapes, values, strides and offsets of views, versions,
+# and errors.
 
 # %% tags=["proof-milestone"]
 import random
@@ -502,8 +507,8 @@ print(kinds, "different:", different)
 
 # %% [markdown]
 # ## Edge cases
-# Finally, nothing is selected, a step is negative, a tensor is 0-d, or dtypes differ. A slice writes by `copy_`, which
-# converts, and a list by `index_put_`, which doesn't.
+# These calls select nothing, use a negative step, index a 0-d tensor, or assign another dtype. Assigning to a slice calls
+# `copy_`, which converts, while assigning through a list calls `index_put_`, which doesn't.
 
 # %%
 edges = {
@@ -577,11 +582,11 @@ print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpos
 # - *Longer:* It is `q @ k.transpose(-2, -1)`, and PyTorch runs two operands as one batched matrix multiplication if something is summed over. With
 #   more operands the order of the products decides the cost; PyTorch goes from left to right unless `opt_einsum` is installed.
 # - *They ask next:* How do you write a batched outer product? I write `"bi,bj->bij"`, in which no letter is summed over.
-# - *The trap:* Forgetting a letter after the arrow, which sums over it without an error. Check the shape of the result.
+# - *The trap:* If you forget a letter after the arrow, it is summed over without an error, so check the shape of the result.
 # - *Proof:* `proof-einsum`.
 #
 # ### The real one: `__getitem__`
-# You have seen `getitem` of `mytorch`, so compare it with minitorch's:
+# Compare `getitem` of `mytorch`, which you have seen, with minitorch's:
 
 # %%
 import inspect
