@@ -9,7 +9,7 @@ from course import lesson
 mytorch = lesson.mytorch(11)  # your library as it is after this chapter, with your parts where you solved them
 
 # %% [markdown] tags=["short"]
-# ## A column that nobody sees
+# ## Stride 2 on an even size: a column that nobody sees
 # A kernel of 3 × 3 slides over an image of 8 × 8 with a stride of 2. Then somebody writes a million into the last column of the image. How
 # much does the result change?
 
@@ -24,8 +24,8 @@ spoilt[..., 7] = 1_000_000
 before, after = (F.conv2d(each, kernels, stride=2) for each in (image, spoilt))
 print("result", tuple(before.shape), " largest difference:", (before - after).abs().amax().item())
 
-# %% [markdown] tags=["short"]
-# Not one digit of the result changes. To see why, you have to know where the kernel stops.
+# %% [markdown]
+# The result doesn't change at all. To see why, you have to know where the kernel stops.
 #
 # ## The smallest model
 # A textbook defines a convolution as $out[y, x] = \sum_{i, j} kernel[i, j] \cdot image[y - i, x - j]$. We keep only the positions at which
@@ -57,7 +57,7 @@ print(f"blur: they differ by at most {abs(textbook(picture, blur) - theirs(pictu
 
 # %% [markdown]
 # ### Break it: cross-correlation
-# A blur looks the same whichever way you turn it, so now take a kernel that isn't symmetric: left minus right, which finds edges.
+# A blur kernel is symmetric, so it can't tell the two definitions apart. Now take one that isn't: left minus right, which finds edges.
 
 # %% tags=["proof-not-flipped"]
 edge = np.array([[1.0, 0.0, -1.0]])
@@ -67,13 +67,13 @@ for name, mine in {"as it is": one, "negated": -one, "flipped": textbook(picture
 
 # %% [markdown] tags=["short"]
 # The textbook flips the kernel, top to bottom and left to right, while PyTorch doesn't; mathematicians call PyTorch's operation a
-# **cross-correlation**. For a learned kernel it makes no difference, because training finds the flipped one, but a filter that you copy
-# from a book may need a flip.
+# **cross-correlation**. For a learned kernel the difference doesn't matter, because training simply finds the flipped kernel, but a
+# filter that you copy from a book may have to be flipped.
 #
 # ## Kernel, stride, padding, dilation
 # With stride $t$, dilation $d$ and padding $p$, tap $i$ of the kernel (its row $i$) sees row $t y + d i - p$ of the image in window $y$.
-# The picture shows an image of ones with its last window, and beside it the result of a kernel of ones, which counts the pixels that each
-# window sees.
+# On the left, the picture shows an image of ones with its last window outlined. On the right is the result of a kernel of ones, which
+# counts the pixels that each window sees.
 
 
 # %% hidden=true
@@ -94,8 +94,8 @@ choices = {"kernel": [1, 2, 3], "stride": [1, 2, 3], "padding": [0, 1, 2], "dila
 pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dilation": 1}, **choices)
 
 # %% [markdown]
-# The *effective kernel size* is $d(k - 1) + 1$ rows, and padding makes the image $2p$ rows longer. Subtract the first from the second,
-# count the whole strides in what is left, and add one for the first window:
+# The *effective kernel size* is $d(k - 1) + 1$ rows, and padding makes the image $2p$ rows longer. Subtract the kernel from the image,
+# count how many whole strides fit into the rest, and add one for the first window:
 #
 # $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
 #
@@ -121,15 +121,15 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 #   dropped. A stride that is larger than the kernel also leaves gaps in the middle.
 # - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
 #   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
-# - *The trap:* Inverting the formula to get the input's size from the output's, although the floor makes 7 and 8 both give 3.
+# - *The trap:* Don't invert the formula to get the input's size from the output's: because of the floor, 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`; other padding: `proof-same-padding`.
 
 # %% [markdown]
-# ## Windows become a matrix
-# Each result is a dot product of the flattened kernel with the flattened window. Many dot products are one matrix multiplication, so write
-# the windows one below the other. In the picture they are columns, as in PyTorch's `unfold` and in Caffe; that is what the name im2col
-# ("image to columns") says. One matrix is the transpose of the other. It is larger than the image, because overlapping windows copy the
-# same pixels.
+# ## im2col: a convolution as a matrix multiplication
+# Each output is a dot product of the flattened kernel with a flattened window, and many dot products with the same vector are one matrix
+# multiplication. The code below writes the windows one below the other, as rows. In the picture they are columns, as in PyTorch's
+# `unfold` and in Caffe, which is what the name im2col ("image to columns") says; one matrix is the transpose of the other. Either is
+# larger than the image, because overlapping windows copy the same pixels.
 
 
 # %% tags=["proof-im2col", "proof-memory"]
@@ -167,13 +167,13 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 # - *Longer:* For a 3 × 3 kernel the columns take nine times the memory of the input. Libraries therefore copy one tile at a time, or compute
 #   the addresses inside the multiplication, which is called *implicit GEMM*. They also have direct loops, Winograd, which needs fewer
 #   multiplications for small kernels, and Fourier transforms for large ones.
-# - *They ask next:* How does cuDNN choose? By heuristics, unless you set `torch.backends.cudnn.benchmark = True`: then it times the candidates
-#   once for each new shape, which pays if shapes repeat. The algorithms add in different orders, so their last digits differ;
-#   `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
-# - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, and lets them round the
-#   factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Saying that every convolution needs k² times the memory, although only im2col does. With a 1 × 1 kernel, stride 1 and no
-#   padding, not even im2col needs a copy, because the image already *is* the column matrix.
+# - *They ask next:* How does cuDNN choose? It uses heuristics, unless you set `torch.backends.cudnn.benchmark = True`: then it times the
+#   candidates once for each new shape, which pays off if shapes repeat. The algorithms add in different orders, so their last digits
+#   differ; `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
+# - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, which lets them round
+#   the factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
+# - *The trap:* "A convolution needs k² times the memory." Only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even im2col
+#   needs a copy, because the image already *is* the column matrix.
 # - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ### NHWC and `channels_last`
@@ -190,15 +190,15 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 # %% [markdown]
 # **Interview · What is `channels_last`, and why is it faster?**
 #
-# - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, while the shape still reads NCHW. A
-#   window then consists of a few long runs that can be loaded as they are, and the tensor-core kernels of cuDNN expect this layout. With NCHW
-#   the library often has to transpose the data before and after.
+# - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, while the shape still reads NCHW.
+#   A window then consists of a few long runs that can be loaded as they are, and cuDNN's tensor-core kernels expect this layout. With
+#   NCHW, the library often has to transpose the data before and after the convolution.
 # - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
 #   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has
 #   it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
 # - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy; use `flatten` or `reshape`, which
 #   return the elements in NCHW order as before.
-# - *The trap:* Calling `permute(0, 2, 3, 1)`, which changes the shape, although the layers expect channels in dimension 1.
+# - *The trap:* Don't call `permute(0, 2, 3, 1)` instead: it changes the shape, and the layers expect the channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
@@ -220,8 +220,8 @@ for size, stride in (6, (1, 1)), (8, (2, 2)):
 pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[1], counts[1] == 0))
 
 # %% [markdown]
-# Each pixel shows how many windows saw it. On the right you find the row and the column that no window sees: their gradient is 0, so training
-# learns nothing from them.
+# Each pixel shows how many windows saw it. In the right-hand grid, no window sees the last row and the last column: their gradient is 0,
+# so training learns nothing from them.
 #
 # **Interview · What is the gradient of a convolution?**
 #
@@ -231,7 +231,7 @@ pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[
 # - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
 #   kernel and its two channel dimensions swapped.
 # - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see those pixels.
-# - *The trap:* Assigning in `col2im` instead of accumulating, so that only the last window counts where several overlap.
+# - *The trap:* `col2im` has to accumulate. If it assigns, only the last window counts where several overlap.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
@@ -257,11 +257,11 @@ for library in ("minitorch", "mytorch"):
 print(f"gradients differ by at most {abs(np.subtract(*[each.numpy() for each in gradients.values()])).max():.4f}")
 
 # %% [markdown]
-# `minitorch/models/lenet.py` runs on your library with other imports, and the same seed gives the same digits.
-#
-# ## Channels
-# A kernel isn't 3 × 3 but in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the channels into
-# separate convolutions.
+# The file `minitorch/models/lenet.py` runs on your library as well, with nothing but its imports changed, and the same seed gives the
+# same digits.
+# ## Channels and `groups`
+# What is called a 3 × 3 kernel has the shape in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the
+# channels into separate convolutions.
 
 # %% tags=["proof-channels"]
 x = torch.zeros(1, 64, 8, 8, requires_grad=True)
@@ -277,13 +277,12 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 # - *Thirty seconds:* With `groups=g`, each group of output channels sees only its own group of input channels, so parameters and multiply-adds
 #   shrink by the factor g. With one input channel per group the convolution is *depthwise*. A 1 × 1 convolution after it mixes the channels
 #   again, and the two together are a depthwise separable convolution.
-# - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights in place of 36,864.
+# - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights instead of 36,864.
 # - *They ask next:* What shape does the weight have? It is (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
 # - *The trap:* "A kernel works on one channel." That is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
-#
-# ## 1 × 1
-# When the window is a single pixel, the convolution is a linear layer over the channels that every pixel shares.
+# ## 1 × 1 convolutions
+# When the window is a single pixel, the convolution is a linear layer over the channels, and all pixels share its weights.
 
 # %% tags=["proof-one-by-one"]
 x, w = torch.rand(2, 64, 5, 5), torch.rand(16, 64, 1, 1)
@@ -303,19 +302,32 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # - *The trap:* "It does nothing, because it only multiplies by a number." It multiplies by an out × in matrix.
 # - *Proof:* `proof-one-by-one`.
 #
-# ## The cost of a layer
-# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds. Compare an
-# early layer of VGG-16 with a late one:
+# ## The cost of a convolution: multiply-adds and memory
+# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds.
+# Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
 
 # %% tags=["proof-cost"]
 for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14)):
     weights = torch.nn.Conv2d(channels, channels, 3, bias=False).weight.numel()
     print(f"{name:12} {weights:9,} weights, {weights * side**2 / 1e9:.2f} billion multiply-adds,", end=" ")
     print(f"output {4 * channels * side**2 / 1e6:.1f} MB in float32")
+print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} weights")
 
 # %% [markdown]
 # In such a network most weights belong to the late layers, while most activations come from the early ones. Here the early layer has 64
-# times fewer weights, and yet four times the arithmetic and 32 times the activations.
+# times fewer weights, and yet four times the arithmetic and 32 times the activations. A fully connected layer in its place would take 41
+# TB in float32.
+#
+# **Interview · Why a convolution for images, and not a fully connected layer?**
+#
+# - *Thirty seconds:* A fully connected layer has a weight for every pair of input and output elements, which for images is far too many. A
+#   convolution assumes that nearby pixels belong together and that a pattern means the same everywhere, so its kernel is small and shared by
+#   all positions. It needs less data, and it accepts images of any size.
+# - *They ask next:* Is a convolution a special case of a linear layer? Yes, of one whose matrix is mostly zeros and repeats the kernel's
+#   weights in every row.
+# - *The trap:* "Fewer parameters, so less arithmetic." Each weight is used at every position, so a small layer may need billions of
+#   multiply-adds.
+# - *Proof:* `proof-cost`.
 #
 # **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
 #
@@ -327,14 +339,14 @@ for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14))
 #   activations, and not the weights, fill the memory ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are these FLOPs? A multiply-add is two floating-point operations, but many papers count it as one: the ResNet paper
 #   writes "FLOPs (multiply-adds)". Ask which is meant.
-# - *The trap:* Judging speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it loads, so
-#   it is limited by memory bandwidth.
+# - *The trap:* Don't judge speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it
+#   loads, so it is limited by memory bandwidth.
 # - *Proof:* `proof-cost`; depthwise: `proof-channels`.
 #
-# ## What a unit sees
-# A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all earlier
-# strides. The cell computes it for LeNet and then measures it: which columns get a gradient from one unit, in any of 200 images? The picture
-# shows how much each pixel counts in a deeper stack of layers, whose kernels are three ones.
+# ## Receptive field
+# A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all
+# earlier strides. The cell computes it for LeNet and then measures it by counting the columns that get a gradient from one unit in any of
+# 200 images. The picture shows how much each pixel counts in a deeper stack of layers, each with a kernel of three ones.
 
 # %% tags=["proof-receptive-field"]
 field, jump, computed = 1, 1, []
@@ -364,8 +376,8 @@ about = "How much each pixel counts for a unit: flat in one layer, and a bell af
 pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share of the gradient", alt=about)
 
 # %% [markdown]
-# In one layer all three pixels count alike. After ten, most of the gradient falls on the middle, because more paths lead from there to the
-# unit; this is the *effective receptive field*.
+# In one layer all three pixels count equally. After ten, most of the gradient falls on the middle, because more paths lead from there to
+# the unit; this is the *effective receptive field*.
 #
 # **Interview · How large is a receptive field, and how do you enlarge it?**
 #
@@ -373,8 +385,9 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 #   pools multiply what the later layers add, and dilation widens a kernel without more weights.
 # - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
 #   them.
-# - *They ask next:* Do all pixels in it count alike? Not after a few layers: those in the middle count most, because most paths lead there.
-# - *The trap:* Forgetting the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
+# - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, because most paths lead
+#   there.
+# - *The trap:* Don't forget the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
 # - *Proof:* `proof-receptive-field`.
 #
 # ## Equivariance and invariance
@@ -403,7 +416,7 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # - *They ask next:* Would you take a CNN or a vision transformer? With little data I take a CNN, because locality and shared weights are
 #   *inductive biases* that make up for data. A transformer has to learn such structure and pays off with large-scale pretraining, although
 #   ConvNeXt, a CNN with depthwise 7 × 7 kernels, keeps up.
-# - *The trap:* Answering "yes, because the weights are shared", although sharing only gives equivariance.
+# - *The trap:* "Yes, because the weights are shared." Sharing gives only equivariance.
 # - *Proof:* `proof-equivariance`.
 #
 # ## Rapid fire
@@ -444,8 +457,8 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 # %% [markdown]
 # ## If you have time
 # ### Causal convolution in one dimension
-# `Conv1d` slides along a sequence (N, C, length). If it predicts the next element, an output must not see later inputs, so all of the padding
-# goes to the left. Which inputs does output 5 depend on?
+# `Conv1d` slides along a sequence (N, C, length). If the layer predicts the next element, an output must not see later inputs, so all of
+# the padding goes on the left. Which inputs does output 5 depend on?
 
 # %% tags=["proof-causal"]
 sequence = torch.zeros(1, 1, 10, requires_grad=True)
@@ -465,13 +478,13 @@ for name, result in results.items():
 # - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
 #   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
 # - *They ask next:* How do you test it? Take the gradient of output t and check that it is zero for all later inputs.
-# - *The trap:* `padding=d * (k - 1)` pads both sides, so the last d(k − 1) outputs have to be cut off. Another one is the layout: `Conv1d`
-#   wants the channels before the length, while transformers have them last.
+# - *The trap:* `padding=d * (k - 1)` pads both sides, so the last d(k − 1) outputs have to be removed. The layout is another trap:
+#   `Conv1d` expects the channels before the length, while transformers have them last.
 # - *Proof:* `proof-causal`.
 #
 # ### Patch embedding
-# A vision transformer cuts an image into patches and maps each to a vector. When the stride equals the kernel size, the windows don't
-# overlap, so a convolution does both.
+# A vision transformer cuts an image into patches and maps each patch to a vector. A convolution does both at once if its stride equals
+# its kernel size, because its windows don't overlap then.
 
 # %% tags=["proof-patches"]
 images, w = torch.rand(2, 3, 32, 48), torch.rand(64, 3, 16, 16)
@@ -502,8 +515,8 @@ maps = [F.conv_transpose2d(torch.ones(1, 3, 3), torch.ones(1, 1, k, k), stride=2
 pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", maps[1]))
 
 # %% [markdown]
-# Both grids come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, because its copies overlap unevenly. When the
-# stride divides the kernel size, they overlap evenly, except near the border.
+# Both grids come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, because its copies overlap unevenly. If the
+# stride divides the kernel size, the copies overlap evenly, except near the border.
 #
 # **Interview · What is a transposed convolution?**
 #
@@ -513,7 +526,7 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 #   one, `output_padding` says which of them you want.
 # - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide. Upsampling followed by an
 #   ordinary convolution avoids them.
-# - *The trap:* Calling it a deconvolution, which would be the inverse.
+# - *The trap:* Don't call it a deconvolution, which would be the inverse.
 # - *Proof:* `proof-transposed`.
 #
 # ### The real one
@@ -531,10 +544,10 @@ print(inspect.getsource(correlation.windows))
 # because `+=` on a view whose elements overlap would lose contributions.
 #
 # ### Myth · "All frameworks convolve by im2col"
-# PyTorch alone uses several algorithms. On a CPU, its profiler shows im2col (`_slow_conv2d_forward`) for float64, and in float32 for a single small
-# image with a small kernel and no groups; a dilation there leads to `slow_conv_dilated2d`. Most other float32 convolutions go to
-# oneDNN (`mkldnn_convolution`), LeNet's 5 × 5 included. On a GPU, cuDNN chooses. Two of the alternatives fit into a few lines: here
-# is a row of four pixels and a kernel of three.
+# PyTorch alone uses several algorithms. On a CPU, its profiler shows im2col (`_slow_conv2d_forward`) for float64, and in float32 for a
+# single small image with a small kernel and no groups; a dilation there leads to `slow_conv_dilated2d`. Most other float32 convolutions
+# go to oneDNN (`mkldnn_convolution`), LeNet's 5 × 5 included. On a GPU, cuDNN chooses. Two of the alternatives fit into a few lines, here
+# for a row of four pixels and a kernel of three:
 
 # %% tags=["proof-many-algorithms"]
 a, k = rng.random(4), rng.random(3)
@@ -546,9 +559,9 @@ print("Winograd, Fourier, correlate:", *(np.round(each, 3) for each in (winograd
 
 # %% [markdown]
 # ### `SAME`, `padding_mode` and `ceil_mode`
-# TensorFlow's `SAME` padding makes ⌈size / stride⌉ windows and adds as many rows of padding as they need, with an odd one at the end. In
-# PyTorch, a layer's `padding_mode` chooses what the padding contains, and a pool with `ceil_mode=True` rounds the number of windows up, so
-# a last window may reach past the end.
+# TensorFlow's `SAME` padding makes ⌈size / stride⌉ windows and adds as many rows of padding as they need; if the number is odd, the extra
+# row goes at the end. In PyTorch, a layer's `padding_mode` chooses what the padding contains, and a pool with `ceil_mode=True` rounds the
+# number of windows up, so a last window may reach past the end.
 
 # %% tags=["proof-same-padding"]
 for n in (7, 8):
@@ -566,7 +579,7 @@ for ceil in (False, True):
     print(f"ceil_mode={ceil!s:5}", F.max_pool1d(row, 2, ceil_mode=ceil).flatten().tolist())
 
 # %% [markdown]
-# ### Patches times a filter matrix
+# ### NHWC: patches times a filter matrix
 # TensorFlow's usual layout is NHWC, and its filters are (kh, kw, in, out). A *row* of the patches is then multiplied by a *column* of the
 # filter matrix, here 30 × 12 times 12 × 4, and the result has the layout that the next layer's input needs.
 
@@ -585,7 +598,7 @@ row, column = np.moveaxis(colours, 0, 2)[:2, :2].ravel(), weight[0].transpose(1,
 print(f"first patch, {len(row)} numbers, times first filter: {row @ column:.3f}, in the result {mine[0, 0, 0, 0]:.3f}")
 
 # %% [markdown]
-# ### Which way is fastest?
+# ### Timing a loop, im2col and NHWC patches
 # The cell times a loop over the windows, im2col and NHWC patches on images of growing size, with 8 channels in and 16 out.
 
 # %%
@@ -612,5 +625,5 @@ about = "Time of a convolution of images from 8 to 64 a side: a loop over window
 pictures.curves(measured, sides, xlabel="rows and columns", ylabel="time (ms)", log="y", alt=about)
 
 # %% [markdown]
-# The arithmetic is the same in all three. For 8 × 8 pixels the fixed cost of a call dominates, and the loop can even win; for larger images the
-# two matrix multiplications let BLAS run the loop, and pay for it with memory.
+# The arithmetic is the same in all three. For 8 × 8 pixels the fixed cost of a call dominates, and the loop can even win. For larger
+# images the two others are faster, because BLAS runs the loop inside one matrix multiplication, and they pay for it with memory.
