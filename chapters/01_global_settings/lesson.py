@@ -393,8 +393,8 @@ print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 
 # %% [markdown]
 # ## Milestone: the same characters, and a default that survives
-# Your library and minitorch print a thousand random arrays, and the cell counts how many differ by a character. Then an error ends three
-# nested blocks, and the default device is what it was before them.
+# Your library and minitorch print a thousand random arrays, and the cell counts how many of the printed forms differ by even one
+# character. Then an exception ends three nested blocks, and the original default device is restored.
 
 # %% tags=["proof-milestone"]
 rng, different = np.random.default_rng(0), 0

@@ -450,9 +450,10 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 # 10. Each layer adds d(k − 1) times the product of the earlier strides to the receptive field.
 #
 # ## You try
-# [The exercises](../exercises/11_convolution.ipynb): predict what a strided convolution sees; write im2col, its backward pass, the
-# multiplication between them, and pools; trace a unit's receptive field through padding; repair a convolution by Fourier transform; and find
-# out the geometry of an unknown layer. Exercise 8 also needs *Transposed convolution*, the third section below. [Chapter 12](12_norm_dropout_and_modes.ipynb) adds batch norm and trains LeNet.
+# In [the exercises](../exercises/11_convolution.ipynb) you predict what a strided convolution sees, and you write im2col, its backward
+# pass, the multiplication between them, and pools. You also trace a unit's receptive field through padding, fix a convolution that uses
+# the Fourier transform, and find out the geometry of an unknown layer. For exercise 8, read the section *Transposed convolution* below
+# first. [Chapter 12](12_norm_dropout_and_modes.ipynb) adds batch norm and trains LeNet.
 
 # %% [markdown]
 # ## If you have time
