@@ -253,9 +253,26 @@ _OPERANDS = (
 )
 
 
+_DICTS = "dict, collections.OrderedDict, collections.Counter"
+
+
 class _Operands(dict[int, Any]):
     def __missing__(self, key: int) -> Any:
         raise pickle.UnpicklingError(f"Unsupported operand {key}")
+
+
+def _filling(operand: bytes, words: str, *kinds: type) -> Callable[[Any], None]:
+    """The operation that puts elements into a container, which has to be of one of these types itself."""
+    fill = pickle._Unpickler.dispatch[operand[0]]
+    place = {pickle.APPEND: -2, pickle.SETITEM: -3}.get(operand)
+
+    def checked(self: Any) -> None:
+        container = self.metastack[-1][-1] if place is None else self.stack[place]
+        if type(container) not in kinds:
+            raise pickle.UnpicklingError(f"Can only {words}, but got {type(container)}")
+        fill(self)
+
+    return checked
 
 
 class WeightsUnpickler(Unpickler):
@@ -327,6 +344,10 @@ class WeightsUnpickler(Unpickler):
     dispatch[pickle.REDUCE[0]] = _load_reduce
     dispatch[pickle.NEWOBJ[0]] = _load_newobj
     dispatch[pickle.BUILD[0]] = _load_build
+    dispatch[pickle.APPEND[0]] = _filling(pickle.APPEND, "append to lists", list)
+    dispatch[pickle.APPENDS[0]] = _filling(pickle.APPENDS, "extend lists", list)
+    dispatch[pickle.SETITEM[0]] = _filling(pickle.SETITEM, f"SETITEM for {_DICTS}", dict, OrderedDict, Counter)
+    dispatch[pickle.SETITEMS[0]] = _filling(pickle.SETITEMS, f"SETITEMS for {_DICTS}", dict, OrderedDict, Counter)
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:

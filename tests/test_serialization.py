@@ -364,6 +364,10 @@ ERRORS: list[Callable[[Any], Any]] = [
     lambda lib: load_of(lib)(changed(saved(arange(lib), lib), "data/0", None)),
     lambda lib: load_of(lib)(changed(saved(arange(lib), lib), "data/0", b"abc")),
     lambda lib: load_of(lib)(io.BytesIO(pickle.dumps({"a": 1}, 2))),
+    lambda lib: load_of(lib)(changed(saved(1), "data.pkl", b"\x80\x02]K\x00aK\x00K\x05s.")),  # SETITEM on a list
+    lambda lib: load_of(lib)(changed(saved(1), "data.pkl", b"\x80\x02]K\x00a(K\x00K\x05u.")),  # SETITEMS
+    lambda lib: load_of(lib)(changed(saved(1), "data.pkl", b"\x80\x02}K\x01a.")),  # APPEND to a dict
+    lambda lib: load_of(lib)(changed(saved(1), "data.pkl", b"\x80\x02}(K\x01e.")),  # APPENDS
     lambda lib: load_of(lib)(io.BytesIO(pickle.dumps({"a": 1}, 2)), weights_only=False),
     lambda lib: forced(lib, "TORCH_FORCE_WEIGHTS_ONLY_LOAD", weights_only=False),
     lambda lib: forced(lib, "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"),
