@@ -7,19 +7,28 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from course.authoring.notebook import exercise_of, role, v4, write
+from course.check import PRACTICE_SEED
 from course.files import Course
-from course.grading.grade import grade, practise
-from course.grading.report import Item, Result
+from course.grading.bundle import Bundle
+from course.grading.grade import grade_one
+from course.grading.intake import Reader
+from course.grading.pool import Pool
+from course.grading.references import References
+from course.grading.report import Item
+from course.grading.runner import Outcome, Task
 from course.interview import faults, tasks
 from course.interview.fault import Program
 from course.learner.practice import Exercise
 from course.parsed import parsed
+from course.sandbox.launch import Limits
 
 SECONDS = 120
 """After this a mended program is stopped."""
@@ -43,18 +52,122 @@ class Verdict:
         return max(self.points / self.of, sum(self.parts.values()) / max(1, len(self.parts)))
 
 
-def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> Verdict:
-    """Check an answer with inputs of a fresh seed; with the practice inputs, where the course has no solutions.
+Tell = Callable[[str], None]
+"""Hears what is being done at present."""
 
-    If it isn't right, each of its functions is checked while the others are the solution's.
+
+class Judge:
+    """Checks answers to an exercise with inputs of a fresh seed; the practice inputs, where there are no solutions.
+
+    What the solution and the known wrong answers show on these inputs is found out in a thread, while the answer is
+    being written, since that takes longer than to run the answer. The judge sees a course of this exercise alone, so
+    it runs no other. Close it.
     """
-    (found,) = _graded(course, asked, [answer], seed)
-    if found.status == "passed":
-        return Verdict(found.points, found.max_points, "")
-    mixed = _mixed(tasks.stub_of(asked), tasks.solution_of(course, asked), answer)
-    checked = _graded(course, asked, list(mixed.values()), seed) if mixed else ()
-    parts = {name: each.status == "passed" for name, each in zip(mixed, checked, strict=True)}
-    return Verdict(found.points, found.max_points, found.message, parts if len({*parts.values()}) == 2 else {})
+
+    def __init__(self, course: Course, asked: Exercise, seed: int) -> None:
+        self._course, self._asked, self._name = course, asked, f"{asked.chapter}.ipynb"
+        self._end, self._stop = ExitStack(), threading.Event()
+        self._folder = Path(self._end.enter_context(tempfile.TemporaryDirectory(prefix="interview-")))
+        alone, is_solved = Course(self._folder / "course"), (course.solutions / self._name).exists()
+        source = (alone.solutions if is_solved else alone.pristine) / self._name
+        _cut((course.solutions if is_solved else course.pristine) / self._name, source, asked.name)
+        if course.reference.is_dir():
+            alone.solutions.mkdir(exist_ok=True)
+            alone.reference.symlink_to(course.reference.resolve())
+        sources = {asked.chapter: source}
+        self._reader = Reader(sources, apart=False)
+        seed = seed if is_solved else PRACTICE_SEED
+        self._references = References(sources, alone, self._folder, seed, are_stored=not is_solved)
+        self._thread = threading.Thread(target=self._prepare, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._end.close()
+
+    def _prepare(self) -> None:
+        """Run the course's own answers. What goes wrong is said by the check, which then tries the same."""
+        name = self._asked.name
+        with suppress(Exception), Pool(Limits(), self._stop, size=1) as pool:
+            reference = self._references.of(self._asked.chapter)
+            reference.prepare([name], pool)
+            reference.explain([name], pool)
+            reference.prepare_alone(name, [share.parts for share in reference.kits.kinds[name].shares], pool)
+
+    def check(self, answer: str, tell: Tell = lambda said: None) -> Verdict:
+        """Check an answer. If it isn't right, each of its functions is checked while the others are the solution's."""
+        if self._thread.is_alive():
+            tell("running the course's own answers")
+            self._thread.join()
+        with _Telling(tell, Limits(), self._stop, size=1) as pool:
+            tell("running your answer")
+            found = self._item(answer, pool)
+            if found.status == "passed":
+                return Verdict(found.points, found.max_points, "")
+            parts = {_short(name): part.status == "passed" for part in found.parts for name in part.names}
+            mixed = {} if parts else _mixed(tasks.stub_of(self._asked), self._solution, answer)
+            for name, text in mixed.items():
+                tell(_alone([name]))
+                parts[name] = self._item(text, pool).status == "passed"
+        return Verdict(found.points, found.max_points, found.message, parts if len({*parts.values()}) == 2 else {})
+
+    @property
+    def _solution(self) -> str:
+        return tasks.solution_of(self._course, self._asked)
+
+    def _item(self, answer: str, pool: Pool) -> Item:
+        """What a grade says of an answer.
+
+        Raises:
+            RuntimeError: the machine couldn't grade it.
+        """
+        path = self._folder / self._name
+        _cut(self._course.pristine / self._name, path, self._asked.name, answer)
+        result, submission = self._reader.read(path)[0]
+        if submission is not None:
+            grade_one(result, submission, self._references.of, pool)
+        found = next((each for each in result.items if each.grade_id == self._asked.name), None)
+        if result.status != "graded" or found is None:
+            raise RuntimeError(result.reason or f"{self._asked.name} could not be graded")
+        return found
+
+
+class _Telling(Pool):
+    """A pool that says which functions of an answer it runs alone."""
+
+    def __init__(self, tell: Tell, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.tell = tell
+
+    def run(
+        self, tasks: list[Task], expected: Mapping[str, Bundle], seconds: float, deadline: float
+    ) -> dict[str, Outcome]:
+        outcomes: dict[str, Outcome] = {}
+        for task in tasks:
+            if task.only:
+                self.tell(_alone([_short(name) for name in task.only]))
+            outcomes |= super().run([task], expected, seconds, deadline)
+        return outcomes
+
+
+def _short(part: str) -> str:
+    """What a part of mytorch is called in an answer's text: `append` for mytorch.llama:KVCache.append."""
+    return part.rpartition(":")[2].rpartition(".")[2]
+
+
+def _alone(names: Sequence[str]) -> str:
+    """What is said while these functions of an answer run and the others are the solution's."""
+    return f"running {' and '.join(names)} with the solution's other functions"
+
+
+def exercise(course: Course, asked: Exercise, answer: str, seed: int, tell: Tell = lambda said: None) -> Verdict:
+    """Check a single answer; see `Judge`."""
+    with Judge(course, asked, seed) as judge:
+        return judge.check(answer, tell)
 
 
 def _mixed(stub: str, solution: str, answer: str) -> dict[str, str]:
@@ -80,24 +193,6 @@ def _pieces(source: str) -> dict[str, str]:
     return {node.name: ast.unparse(node) for node in nodes}
 
 
-def _graded(course: Course, asked: Exercise, answers: Sequence[str], seed: int) -> list[Item]:
-    """What the judge says of answers to an exercise. It sees a course of this exercise alone, so it runs no other."""
-    with tempfile.TemporaryDirectory(prefix="interview-") as folder:
-        alone, name = Course(Path(folder) / "course"), f"{asked.chapter}.ipynb"
-        paths = [Path(folder) / str(place) / name for place in range(len(answers))]
-        has_solutions = (course.solutions / name).exists()
-        _cut(course.pristine / name, alone.pristine / name, asked.name)
-        if has_solutions:
-            _cut(course.solutions / name, alone.solutions / name, asked.name)
-        if course.reference.is_dir():
-            alone.solutions.mkdir(exist_ok=True)
-            alone.reference.symlink_to(course.reference.resolve())
-        for path, answer in zip(paths, answers, strict=True):
-            _cut(course.pristine / name, path, asked.name, answer)
-        report = grade(paths, alone, seed=seed) if has_solutions else practise(paths, alone)
-        return [_item(result, asked) for result in report.submissions]
-
-
 def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> None:
     """A copy of a chapter's notebook with one of its exercises alone, and with this answer."""
     notebook = v4.reads(source.read_text(encoding="utf-8"))
@@ -107,18 +202,6 @@ def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> No
             cell.source = answer
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(write(notebook), encoding="utf-8")
-
-
-def _item(result: Result, asked: Exercise) -> Item:
-    """What a report says of an exercise in one notebook.
-
-    Raises:
-        RuntimeError: the machine couldn't grade it.
-    """
-    found = next((each for each in result.items if each.grade_id == asked.name), None)
-    if result.status != "graded" or found is None:
-        raise RuntimeError(result.reason or f"{asked.name} could not be graded")
-    return found
 
 
 @dataclass(frozen=True)

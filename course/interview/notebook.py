@@ -18,7 +18,7 @@ from course.interview.asking import SURE
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write, code
+from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Wait, Write, code
 from course.interview.rounds import ROUNDS
 from course.interview.scope import PROFILES, Plan
 from course.learner import package
@@ -47,6 +47,7 @@ _STYLE = """<style>
 .interview .track { height: 4px; background: var(--jp-border-color2, #ccc) }
 .interview .bar { height: 4px; background: #0072b2; transform-origin: left; animation: interview linear forwards }
 .interview .left { animation: interview-left linear forwards; font-variant-numeric: tabular-nums }
+.interview .since { animation-direction: reverse }
 .interview .left::after { --minutes: calc(var(--left) / 60 - .5); counter-reset: m var(--minutes) s var(--seconds);
   --seconds: calc(var(--left) - 60 * var(--minutes)); content: counter(m) ":" counter(s, decimal-leading-zero) }
 .interview .over { visibility: hidden; font-weight: bold; animation: interview-over 0s forwards }
@@ -124,9 +125,12 @@ class Room:
         self.clock.value = ""
         told = 0
         try:
-            while isinstance(prompt := self.talk.send(reply), Say):
+            while isinstance(prompt := self.talk.send(reply), Say | Wait):
                 reply = None
-                if prompt.text.startswith("#"):  # another item, or the end
+                if isinstance(prompt, Wait):
+                    self._show(self.said, *self.item)
+                    reply = self._wait(prompt)
+                elif prompt.text.startswith("#"):  # another item, or the end
                     begun = any(isinstance(line, str) and line.startswith("#") for line in self.item)
                     if told and begun:
                         self._controls(self._button("Go on", lambda: self._next(prompt.text), "primary"))
@@ -141,6 +145,21 @@ class Room:
             return
         self._show(self.said, *self.item)
         self._ask(prompt)
+
+    def _wait(self, prompt: Wait) -> Any:
+        """Do what takes a while. The page counts its seconds, since the kernel is busy, and says what it does."""
+        began = self.interview.clock.ticks()
+
+        def tell(said: str = "") -> None:
+            counted = _down(3600, self.interview.clock.ticks() - began)
+            seconds = f'<span class="left since" style="{counted}"></span>'
+            told = html.escape(" ".join(filter(None, [prompt.text, said])))
+            self.asked.value = f'{_STYLE}<div class="interview"><p role="status">{told} {seconds}</p></div>'
+
+        tell()
+        reply = prompt.does(tell)
+        self._show(self.asked, "")
+        return reply
 
     def _next(self, heading: str) -> None:
         self.item = [heading]
@@ -258,7 +277,7 @@ def _echo(prompt: Prompt, reply: Any) -> str:
             return "\n\n".join(filter(None, ["" if again else text, f"You answered {code(reply)}."]))
         case Edit(text, _, again):
             return "" if again else text
-        case Say(text):
+        case Say(text) | Wait(text):
             return text
 
 

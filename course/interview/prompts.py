@@ -59,7 +59,15 @@ class Edit:
     hints: tuple[str, ...] = ()
 
 
-Prompt = Say | Choose | Tick | Write | Edit
+@dataclass(frozen=True)
+class Wait:
+    """Work that takes a while; the reply is what it returns. It calls its argument to say what it does at present."""
+
+    text: str
+    does: Callable[[Callable[[str], None]], Any]
+
+
+Prompt = Say | Choose | Tick | Write | Edit | Wait
 Talk = Generator[Prompt, Any, list[Answer]]
 """A round's conversation about one item, and the answers that come of it."""
 

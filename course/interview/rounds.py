@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from course.interview.cards import Card, Point
 from course.interview.clock import spoken
 from course.interview.fault import Fault
 from course.interview.history import Item, folder
-from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Write, code
+from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait, Write, code
 from course.learner.practice import Exercise
 
 
@@ -134,8 +135,9 @@ class Predict(Round):
         if parts and right == len(parts):
             yield Say(f"**Right.** {timed(asking)}")
             return [asking.answer(1.0, sure)]
-        yield Say("Checking …")
-        verdict = judged.exercise(asking.bank.course, exercise, f"prediction = {given.strip()}", asking.item.seed)
+        answer = f"prediction = {given.strip()}"
+        check = partial(judged.exercise, asking.bank.course, exercise, answer, asking.item.seed)
+        verdict: judged.Verdict = yield Wait("Checking …", check)
         if parts and verdict.message:
             told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
             score = max(right / len(parts), verdict.score)
@@ -179,6 +181,10 @@ class Whiteboard(Round):
 
     def talk(self, asking: Asking) -> Talk:
         exercise: Exercise = asking.card.about
+        with judged.Judge(asking.bank.course, exercise, asking.item.seed) as judge:
+            return (yield from self._held(asking, exercise, judge))
+
+    def _held(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
         course = asking.bank.course
         path, hints = folder(course) / f"{exercise.name}.py", tasks.hints_of(course, exercise)
         begin(path, tasks.stub_of(exercise))
@@ -189,13 +195,13 @@ class Whiteboard(Round):
         taken = yield from written(told, path, hints)
         made = (yield from followed_up(asking, points)) if points else []
         asking.watch.stop()
-        verdict, answer = yield from self._checked(asking, exercise, path, made)
+        verdict, answer = yield from self._checked(asking, exercise, judge, path, made)
         score, solution = verdict.score, tasks.solution_of(course, exercise)
         options = ["go on", *(["show a solution"] if solution else []), "fix it, for half of what it adds"]
         if score < 1 and (chosen := (yield Choose("", tuple(options)))) == len(options) - 1:
             begin(path, answer)
             taken += yield from written("What does that tell you? Fix your answer.", path, hints[taken:])
-            verdict, _ = yield from self._checked(asking, exercise, path, [])
+            verdict, _ = yield from self._checked(asking, exercise, judge, path, [])
             score = (score + max(score, verdict.score)) / 2
             chosen = 0 if verdict.score == 1 or not solution else (yield Choose("", ("go on", "show a solution")))
         if verdict.score < 1 and chosen:
@@ -204,16 +210,15 @@ class Whiteboard(Round):
         return [asking.answer(0.75 * score + 0.25 * sum(made) / len(made) if made else score)]
 
     def _checked(
-        self, asking: Asking, exercise: Exercise, path: Path, made: Sequence[bool]
+        self, asking: Asking, exercise: Exercise, judge: judged.Judge, path: Path, made: Sequence[bool]
     ) -> Generator[Prompt, Any, tuple[judged.Verdict, str]]:
         """Check the file on fresh inputs and tell the verdict. Returns it and the answer, which is put away.
 
         An answer that lacks a name is handed back once: which names there are is no part of the question.
         """
-        yield Say("Checking on fresh inputs …")
         for is_last in (False, True):
             answer = path.read_text(encoding="utf-8")
-            verdict = judged.exercise(asking.bank.course, exercise, answer, asking.item.seed)
+            verdict: judged.Verdict = yield Wait("Checking on fresh inputs …", partial(judge.check, answer))
             if is_last or not (name := tasks.missing(verdict.message)):
                 break
             yield from written(unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
@@ -299,8 +304,8 @@ class Debug(Round):
         )
         yield from written(told, path)
         asking.watch.stop()
-        yield Say("Looking for the faults …")
-        mended = judged.mended(path, [card.about.name for card in asking.cards])
+        faulty = [card.about.name for card in asking.cards]
+        mended: judged.Mended = yield Wait("Looking for the faults …", lambda _: judged.mended(path, faulty))
         gone = [card for card in asking.cards if not mended.complaints[card.about.name]]
         guarded = [card for card in asking.cards if card.about.name in mended.guarded]
         lines = [self._line(card, mended.complaints[card.about.name], card in guarded) for card in asking.cards]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 from rich.markdown import CodeBlock, Markdown, MarkdownElement
 from rich.syntax import Syntax
 from rich.text import Text
@@ -18,7 +20,7 @@ from course.interview import formulas, history
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write
+from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Wait, Write
 from course.interview.scope import Plan
 
 STOPPED = "Stopped. `course interview` goes on from here."
@@ -77,6 +79,29 @@ def answered(prompt: Prompt, console: Console) -> Any:
             _print(text, console)
             console.print(f"\nThe file: {path}", soft_wrap=True, highlight=False)
             return _edited(path, hints, console)
+        case Wait(text, does):
+            console.print()
+            return _waited(text, does, console)
+
+
+def _waited(text: str, does: Callable[[Callable[[str], None]], Any], console: Console) -> Any:
+    """Do what takes a while, and show for how long it has been done, and what it does; on lines, in a file."""
+    if not console.is_terminal:
+        console.print(text)
+        return does(lambda said: console.print(f"  {said} …", highlight=False, soft_wrap=True))
+    began, doing = time.monotonic(), ""
+
+    def line() -> Text:
+        return Text(f"{text} {time.monotonic() - began:.0f} s{doing}", no_wrap=True, overflow="ellipsis")
+
+    def tell(said: str) -> None:
+        nonlocal doing
+        doing = f" · {said}"
+
+    with Live(console=console, get_renderable=line, refresh_per_second=4):
+        reply = does(tell)
+        doing = ""
+    return reply
 
 
 def _edited(path: Path, hints: Sequence[str], console: Console) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import itertools
 import json
 import math
@@ -25,6 +26,7 @@ from rich.console import Console
 import minitorch as torch
 from course.__main__ import main
 from course.files import CODE, Course
+from course.grading.pool import Pool
 from course.interview import (
     asking,
     calibration,
@@ -53,11 +55,10 @@ from course.interview.export import export
 from course.interview.fault import Fault
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Say, Tick, Write
+from course.interview.prompts import Choose, Edit, Say, Tick, Wait, Write
 from course.interview.scope import ALSO, OFTEN, PROFILES, UNASKED, Plan
 from course.interview.serving_faults import SERVING
 from course.interview.tuning_faults import TUNING
-from course.learner.practice import Exercise
 from course.site.lessons import Question, key, slug
 
 NOON = 1_800_000_000.0
@@ -103,11 +104,14 @@ def of_course(bank: Bank, course: Course) -> Bank:
 def graded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grades by text: all points for the course's solution, none for anything else. Grading takes ten seconds."""
 
-    def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> judged.Verdict:
-        is_right = answer.strip() == tasks.solution_of(course, asked).strip()
-        return judged.Verdict(asked.points * is_right, asked.points, "" if is_right else "Something is wrong.")
+    def check(judge: judged.Judge, answer: str, tell: judged.Tell = str) -> judged.Verdict:
+        tell("comparing texts")
+        is_right = answer.strip() == judge._solution.strip()
+        points = judge._asked.points
+        return judged.Verdict(points * is_right, points, "" if is_right else "Something is wrong.")
 
-    monkeypatch.setattr(judged, "exercise", exercise)
+    monkeypatch.setattr(judged.Judge, "_prepare", lambda judge: None)
+    monkeypatch.setattr(judged.Judge, "check", check)
 
 
 @pytest.fixture
@@ -687,7 +691,13 @@ def talked(bank: Bank, course: Course, item: Item, reply: Callable[[Any], Any]) 
     try:
         while True:
             shown.append(talk.send(sent))
-            sent = None if isinstance(shown[-1], Say) else reply(shown[-1])
+            match shown[-1]:
+                case Say():
+                    sent = None
+                case Wait(_, does):
+                    sent = does(str)
+                case asked:
+                    sent = reply(asked)
     except StopIteration as end:
         return shown, end.value
 
@@ -882,6 +892,66 @@ def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Cours
     assert not (history.folder(course) / f"{name}.py").exists()  # the next time begins anew
 
 
+def test_the_judges_own_runs_are_done_before_the_check_and_functions_are_said(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The solution and the known wrong answers run while the answer is written, and once for all that is checked."""
+    own: list[int] = []
+    run_own = Pool.run_own
+    monkeypatch.setattr(Pool, "run_own", lambda pool, runs, *args: own.append(len(runs)) or run_own(pool, runs, *args))
+    exercise = bank.cards["e-memory_int8"].about
+    solution = tasks.solution_of(bank.course, exercise)
+    heard: list[str] = []
+    with judged.Judge(bank.course, exercise, 4) as judge:
+        judge._thread.join()
+        assert sum(own) > len(tasks.known_mistakes(bank.course, exercise))
+        before = len(own)
+        verdict = judge.check(solution.replace(".round()", ".floor()"), heard.append)
+        assert judge.check(solution).points == exercise.points and not sum(own[before:])
+    assert verdict.parts == {"quantize": False, "__init__": True}
+    assert heard == ["running your answer"] + [
+        f"running {name} with the solution's other functions" for name in ("quantize", "__init__")
+    ]
+
+
+def test_a_judge_that_is_left_ends_its_runs(bank: Bank) -> None:
+    with judged.Judge(bank.course, bank.cards["e-memory_int8"].about, 4) as judge:
+        folder = judge._folder
+        assert folder.exists()
+    assert not folder.exists() and not judge._thread.is_alive()
+
+
+def test_a_terminal_counts_the_seconds_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says what is being done; in a file, that stands on lines of its own."""
+
+    def does(tell: Callable[[str], None]) -> int:
+        tell("running step alone")
+        return 7
+
+    assert "Checking …\n  running step alone …\n" in in_terminal(Wait("Checking …", does))
+    seconds = itertools.count()
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(seconds))
+    written = io.StringIO()
+    assert terminal.answered(Wait("Checking …", does), Console(file=written, force_terminal=True, width=60)) == 7
+    *_, last = re.findall(r"Checking … \d+ s.*", written.getvalue())
+    assert re.match(r"Checking … [1-9]\d* s", last) and "alone" not in last
+
+
+def test_a_notebook_says_what_a_check_is_doing(course: Course) -> None:
+    room = at(course, Item("estimate", ["n-the-first-loss"], 1))
+    shown: list[str] = []
+
+    def does(tell: Callable[[str], None]) -> int:
+        shown.append(room.asked.value)
+        tell("running a < b alone")
+        shown.append(room.asked.value)
+        return 7
+
+    assert room._wait(Wait("Checking …", does)) == 7
+    assert "Checking … <span" in shown[0] and "running a &lt; b alone <span" in shown[1]
+    assert 'class="left since"' in shown[1] and not room.asked.value
+
+
 @pytest.mark.parametrize("last", ["", "NameError: name 'torch' is not defined"])
 def test_an_answer_that_lacks_a_name_is_handed_back_once(
     bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch, last: str
@@ -889,7 +959,8 @@ def test_an_answer_that_lacks_a_name_is_handed_back_once(
     verdicts = iter(
         [judged.Verdict(0, 3, "quantize: NameError: name 'torch' is not defined"), judged.Verdict(2, 3, last)]
     )
-    monkeypatch.setattr(judged, "exercise", lambda *_: next(verdicts))
+    monkeypatch.setattr(judged.Judge, "_prepare", lambda judge: None)
+    monkeypatch.setattr(judged.Judge, "check", lambda *_: next(verdicts))
     shown, (answer,) = talked(bank, course, Item("whiteboard", ["e-memory_int8"], 3), lambda _: 0)
     first, again = (each for each in shown if isinstance(each, Edit))
     assert again.text.startswith("Your answer needs `torch`, which isn't there. Beside Python's own names")
