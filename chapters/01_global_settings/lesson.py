@@ -464,10 +464,10 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What is the dtype of `torch.tensor(3)`? Int64, whatever the default is.
-# 2. Is `torch.float` the default dtype? No, it is another name for float32.
+# 2. Does `torch.float` follow the default dtype? No, it always means float32.
 # 3. Are `torch.device("cuda")` and `torch.device("cuda:0")` equal? No, the first one names no index.
 # 4. Is bfloat16 more precise than float16? No, its spacing is eight times as large except close to 0, but its range is wider.
-# 5. What is `torch.tensor(70000.)` if float16 is the default? Infinity, because the largest finite float16 is 65504.
+# 5. What is `torch.tensor(70000.)` if float16 is the default dtype? Infinity, because the largest finite float16 is 65504.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.tensor(3).dtype, " 2.", torch.float is torch.float32)

@@ -460,9 +460,9 @@ print(inspect.getsource(torch.Tensor.stride))
 #
 # - *What is the stride of `zeros(4, 5)`?* It is (5, 1), since one row down is five elements away.
 # - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64, because the tensor keeps the array's dtype.
-# - *What is the offset of `arange(12).reshape(3, 4)[1]`?* It is 4, because the view starts after the first row.
+# - *What is the storage offset of `arange(12).reshape(3, 4)[1]`?* It is 4, because the view starts after the first row.
 # - *How many bytes does `zeros(10, dtype=float16)` take?* It takes 20, which is two bytes for each element.
-# - *Does `torch.tensor(array)` copy the array's memory?* Yes, it always does.
+# - *Does `torch.tensor(array)` copy the memory of a NumPy array?* Yes, it always does.
 
 # %% tags=["proof-rapid-fire"]
 print(torch.zeros(4, 5).stride(), torch.from_numpy(np.zeros(2)).dtype)

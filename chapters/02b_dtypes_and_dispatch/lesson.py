@@ -480,8 +480,8 @@ print(inspect.getsource(promotion.fits))
 # **Rapid fire.** The cell below proves each answer.
 #
 # - *What is the dtype of a uint8 tensor divided by 2?* It is float32, because division computes in floating point.
-# - *What is the dtype of a sum of uint8?* It is int64, because integer sums are widened.
-# - *What is the dtype of a comparison?* It is bool.
+# - *What dtype does a uint8 tensor's `sum()` have?* int64, because integer sums are widened.
+# - *What is the dtype of `x > 0`?* It is bool.
 # - *What is the largest int8?* It is 127.
 # - *What is `tensor(True) + True`?* It is True, since two bools stay bool. (`tensor(True) - True` raises an error.)
 

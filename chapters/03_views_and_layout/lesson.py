@@ -481,11 +481,12 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Are strides counted in bytes? No, in elements, whereas NumPy's are in bytes.
+# 1. Are a tensor's strides counted in bytes? No, in elements, whereas NumPy's are in bytes.
 # 2. You keep `big[0]` of a 4 MB tensor. How much memory stays alive? All 4 MB, so keep `big[0].clone()` instead.
-# 3. `flatten`: view or copy? Either one, depending on the strides; if nothing changes, it returns the tensor itself.
+# 3. Does `flatten` return a view or a copy? Either one, depending on the strides; if nothing changes, it returns the tensor
+#    itself.
 # 4. How many elements does `permute` move? It moves none, because it only reorders sizes and strides.
-# 5. You add 1 in place and subtract it again. Is the version as before? No, because it counts both writes.
+# 5. You add 1 to a tensor in place and subtract it again. Is its version counter as before? No, because it counts both writes.
 
 # %% tags=["proof-rapid-fire"]
 grid = torch.zeros(2, 3)

@@ -526,7 +526,8 @@ beside(edges)
 #
 # 1. What is the shape of (3, 1) + (1, 4)? It is (3, 4).
 # 2. `x[1:2]` or `x[1]`: which keeps the dimension? The slice keeps it.
-# 3. Does `x[5:9]` of 3 elements raise an error? No, because a slice is clamped to the end, while `x[5]` raises an IndexError.
+# 3. Does `x[5:9]` raise an error if `x` has 3 elements? No, because a slice is clamped to the end, while `x[5]` raises an
+#    IndexError.
 # 4. Does `x[mask] = 0` copy `x`? No, because it writes into the memory of `x`.
 # 5. What is the shape of a `stack` of ten (3,) tensors? It is (10, 3).
 

@@ -513,7 +513,7 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 #
 # 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? It calls `b` by the argument's name, `mat2`, since `b`
 #    isn't on the GPU.
-# 2. Does `torch.device("cuda:7")` raise on a laptop? No, but creating a tensor there does.
+# 2. Does `torch.device("cuda:7")` raise an error on a machine without a GPU? No, but creating a tensor there does.
 # 3. Can `numpy()` read a GPU tensor? Only with `force=True`, or after `cpu()`.
 # 4. Can you accumulate GPU losses in a CPU tensor `total`? No, because `+=` raises an error.
 # 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The last four

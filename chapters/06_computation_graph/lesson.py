@@ -516,13 +516,13 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # These cells show the answers, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-second-pass`, and for the last two
 # `proof-broadcast`.
 #
-# - *Does reading `.grad` of a result raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
+# - *Does reading `.grad` of a non-leaf raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
 # - *A float32 parameter `p`: is `p.double()` a leaf?* No, because the conversion is a recorded operation.
-# - *Does a second `backward` raise an error?* Only if a saved tensor is needed. `w.sum()` saves none, so it runs again, while `(w *
-#   2).sum()` raises one in PyTorch.
-# - *Who sums the gradient of a broadcast input?* The engine does, when the gradient arrives.
-# - *A float32 weight is multiplied by float64 data. Which dtype does the weight's `.grad` have?* Float32, since the engine casts the
-#   gradient back.
+# - *Does a second `backward()` through one graph raise an error?* Only if a saved tensor is needed. `w.sum()` saves none, so it
+#   runs, while `(w * 2).sum()` raises one in PyTorch.
+# - *Who sums the gradient of a broadcast input?* The engine, when the gradient arrives.
+# - *A float32 weight is multiplied by float64 data. Which dtype does the weight's `.grad` have?* Float32, since the engine
+#   casts it back.
 #
 # ## Ten lines to remember
 # 1. A recorded operation creates a node with formulas, edges, and the tensors that the formulas need.

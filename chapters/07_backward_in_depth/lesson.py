@@ -489,11 +489,11 @@ print(inspect.getsource(views.refresh_view))
 # 10. `saved_tensors_hooks` decides what nodes store, and what it stores has no version check.
 #
 # ## Rapid fire
-# - *Does `no_grad` make `add_` safe?* No, because the version still changes.
-# - *Is the result of `detach` a leaf?* Yes, because it has no `grad_fn`.
-# - *Does `eval()` stop the recording?* No, it only changes what layers such as dropout compute.
-# - *Does a write through NumPy increment the version?* No, so autograd can't detect it.
-# - *Does a result lose its history when you enter a `no_grad` block?* No, only the results computed inside have none.
+# - *Does `no_grad` make `add_` safe for `backward`?* No, the version counter still changes.
+# - *Is the result of `detach` a leaf?* Yes, it has no `grad_fn`.
+# - *Does `model.eval()` stop autograd's recording?* No, it only changes what layers such as dropout compute.
+# - *Does a write through NumPy increment the version counter?* No, so autograd can't detect it.
+# - *Does a tensor lose its history inside a `no_grad` block?* No, only the results computed inside have none.
 
 # %% tags=["proof-rapid-fire"]
 before = w * w

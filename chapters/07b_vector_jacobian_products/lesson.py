@@ -459,11 +459,11 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # 10. Check the forward pass for NaN first; anomaly mode finds a NaN that is born in the backward pass.
 #
 # ## Rapid fire
-# - *Must a hook return something?* No, because `None` keeps the gradient.
-# - *After one `backward()`, does `.grad` require grad?* No, but with `create_graph=True` it may.
-# - *Does `create_graph` retain the graph?* Yes, unless you pass `retain_graph=False`.
+# - *Must a gradient hook return something?* No, because `None` keeps the gradient.
+# - *After `backward()`, does a leaf's `.grad` require grad?* No, but with `create_graph=True` it may.
+# - *Does `create_graph=True` retain the graph?* Yes, unless you pass `retain_graph=False`.
 # - *How many backward passes does a Jacobian with 5 outputs take?* Five, one for each row; `vmap` can batch them.
-# - *May `backward` of a `Function` return `None`?* Yes, and then no gradient goes to that argument, without an error.
+# - *May the `backward` of a custom `Function` return `None`?* Yes, then no gradient goes to that argument.
 
 # %% tags=["proof-rapid-fire"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)

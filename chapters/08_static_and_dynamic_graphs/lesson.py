@@ -515,12 +515,12 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *How many graphs does one `if` on a tensor's value make?* Two at first, and a third for the other branch; inside a `for` loop
-#   PyTorch makes none for that function.
-# - *Does a third size recompile?* No, unless it is 0 or 1, or your program or an operator compares it.
-# - *Does `fullgraph=True` raise at `item()`?* Not in PyTorch 2.13, which captures it.
-# - *Can a graph run without Python?* Yes, for example on a server or a phone.
-# - *Which stage generates Triton code?* Inductor.
+# - *How many graphs does `torch.compile` make of one `if` on a tensor's value?* Two at first, and a third for the other branch;
+#   inside a `for` loop none for that function.
+# - *Does a third batch size recompile a compiled function?* No, unless it is 0 or 1, or something compares it.
+# - *Does `torch.compile(fullgraph=True)` raise at `item()`?* Not in PyTorch 2.13, which captures it.
+# - *Can an exported graph run without Python?* Yes, on a server or a phone.
+# - *Which compiler stage generates Triton code?* Inductor.
 
 # %% [markdown]
 # ## Ten lines to remember

@@ -599,11 +599,12 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *How many kernels for ten elementwise operations?* One, if their shapes agree and nothing breaks the graph.
-# - *What does fusion save?* Memory traffic and launches, not arithmetic.
-# - *Which sizes are always specialized?* 0 and 1.
-# - *Who decides what the backward pass saves?* The partitioner of AOTAutograd.
-# - *What does a CUDA graph fix?* The addresses of everything that it reads and writes.
+# - *How many kernels does a compiler make of ten elementwise operations in a row?* One, if their shapes agree and nothing
+#   breaks the graph.
+# - *What does fusing kernels save?* Memory traffic and launches, not arithmetic.
+# - *Which sizes does `torch.compile` always treat as constants?* 0 and 1.
+# - *Which part of `torch.compile` decides what is saved for the backward pass?* The partitioner of AOTAutograd.
+# - *What must stay the same from one replay of a CUDA graph to the next?* The addresses of everything that it reads and writes.
 
 # %% [markdown]
 # ## Ten lines to remember

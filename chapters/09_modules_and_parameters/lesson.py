@@ -511,11 +511,15 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *Does `load_state_dict` replace the parameters?* No, it copies into them (unless `assign=True`), so the optimizer still
-#   updates them, as you measure in exercise 7.
-# - *Does `eval()` freeze parameters?* No, it sets a flag that some layers read ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *`nn.ModuleList` or `nn.Sequential`?* A `ModuleList` can't be called, so you write the `forward` yourself.
-# - *Does `zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter 16](16_losses_and_optimizers.ipynb)).
-# - *What does `bias=False` register?* The name `bias` with the value `None`, which isn't in the state dict.
+#   updates them.
+# - *Does `model.eval()` freeze the parameters?* No, it sets a flag that some layers read ([chapter
+#   12](12_norm_dropout_and_modes.ipynb)).
+# - *What does `nn.Sequential` have that `nn.ModuleList` lacks?* A `forward`. A `ModuleList` can't be called, so you write the
+#   `forward` yourself.
+# - *Does `optimizer.zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter
+#   16](16_losses_and_optimizers.ipynb)).
+# - *What does `nn.Linear(2, 3, bias=False)` register instead of the bias?* The name `bias` with the value `None`, which isn't
+#   in the state dict.
 #
 # ## Ten lines to remember
 # 1. Assignment registers parameters, modules and buffers, each in a table of its own.

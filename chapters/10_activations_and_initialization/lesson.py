@@ -501,7 +501,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # ## Rapid fire
 # - *What is ReLU's gradient at an input of exactly 0?* It is undefined there, and PyTorch chooses 0.
 # - *What is the fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
-# - *May biases start at zero?* They may, because the random weights already break the symmetry.
+# - *May the biases of a network start at zero?* They may, because the random weights already break the symmetry.
 # - *Does `calculate_gain` have an entry for GELU?* No, so it raises a `ValueError` for that name.
 # - *Do you clip gradients before or after `backward`?* You clip after it, and before the optimizer's `step`.
 #

@@ -424,7 +424,7 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # 2. Is TF32 on by default? It is on for cuDNN's convolutions and off for matrix multiplications.
 # 3. What does the padding of a max pool contain? It contains minus infinity, not 0.
 # 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't count.
-# 5. What does `padding="same"` do with stride 2? It raises an error.
+# 5. What does a convolution with `padding="same"` do if its stride is 2? It raises an error.
 
 # %% hidden=true tags=["proof-rapid-fire"]
 from course import check

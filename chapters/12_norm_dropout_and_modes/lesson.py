@@ -510,8 +510,9 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Only Dropout.
-# - *Are the running statistics parameters?* No, they are buffers, so they are in the state dict, but not in `parameters()`.
+# - *Which of Linear, Softmax, Dropout and LayerNorm behave differently in evaluation?* Only Dropout.
+# - *Are batch norm's running statistics parameters?* No, they are buffers, so they are in the state dict, but not in
+#   `parameters()`.
 # - *With a BatchNorm momentum of 0.1, what is multiplied by 0.1?* The new batch's statistic.
 # - *With dropout of p = 0.2, what does a kept 1 become?* 1.25.
 # - *Does `model.eval()` return anything?* Yes, the model.

@@ -473,7 +473,7 @@ print(losses)
 # 2. Does an LSTM's number of parameters depend on the sequence length? No, because all steps share the weights.
 # 3. Where does an LSTM's `dropout=` act? Between layers. With one layer it acts nowhere, and PyTorch warns.
 # 4. Is an LSTM's initial state learned? No, it is zeros unless you pass one.
-# 5. What is the order of an LSTM's gates in the weights? i, f, g, o.
+# 5. In which order do the weights of PyTorch's LSTM hold its gates? i, f, g, o: input, forget, candidate, output.
 
 # %% tags=["proof-rapid-fire"]
 import warnings

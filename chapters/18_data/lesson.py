@@ -514,10 +514,10 @@ pictures.curves({"loss": list(mine[::4])}, range(1, 191, 4), xlabel="step", ylab
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. How many batches do ten samples make with `batch_size=4` and `drop_last=True`? Two.
-# 2. What happens if you pass `shuffle=True` together with a sampler? The loader raises a `ValueError`.
-# 3. Which dtype does a batch of Python floats have? [float64](proof-collate).
-# 4. How many batches are requested ahead with two workers and `prefetch_factor=3`? [Six](proof-turns).
+# 1. How many batches does a loader make of ten samples with `batch_size=4` and `drop_last=True`? Two.
+# 2. What happens if you give a `DataLoader` both `shuffle=True` and a sampler? It raises a `ValueError`.
+# 3. A dataset returns Python floats. Which dtype do the loader's batches have? [float64](proof-collate).
+# 4. How many batches does a loader request ahead with two workers and `prefetch_factor=3`? [Six](proof-turns).
 # 5. How does `random_split(dataset, [0.5, 0.5])` split 7 samples? Into 4 and 3.
 
 # %% tags=["proof-rapid-fire"]

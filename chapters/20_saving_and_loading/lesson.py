@@ -483,11 +483,11 @@ for mmap in (False, True):
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a loaded tensor remember `requires_grad`? Yes, it does.
-# 2. Does a loaded tensor remember its graph? No, because it comes back as a leaf.
-# 3. Is a `.pt` file compressed? It isn't, so twelve numbers of 4 bytes take 48 bytes.
+# 1. Does a tensor that is saved and loaded keep `requires_grad`? Yes, it does.
+# 2. Does a tensor that is saved and loaded keep its graph? No, because it comes back as a leaf.
+# 3. Is a `.pt` file compressed? It isn't, so twelve values of 4 bytes take 48 bytes.
 # 4. What happens if you load half of a `.pt` file? You get a `RuntimeError`, because the zip's directory is at its end.
-# 5. Does `strict=False` ignore wrong shapes? No, it only ignores missing and unexpected names.
+# 5. Does `load_state_dict(..., strict=False)` ignore wrong shapes? No, it only ignores missing and unexpected names.
 
 # %% tags=["proof-rapid-fire"]
 torch.save(torch.ones(2, requires_grad=True) * 2, path)

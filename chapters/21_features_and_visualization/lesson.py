@@ -464,10 +464,11 @@ print(inspect.getsource(nn.Module.register_forward_hook))
 # other hooks.
 #
 # ## Rapid fire
-# 1. A hook stores what ResNet's `relu` returns under its name. What is left? The result of the last of two calls in a block.
+# 1. A hook stores each output of a ResNet under its module's name. What is left of a block's `relu`? The result of the last of
+#    its two calls.
 # 2. Does `model.forward(x)` run the model's own hooks? No, because only a call of the model itself runs them.
-# 3. Are hooks in the state dict? No, because it holds only parameters and buffers.
-# 4. What does a ResNet return with `fc = nn.Identity()`? It returns the features before `fc`, which are 64 here.
+# 3. Are a module's hooks in its state dict? No, because it holds only parameters and buffers.
+# 4. What does a ResNet return once its `fc` is `nn.Identity()`? It returns the features before `fc`.
 # 5. How many parameters does LoRA with `r = 4` train on a 4,096 × 4,096 layer? It trains 32,768, which is 0.2 % of the layer's.
 
 # %% tags=["proof-rapid-fire"]

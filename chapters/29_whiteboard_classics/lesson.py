@@ -504,7 +504,7 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *Is logistic regression convex?* Yes, because its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
+# - *Is the loss of logistic regression convex?* Yes, because its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
 # - *What happens to logistic regression on separable data?* Without a penalty the weights grow forever.
 # - *What does an AUC of 0.3 mean?* The ranking is backwards, so the negated scores have an AUC of 0.7.
 # - *Which k does k-means choose?* It chooses none: you choose k, for example by a validation criterion or a plot of the inertia.

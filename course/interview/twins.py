@@ -122,7 +122,7 @@ _TWINS = (
     ),
     (
         "What does fusion save, and what else can a compiler do with a graph?",
-        "What does fusion save?",
+        "What does fusing kernels save?",
     ),
     ("What is TF32, and is it on?", "Is TF32 on by default?"),
     ("What is `channels_last`?", "What is `channels_last`, and why is it faster?"),
