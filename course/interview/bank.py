@@ -14,6 +14,7 @@ import yaml
 
 from course.chapters import key
 from course.files import Course
+from course.interview import tasks
 from course.interview.cards import Card, Point
 from course.interview.estimates import ESTIMATES
 from course.interview.faults import EVERY
@@ -195,7 +196,8 @@ class Bank:
         for exercise in practice.exercises(self.course):
             topics = self._topics(exercise.chapter, exercise=exercise.name)
             names = self.names.get(exercise.name, "")
-            chapter, asked = exercise.chapter, ladder(exercise.below)
+            chapter = exercise.chapter
+            asked = ladder(exercise.below) or ladder(tasks.follow_ups().get(exercise.name, ""))
             if kind := _round_of(exercise) or ("whiteboard" if exercise.name in WHITEBOARD else ""):
                 every = topics.union(*(self._topics(*each) for each in self.alike.get(exercise.name, ())))
                 card = Card(f"e-{exercise.name}", kind, chapter, exercise.name, asked, every, exercise)

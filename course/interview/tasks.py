@@ -20,10 +20,20 @@ _MISSING = re.compile(
 )
 
 
-@cache
 def statements() -> dict[str, str]:
     """What an interviewer asks of an exercise whose notebook tells more than an interviewer would."""
-    text = Path(__file__).with_name("statements.md").read_text(encoding="utf-8")
+    return _by_exercise("statements.md")
+
+
+def follow_ups() -> dict[str, str]:
+    """What a solution costs and what they ask next, for exercises whose notebooks don't say it below them."""
+    return _by_exercise("follow_ups.md")
+
+
+@cache
+def _by_exercise(file: str) -> dict[str, str]:
+    """The sections of a file beside this one, whose headings are names of exercises."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
     parts = re.split(r"^## (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {name: said.strip() for name, said in zip(parts[::2], parts[1::2], strict=True)}
 
