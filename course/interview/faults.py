@@ -87,6 +87,11 @@ _SPELLINGS = {
     "group": ("several", "pending"),
     "means": ("by_answer", "mean_losses"),
     "pairs": ("dialogues", "chosen"),
+    "parts": ("pieces", "three"),
+    "half": ("middle", "rotated"),
+    "positions": ("offsets", "spots"),
+    "answers": ("replies", "written"),
+    "length": ("longest", "columns"),
 }
 """Names of the programs that are local to their functions, and no keyword of anything, with others that would do."""
 
