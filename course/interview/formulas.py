@@ -50,6 +50,7 @@ def _read(formula: str) -> str:
         formula = re.sub(rf"\^{_GROUP}", lambda part: f"^{_one(part[1], also='_')}", formula)
         formula = re.sub(rf"_{_GROUP}", lambda part: f"_{_one(part[1])}", formula)
     formula = formula.replace(r"\_", "_").replace("^\\top", "ᵀ")
+    formula = re.sub(r"\\hat\s*\{?(\w)\}?", "\\1\u0302", formula)
     formula = re.sub(r"\\sqrt\s+", "√", formula)
     formula = re.sub(r"\\([a-z]+)", lambda name: _SIGNS.get(name[1], name[1]), formula)
     return re.sub(r"([_*|\\])", r"\\\1", formula)  # Markdown's own signs are escaped

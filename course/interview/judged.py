@@ -164,12 +164,6 @@ def _alone(names: Sequence[str]) -> str:
     return f"running {' and '.join(names)} with the solution's other functions"
 
 
-def exercise(course: Course, asked: Exercise, answer: str, seed: int, tell: Tell = lambda said: None) -> Verdict:
-    """Check a single answer; see `Judge`."""
-    with Judge(course, asked, seed) as judge:
-        return judge.check(answer, tell)
-
-
 def _mixed(stub: str, solution: str, answer: str) -> dict[str, str]:
     """For each function of a stub, the answer with the solution's text for all others; nothing if there are no others.
 

@@ -117,6 +117,10 @@ class Predict(Round):
         return [asking.answer(float(correct), sure)]
 
     def _exercise(self, asking: Asking, exercise: Exercise) -> Talk:
+        with judged.Judge(asking.bank.course, exercise, asking.item.seed) as judge:
+            return (yield from self._predicted(asking, exercise, judge))
+
+    def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
         told = f"{tasks.task_of(asking.bank.course, exercise)}\n\nWrite what `prediction` is, as a Python value."
         given = yield from a_line(told, "prediction =")
         while not tasks.is_value(given):
@@ -135,8 +139,7 @@ class Predict(Round):
         if parts and right == len(parts):
             yield Say(f"**Right.** {timed(asking)}")
             return [asking.answer(1.0, sure)]
-        answer = f"prediction = {given.strip()}"
-        check = partial(judged.exercise, asking.bank.course, exercise, answer, asking.item.seed)
+        check = partial(judge.check, f"prediction = {given.strip()}")
         verdict: judged.Verdict = yield Wait("Checking …", check)
         if parts and verdict.message:
             told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
@@ -227,7 +230,7 @@ class Whiteboard(Round):
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
-        parts = f" {_by_part(verdict.parts)}" if verdict.parts else ""
+        parts = f" {_by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
         yield Say(f"**{verdict.points} of {verdict.of} points.**{parts}{aloud} {message}\n\n{timed(asking)}{where}")
         return verdict, answer
 
@@ -335,10 +338,14 @@ class Estimates(Round):
         given, again = None, False
         while given is None:
             reply = yield Write(told, estimate.unit, again)
+            if reply.strip() == "None":
+                asking.watch.stop()
+                yield Say(f"**Passed.** It counts as not right. {estimate.says(numbers)}. {timed(asking)}")
+                return [asking.answer(0.0)]
             try:
                 given = estimates.number(reply, estimate.unit)
             except ValueError as error:
-                told, again = f"{error}. Once more:", True
+                told, again = f"{error}. `None` says that you don't know. Once more:", True
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)

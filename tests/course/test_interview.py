@@ -798,7 +798,7 @@ def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank,
 def test_a_prediction_whose_values_are_right_needs_no_check(
     bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(judged, "exercise")
+    monkeypatch.delattr(judged.Judge, "check")
     replies: dict[type, Any] = {Write: "(3, 3.0, 6, 0, 1)", Choose: 4}
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
@@ -859,6 +859,18 @@ def shards(w_in, w_down, ways):
     told = next(each.text for each in shown if isinstance(each, Say) and "of 3 points" in each.text)
     assert "`swiglu` and `hidden_width` are right, which counts as 2 of 3 parts." in told
     assert given.score == pytest.approx(0.75 * 2 / 3)
+
+
+def test_functions_that_have_their_points_are_not_counted_again(
+    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judged.Judge, "_prepare", lambda judge: None)
+    verdict = judged.Verdict(1, 2, "one: wrong\nRight: two (1 of 2 points).", {"one": False, "two": True})
+    monkeypatch.setattr(judged.Judge, "check", lambda *_: verdict)
+    item = Item("whiteboard", ["e-memory_int8"], 3)
+    shown, (answer,) = talked(bank, course, item, lambda each: [True] * 3 if isinstance(each, Tick) else 0)
+    told = next(each.text for each in shown if isinstance(each, Say) and "1 of 2 points.**" in each.text)
+    assert "which counts as" not in told and answer.score == pytest.approx(0.75 / 2 + 0.25)
 
 
 @pytest.mark.parametrize("answer", ["def one(): return 1\ndef two(", "def one(): return 1", "one = two = 1"])
@@ -1810,6 +1822,7 @@ def test_the_label_of_a_line_has_no_colon_behind_an_equals_sign() -> None:
         (r"$\log \frac{e^{x_i}}{\sum_j e^{x_j}}$", "log ((e^(x_i))/(Σ_j e^(x_j)))"),
         (r"$1/\sqrt{\text{in\_features}}$, $\sqrt d$", "1/√in_features, √d"),
         (r"$2 / (1 - \beta_2)$ and $v^\top J$", "2 / (1 - β_2) and vᵀ J"),
+        (r"$\sqrt{\hat v}$ and $\hat{m}_t$", "√(v\u0302) and m\u0302_t"),
         ("`$a$`", "$a$"),
     ],
 )
@@ -1891,6 +1904,14 @@ def test_an_estimate_that_is_no_number_is_asked_once_more_in_short(bank: Bank, c
         shown[-1].text.startswith("**Close enough.** You said 14.5 million. 32 × 64 × 9 × 28² = 14.5 million.")
         and answer.score == 1.0
     )
+
+
+def test_none_passes_on_an_estimate(bank: Bank, course: Course) -> None:
+    replies = iter(["no idea", " None"])
+    shown, (answer,) = talked(bank, course, Item("estimate", ["n-work-of-a-convolution"], 3), lambda _: next(replies))
+    assert "`None` says that you don't know" in shown[1].text
+    assert shown[-1].text.startswith("**Passed.** It counts as not right. 32 × 64 × 9 × 28² = 14.5 million.")
+    assert (answer.score, answer.sure) == (0.0, None)
 
 
 def at(course: Course, *items: Item) -> notebook.Room:
