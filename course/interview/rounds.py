@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -225,14 +226,31 @@ class Whiteboard(Round):
             if is_last or not (name := tasks.missing(verdict.message)):
                 break
             yield from written(unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
-        message = verdict.message.replace("\n", "\n\n")
+        message = _laid_out(verdict.message, [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)])
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
         parts = f" {_by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
-        yield Say(f"**{verdict.points} of {verdict.of} points.**{parts}{aloud} {message}\n\n{timed(asking)}{where}")
+        yield Say(f"**{verdict.points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
         return verdict, answer
+
+
+def _laid_out(message: str, known: Collection[str]) -> str:
+    """A judge's message in Markdown: what is said about known mistakes as paragraphs, and compared values as they are.
+
+    Args:
+        known: what is said about each known mistake.
+    """
+
+    def is_said(line: str) -> bool:
+        return line in known or line.partition(": ")[2] in known or line.startswith("Right: ")
+
+    parts = list[str]()
+    for said, group in itertools.groupby(message.splitlines(), is_said):
+        lines = list(group)
+        parts += lines if said or len(lines) == 1 else ["\n".join(["```text", *lines, "```"])]
+    return "\n\n".join(parts)
 
 
 def _by_part(parts: Mapping[str, bool]) -> str:

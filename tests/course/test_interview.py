@@ -873,6 +873,18 @@ def test_functions_that_have_their_points_are_not_counted_again(
     assert "which counts as" not in told and answer.score == pytest.approx(0.75 / 2 + 0.25)
 
 
+def test_compared_values_of_a_verdict_stand_as_they_are() -> None:
+    """And what is known about a mistake is a sentence of its own; a single line that is neither stays one."""
+    message = "one: Divide first.\na step: expected [tensor (2,)\n[1, *2*]], got 3\ntwo: ValueError: no\nRight: three."
+    told = rounds._laid_out(message, ["Divide first."])
+    assert told.split("\n\n") == [
+        "one: Divide first.",
+        "```text\na step: expected [tensor (2,)\n[1, *2*]], got 3\ntwo: ValueError: no\n```",
+        "Right: three.",
+    ]
+    assert rounds._laid_out("NameError: no such name", ["Divide first."]) == "NameError: no such name"
+
+
 @pytest.mark.parametrize("answer", ["def one(): return 1\ndef two(", "def one(): return 1", "one = two = 1"])
 def test_an_answer_without_each_function_has_no_right_part(answer: str) -> None:
     both = "def one(): return 1\ndef two(): return 2"
