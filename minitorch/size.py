@@ -99,29 +99,45 @@ def check_dim(dim: int, ndim: int) -> int:
     return operator.index(dim) % span
 
 
+def each_dim(dims: Iterable[Any], ndim: int) -> tuple[int, ...]:
+    """Several dimensions counted from the front: only the first may not be a bool."""
+    return (*[check_dim(operator.index(dim) if place else dim, ndim) for place, dim in enumerate(dims)],)
+
+
 def checked_ints(function: str, sizes: Sequence[Any], position: int = 1, name: str = "size") -> tuple[int, ...]:
-    """Integers given as one sequence or one by one. Raises TypeError for anything else."""
+    """Integers given as one sequence or one by one. Raises TypeError for anything else, and for a bool at the front."""
     if not sizes:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
     whole = sizes
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
     elif len(sizes) > 1 and isinstance(sizes[0], (tuple, list)):
-        raise TypeError(
-            f"{function}() takes {position} positional argument{'s' * (position > 1)} but {len(sizes)} were given"
-        )
-    try:
-        return tuple(map(operator.index, sizes))
-    except TypeError:
-        raise no_size(function, sizes, position, whole is sizes, name) from None
+        raise _too_many(function, position, len(sizes))
+    if not sizes or sizes[0].__class__ is not bool:
+        try:
+            return tuple(map(operator.index, sizes))
+        except TypeError:
+            pass
+    raise no_size(function, sizes, position, whole is sizes, name)
+
+
+def _too_many(function: str, position: int, given: int) -> TypeError:
+    return TypeError(f"{function}() takes {position} positional argument{'s' * (position > 1)} but {given} were given")
+
+
+def first_wrong(sizes: Sequence[Any]) -> int | None:
+    """The position of the first of several sizes that is refused. PyTorch refuses a bool at the front only."""
+    return next((i for i, each in enumerate(sizes) if not is_whole(each) and not (i and isinstance(each, bool))), None)
 
 
 def no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, name: str) -> TypeError:
     """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence, and
     `position` is 0 for a keyword.
     """
-    wrong = ((i, kind_name(each)) for i, each in enumerate(sizes) if not is_whole(each))
-    place, kind = next(wrong, (0, kind_name(sizes[0])))
+    place = first_wrong(sizes) or 0
+    kind = kind_name(sizes[place])
+    if apart and position and not place and len(sizes) > 1:
+        return _too_many(function, position, len(sizes))
     if place:
         return TypeError(
             f"{function}(): argument '{name}' failed to unpack the object at pos {place + 1} with error \"type must be "

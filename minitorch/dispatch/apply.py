@@ -276,14 +276,14 @@ REFUSALS = (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeE
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     """The function and method of an op."""
-    unchecked, required, variadic = op.unchecked, op.required, op.variadic
+    unchecked, required, variadic, ints = op.unchecked, op.required, op.variadic, op.ints
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = None
         try:
             if variadic is not None and len(args) > variadic:
                 args = (*args[:variadic], checked_ints(op.name, args[variadic:], variadic, op.parameters[variadic]))
-            if not kwargs and required <= len(args) <= unchecked:
+            if not kwargs and required <= len(args) <= unchecked and not (ints and bool in map(type, args)):
                 return apply(op, args)
             out = kwargs.pop("out", None) if with_out else None
             bound = op.bind(args, kwargs)
@@ -302,11 +302,11 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
 
 def in_place_of(op: Op) -> Callable[..., Any]:
     """The method `name_` of an op."""
-    unchecked, required = op.unchecked, op.required
+    unchecked, required, ints = op.unchecked, op.required, op.ints
 
     def method(*args: Any, **kwargs: Any) -> Any:
         try:
-            if not kwargs and required <= len(args) <= unchecked:
+            if not kwargs and required <= len(args) <= unchecked and not (ints and bool in map(type, args)):
                 return apply_in_place(op, args)
             return apply_in_place(op, op.bind(args, kwargs))
         except REFUSALS:

@@ -16,7 +16,7 @@ from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import dtype
 from minitorch.layout import memory_format
 from minitorch.random import Generator
-from minitorch.size import is_whole, kind_name, no_size
+from minitorch.size import first_wrong, is_whole, kind_name, no_size
 from minitorch.tensor import Tensor
 
 
@@ -80,7 +80,7 @@ def _mismatch(called: str, name: str, annotation: str, value: Any, place: int) -
     if kind in _INTS and not (place and kind in _CHECKED):
         apart = not isinstance(value, (tuple, list))
         sizes = (value,) if apart else value
-        if not all(map(is_whole, sizes)) or (apart and kind not in _ONE_TOO):
+        if first_wrong(sizes) is not None or (apart and kind not in _ONE_TOO):
             return no_size(called, sizes, place, apart, name)
     fits, wanted = _KINDS.get(f"{kind}?" if optional else kind) or _KINDS.get(kind) or (_anything, "")
     if fits(value):

@@ -27,8 +27,8 @@ class Op:
     __slots__ = (
         "aten", "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from",
         "derivatives", "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from",
-        "formulas", "from_cpu", "functions", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view",
-        "kernel", "keyword_only_from", "leading", "name", "no_elements", "no_tensors", "node_name", "nodes",
+        "formulas", "from_cpu", "functions", "gradient_sequence", "instead", "ints", "is_binary", "is_overloaded",
+        "is_view", "kernel", "keyword_only_from", "leading", "name", "no_elements", "no_tensors", "node_name", "nodes",
         "number_first", "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs",
         "overlap", "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number",
         "saves_self", "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged",
@@ -95,6 +95,7 @@ class Op:
         self.numbers = self.scalars - frozenset(self.tensors)
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.flags = tuple(i for i, kind in enumerate(kinds) if kind == "bool")
+        self.ints = tuple(i for i, kind in enumerate(kinds) if kind in ("int", "int | None"))
         demanding = len(kernel.__kwdefaults__ or ()) < code.co_kwonlyargcount  # calls without a keyword are refused
         self.unchecked = -1 if demanding else min((self.keyword_only_from, *self.flags))
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
@@ -113,9 +114,7 @@ class Op:
             and not (upcast and each.is_low_precision and self.promoted)
         )
         self.is_view = is_view
-        self.edits = edits
-        self.check = check
-        self.order = order
+        self.edits, self.check, self.order = edits, check, order
         self.format_from = tuple(self.positions[name] for name in format_from)
         self.elementwise = elementwise
         self.from_cpu, self.elsewhere = from_cpu, elsewhere or {}
@@ -215,8 +214,8 @@ class Op:
         return TypeError(f"{self.name}() takes {count} but {given} were given")
 
     def _check_bound(self, bound: list[Any], count: int) -> None:
-        """Raises TypeError if an argument is missing or something else is given for a bool; the first `count` of all
-        arguments were given by position.
+        """Raises TypeError if an argument is missing, something else is given for a bool, or a bool for an int; the
+        first `count` of all arguments were given by position.
         """
         if any(value is REQUIRED for value in bound):
             missing = [_public(name) for name, value in zip(self.parameters, bound, strict=True) if value is REQUIRED]
@@ -231,6 +230,8 @@ class Op:
                 raise TypeError(
                     f"{self.name}(): argument '{self.parameters[position]}'{place} must be bool, not {kind}"
                 )
+        if any(bound[position].__class__ is bool for position in self.ints):
+            raise TypeError("an integer must be int, not bool")  # `arguments` says which
 
 
 class Required:

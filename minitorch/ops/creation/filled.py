@@ -38,6 +38,7 @@ from minitorch.ops.creation.factory import (
     python_number,
 )
 from minitorch.ops.naming import called
+from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
 
@@ -130,6 +131,7 @@ def empty_strided(xp: Any, dtype: dtype | None, size: Sequence[int], stride: Seq
     https://pytorch.org/docs/stable/generated/torch.empty_strided.html
     """
     shape = checked_size("empty_strided", (size,))
+    stride = checked_ints("empty_strided", (stride,), 2, "stride")
     if len(shape) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     kind = xp.dtype(default(dtype))

@@ -18,6 +18,7 @@ from minitorch.layout import check_layout, strided
 from minitorch.ops.creation.factory import checked_dtype, finish
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.naming import called
+from minitorch.size import as_int
 from minitorch.tensor import Tensor
 
 
@@ -55,14 +56,15 @@ def _triangle(name: str, explanation: str) -> Any:
     ) -> Tensor:
         check_layout(name, layout)
         for label, size in (("row", row), ("col", col)):
-            if size < 0:
+            if as_int(size) < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{size}")
         kind = checked_dtype(name, dtype) or int64
         if kind not in (int32, int64):
             raise not_implemented(name, kind.name)
         where = tensor_device(device)
         with where.active():
-            places = _row_by_row(where.xp, row, col, offset, name == "tril_indices").astype(kind.numpy, copy=False)
+            places = _row_by_row(where.xp, row, col, as_int(offset), name == "tril_indices")
+            places = places.astype(kind.numpy, copy=False)
         return finish(places, where, requires_grad, pin_memory)
 
     return indices
@@ -138,7 +140,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    if N is not None and N < 0:
+    if N is not None and as_int(N) < 0:
         raise RuntimeError("N must be non-negative.")
     x = x if x.dtype.category >= FLOATING else x.long()
     powers = _powers(x, x.numel() if N is None else N).to(x.dtype)  # autocast makes products float32

@@ -15,6 +15,7 @@ from minitorch.arrays import Array
 from minitorch.dtypes import COMPLEX, FLOATING, dtype, float32, float64, get_default_dtype, int64
 from minitorch.kernels.sampling.fill import not_implemented
 from minitorch.ops.creation.factory import Number, cast_number, factory, python_number
+from minitorch.size import is_whole
 from minitorch.tensor import Tensor
 
 
@@ -128,7 +129,7 @@ def logspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
 
 def _ends(name: str, start: Number, end: Number, steps: Any) -> tuple[Number, Number]:
     """Both ends as numbers. Raises TypeError unless `steps` is an int."""
-    if steps.__class__ is not int and not hasattr(steps, "__index__"):
+    if not is_whole(steps):
         given = ", ".join(type(each).__name__ for each in (start, end, steps))
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({given}), but expected "

@@ -14,7 +14,7 @@ from minitorch.dtypes import SCALAR_TYPES, float32, float64, get_default_dtype, 
 from minitorch.ops.fft.transforms import BY_COUNT, BY_ROOT, UNSCALED, Ints, c2c, c2r, r2c
 from minitorch.ops.nn.padding import constant_pad
 from minitorch.ops.views.conjugation import conj, conj_physical
-from minitorch.size import check_dim
+from minitorch.size import check_dim, checked_ints, each_dim, is_whole
 from minitorch.tensor import Tensor
 
 Sizes = int | Sequence[int] | None
@@ -78,7 +78,7 @@ def _checked_count(n: int) -> int:
 
 def _of_one(name: str, input: Tensor, n: int | None, dim: int, half: bool = False) -> tuple[int, int]:
     """The dimension, and how many points it is transformed from, or to if the input is a `half`."""
-    if n is not None and not hasattr(n, "__index__"):
+    if n is not None and not is_whole(n):
         raise TypeError(f"fft_{name}(): argument 'n' must be int, not {type(n).__name__}")
     dim = _checked_dim(dim, input.dim())
     size = input.shape[dim]
@@ -160,14 +160,16 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 def _ints(value: Any) -> Ints | None:
-    return value if value is None else tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return None if value is None else checked_ints("fft", (value,), 0)
 
 
 def _of_several(input: Tensor, s: Sizes, dim: Sizes) -> tuple[Ints, Ints]:
     """The dimensions and their sizes: all by default, and as many of the last as there are sizes."""
     sizes, dims, ndim = _ints(s), _ints(dim), input.dim()
     if dims is not None:
-        dims = tuple(_checked_dim(each, ndim) for each in dims)
+        if dims and not ndim:
+            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+        dims = each_dim(dims, ndim)
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")
     if sizes is None:

@@ -16,7 +16,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.ops.creation.factory import CANNOT_CREATE, default, tensor_of
 from minitorch.ops.fft.forms import Sizes, _ints
 from minitorch.ops.indexing.rearranging import roll
-from minitorch.size import check_dim
+from minitorch.size import each_dim, is_whole
 from minitorch.tensor import Tensor
 
 _public = composite(variants="function", namespace="fft")
@@ -24,7 +24,7 @@ _public = composite(variants="function", namespace="fft")
 
 def _kind(name: str, dtype: DType | None, n: int) -> Any:
     """The element type of n frequencies, or of half as many. Raises for arguments of other types."""
-    if not hasattr(n, "__index__"):
+    if not is_whole(n):
         raise TypeError(f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     kind = default(dtype)
     if kind.kind not in "fc" and kind != "bfloat16":
@@ -60,7 +60,7 @@ def rfftfreq(xp: Any, dtype: DType | None, n: int, d: float = 1.0) -> Array:
 
 def _shifted(input: Tensor, dim: Sizes, up: int) -> Tensor:
     dims = _ints(dim)
-    dims = tuple(range(input.dim())) if dims is None else tuple(check_dim(each, input.dim()) for each in dims)
+    dims = tuple(range(input.dim())) if dims is None else each_dim(dims, input.dim())
     return roll(input, [(input.shape[each] + up) // 2 for each in dims], dims)
 
 

@@ -13,7 +13,7 @@ from minitorch.ops.fft.transforms import BY_COUNT, BY_ROOT, UNSCALED, c2c, c2r, 
 from minitorch.ops.nn.padding import constant_pad, pad
 from minitorch.ops.views.complex import real, view_as_real
 from minitorch.ops.views.slicing import unfold_backward
-from minitorch.size import check_dim
+from minitorch.size import as_int, check_dim
 from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
@@ -84,6 +84,7 @@ def stft(
     Without `return_complex` real and imaginary parts are a last dimension; for real signals one has to say which.
     Raises RuntimeError for other numbers of dimensions, sizes that aren't positive, and windows longer than a frame.
     """
+    n_fft = as_int(n_fft)
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if center:

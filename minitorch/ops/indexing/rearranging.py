@@ -18,7 +18,7 @@ from minitorch.ops.indexing.joining import stack
 from minitorch.ops.views.broadcasting import expand
 from minitorch.ops.views.shape import checked_dims, flatten, reshape, unsqueeze
 from minitorch.ops.views.slicing import diagonal, embed
-from minitorch.size import as_int, check_dim, checked_ints
+from minitorch.size import as_int, check_dim, checked_ints, each_dim
 from minitorch.tensor import Tensor
 
 
@@ -182,8 +182,10 @@ def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Arr
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
-    if check_dim(dims[0], self.ndim) == check_dim(dims[1], self.ndim):
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    dim0, dim1 = dims
+    dims = each_dim(dims, self.ndim)
+    if dims[0] == dims[1]:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dim0} and dim1 = {dim1}")
     turns = as_int(k) % 4
     if turns == 0:
         return self.copy()

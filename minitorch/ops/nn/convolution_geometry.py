@@ -60,6 +60,8 @@ def check(
 ) -> None:
     """Raises RuntimeError where input, weight, bias and geometry don't fit together; `extra` is the output padding."""
     stride, padding, dilation, groups = geometry
+    if bool in map(type, (groups, *stride[:1], *padding[:1], *extra[:1], *dilation[:1])):
+        raise TypeError("the stride, padding and dilation of a convolution, and its groups, must be int, not bool")
     for values, least, fault in (
         (padding, 0, "negative padding is not supported"),
         (extra, 0, "negative output_padding is not supported"),

@@ -12,6 +12,7 @@ from minitorch.arrays import Array
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.kernels.convolution.im2col import add_windows, padded, take_windows
+from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
 Pair = tuple[int, int]
@@ -64,7 +65,7 @@ def col2im(xp: Any, self: Array, size: Pair, blocks: Blocks) -> Array:
 
 
 def _pair(value: Any, name: str) -> Pair:
-    pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    pair = checked_ints("im2col", value if isinstance(value, (tuple, list)) else (value, value), 0, name)
     if len(pair) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(pair)}")
     return pair

@@ -13,6 +13,7 @@ from minitorch.arrays import Array, Ints
 from minitorch.dispatch.declaration import declare
 from minitorch.ops.nn.planes import scatter_planes
 from minitorch.ops.nn.pooling import publish_with_indices
+from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
 
@@ -68,7 +69,7 @@ _NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
 
 
 def _per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    values = checked_ints(name, value if isinstance(value, (tuple, list)) else (value,) * n, 0, what)
     if len(values) != n:
         count = "" if n == 2 else "three "
         raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {count}Ints")

@@ -19,6 +19,7 @@ from minitorch.dispatch.errors import not_implemented
 from minitorch.dtypes import dtype, uint8
 from minitorch.kernels.resize_bytes import resize_bytes
 from minitorch.ops.nn.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_each
+from minitorch.size import as_int, checked_ints
 from minitorch.tensor import Tensor
 
 _MEANS = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
@@ -209,7 +210,7 @@ def _per_dimension_size(input: Tensor, size: Any) -> Ints:
     if isinstance(size, float):
         raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not float")
     if not isinstance(size, (tuple, list)):
-        return (int(size),) * n
+        return (as_int(size),) * n
     if len(size) != n:
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
@@ -221,7 +222,7 @@ def _per_dimension_size(input: Tensor, size: Any) -> Ints:
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
             f"with types {[type(each) for each in size]}"
         )
-    return tuple(map(int, size))
+    return checked_ints("interpolate", (size,), 2)
 
 
 def _target(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints, Scales]:

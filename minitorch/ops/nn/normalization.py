@@ -33,6 +33,7 @@ from minitorch.ops.nn.normalization_gradients import (
     standardize_with_backward,
 )
 from minitorch.ops.pointwise.division import div
+from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
 
@@ -101,7 +102,7 @@ def _check_normalized_shape(
 ) -> Shape:
     if isinstance(normalized_shape, int):
         raise TypeError(f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
-    normalized = tuple(normalized_shape)
+    normalized = checked_ints(function, (normalized_shape,), 2, "normalized_shape")
     if not normalized:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "

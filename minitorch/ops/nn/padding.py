@@ -8,6 +8,7 @@ from minitorch.arrays import Array
 from minitorch.dispatch.declaration import composite, declare, flat
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dtypes import bool_
+from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
 Pads = tuple[tuple[int, int], ...]
@@ -110,13 +111,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     if isinstance(pad, (str, int)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
-    for position, each in enumerate(pad):
-        if not hasattr(each, "__index__"):
-            raise TypeError(
-                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
-                f"{type(each).__name__} at pos {position}"
-            )
-    pad = [int(each) for each in pad]
+    pad = checked_ints("pad", (tuple(pad),), 2, "pad")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > input.dim():

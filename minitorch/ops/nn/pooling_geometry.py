@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from minitorch.arrays import Ints
-from minitorch.size import is_whole, kind_name
+from minitorch.size import first_wrong, kind_name
 from minitorch.tensor import Tensor
 
 _POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5, "output_size": 2}
@@ -71,14 +71,13 @@ def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
 
 def check_ints(name: str, what: str, value: Any, values: tuple[Any, ...]) -> None:
     """Raises TypeError unless all `values`, of the argument `value`, are integers."""
-    for position, each in enumerate(values):
-        if not is_whole(each):
-            several = isinstance(value, (tuple, list))
-            found = f"but found element of type {kind_name(each)} at pos {position}"
-            raise TypeError(
-                f"{name}(): argument '{what}' (position {_POSITIONS[what]}) must be tuple of ints, "
-                f"{found if several else 'not ' + kind_name(value)}"
-            )
+    if (position := first_wrong(values)) is not None:
+        several = isinstance(value, (tuple, list))
+        found = f"but found element of type {kind_name(values[position])} at pos {position}"
+        raise TypeError(
+            f"{name}(): argument '{what}' (position {_POSITIONS[what]}) must be tuple of ints, "
+            f"{found if several else 'not ' + kind_name(value)}"
+        )
 
 
 def check_dimensions(name: str, input: Tensor) -> None:

@@ -24,6 +24,7 @@ from minitorch.ops.creation.factory import CANNOT_CREATE, FACTORY_KEYWORDS, chec
 from minitorch.ops.creation.filled import empty_like, like
 from minitorch.ops.random.in_place import draw, is_meta, sample
 from minitorch.random import Generator
+from minitorch.size import as_int
 from minitorch.tensor import Tensor
 
 Sampler = Callable[..., None]
@@ -140,7 +141,7 @@ def randint(
             f"randint() received an invalid combination of arguments - got ({got}), but expected "
             "(int low = 0, int high, tuple of ints size)"
         )
-    return _drawn(xp, "randint", sampling.random_, (size,), dtype or int64, generator, int(low), int(high))
+    return _drawn(xp, "randint", sampling.random_, (size,), dtype or int64, generator, as_int(low), as_int(high))
 
 
 @factory

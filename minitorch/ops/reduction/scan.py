@@ -34,7 +34,7 @@ from minitorch.ops.pointwise.arithmetic import times_number
 from minitorch.ops.pointwise.division import over_number
 from minitorch.ops.reduction.sums import real_if, sum_type
 from minitorch.ops.views.slicing import select, slice_
-from minitorch.size import check_dim
+from minitorch.size import as_int, check_dim
 from minitorch.tensor import Tensor, holds_somewhere
 
 OUT = "function method out"
@@ -224,7 +224,7 @@ def diff(
     """
     if not input.dim():
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
+    if as_int(n) < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = check_dim(dim, input.dim())
     if n == 0:

@@ -18,13 +18,13 @@ from minitorch.dispatch.declaration import composite, declare
 from minitorch.dtypes import SCALAR_TYPES, type_name
 from minitorch.dtypes import dtype as DType
 from minitorch.layout import contiguous_stride
-from minitorch.size import check_dim, checked_ints
+from minitorch.size import check_dim, checked_ints, each_dim
 from minitorch.tensor import Tensor
 
 
 def checked_dims(dim: Any, ndim: int) -> Shape:
     """One dim or several, counted from the front. Raises IndexError out of range, RuntimeError for one given twice."""
-    dims = tuple(check_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    dims = each_dim(dim, ndim) if isinstance(dim, (tuple, list)) else (check_dim(dim, ndim),)
     for i, d in enumerate(dims):
         if d in dims[:i]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

@@ -17,7 +17,7 @@ from minitorch.dispatch.overlap import NO_SOURCE
 from minitorch.dtypes import INTEGER
 from minitorch.layout import contiguous_format, copy_in, preserve_format
 from minitorch.ops.views.shape import strided
-from minitorch.size import check_dim
+from minitorch.size import as_int, check_dim
 from minitorch.tensor import Tensor
 
 View = Callable[..., Tensor]
@@ -112,7 +112,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if length < 0:
+    if as_int(length) < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     return _part(input, dim, start, length)
 
@@ -121,11 +121,11 @@ def _part(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     size = input._array.shape[check_dim(dim, input._array.ndim)]
     if isinstance(start, Tensor) and (start.dim() or start.dtype.category != INTEGER):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    start = int(start)
+    start = int(start) if isinstance(start, Tensor) else as_int(start)
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start += size if start < 0 else 0
-    if length < 0 or start + length > size:
+    if as_int(length) < 0 or start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_(input, dim, start, start + length)
 

@@ -5,7 +5,6 @@ Source: https://pytorch.org/docs/stable/tensor_view.html
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -15,7 +14,7 @@ from minitorch.dispatch import declaration, overriding
 from minitorch.dispatch.declaration import METHODS, composite
 from minitorch.ops.indexing.joining import cat, stack
 from minitorch.ops.views.slicing import cut, slice_
-from minitorch.size import check_dim, checked_ints, is_whole
+from minitorch.size import as_int, check_dim, checked_ints, is_whole
 from minitorch.tensor import Tensor
 
 
@@ -135,7 +134,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if operator.index(chunks) <= 0:
+    if as_int(chunks) <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = check_dim(dim, input._array.ndim)
     size = input._array.shape[dim]
@@ -165,8 +164,10 @@ def tensor_split(
     given = (indices_or_sections, sections, indices, tensor_indices_or_sections)
     cuts: Any = next((each for each in given if each is not None), None)
     cuts = cuts.tolist() if isinstance(cuts, Tensor) else cuts
-    if isinstance(cuts, int):
-        if cuts <= 0:
+    if isinstance(cuts, (tuple, list)):
+        cuts = checked_ints("tensor_split", (cuts,), 2, "indices")
+    else:
+        if as_int(cuts) <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
         each, longer = divmod(size, cuts)
         cuts = [each * section + min(section, longer) for section in range(1, cuts)]

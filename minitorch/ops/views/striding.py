@@ -27,7 +27,7 @@ from minitorch.layout import (
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.ops.creation.filled import as_found
 from minitorch.ops.views.shape import strided
-from minitorch.size import checked_ints
+from minitorch.size import as_int, checked_ints
 from minitorch.tensor import Tensor
 
 Ints = Sequence[int]
@@ -83,7 +83,7 @@ def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | No
         start = value.storage_offset() + (storage_offset or 0)
         return batched(as_strided(value, (len(value), *size), (value.stride(0), *stride), start), input._level)
     offset = input.storage_offset()
-    target = (size, stride, offset if storage_offset is None else storage_offset)
+    target = (size, stride, offset if storage_offset is None else as_int(storage_offset))
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
@@ -156,7 +156,7 @@ def as_strided_scatter(
     target = (
         checked_ints("as_strided_scatter", (size,), 2),
         checked_ints("as_strided_scatter", (stride,), 3, "stride"),
-        offset if storage_offset is None else storage_offset,
+        offset if storage_offset is None else as_int(storage_offset),
     )
     if src._array.shape != target[0]:
         raise RuntimeError(

@@ -13,7 +13,7 @@ from minitorch.arrays import Array, Dims, Variadic
 from minitorch.dispatch import declaration
 from minitorch.dispatch.declaration import METHODS, composite
 from minitorch.ops.views.shape import alias
-from minitorch.size import check_dim
+from minitorch.size import check_dim, each_dim
 from minitorch.tensor import Tensor
 
 
@@ -29,7 +29,7 @@ def permute(xp: Any, self: Array, dims: Variadic) -> Array:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [check_dim(dim, self.ndim) for dim in dims]
+    order = each_dim(dims, self.ndim)
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return self.transpose(order)
@@ -77,7 +77,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
         )
     ndim = input._array.ndim
     given = (("source", sources), ("destination", destinations))
-    sources, destinations = (tuple(check_dim(d, ndim) for d in dims) for _, dims in given)
+    sources, destinations = (each_dim(dims, ndim) for _, dims in given)
     for (name, original), dims in zip(given, (sources, destinations), strict=True):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(original)})")
