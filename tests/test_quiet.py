@@ -21,6 +21,21 @@ LINES = """
     torch.full((2,), 1e5).half()
     torch.empty(2, dtype=torch.float16).copy_(torch.full((2,), 1e5))
     torch.blackman_window(4, dtype=torch.float16)
+    torch.linspace(-3e38, 3e38, 3)
+    torch.logspace(0, 50, 3)
+    torch.logspace(0, 50, 3, out=torch.empty(3))
+    torch.fft.fftfreq(3, 1e-40)
+    torch.fft.fft(torch.full((3,), 3e38)).real
+    torch.fft.ifft(torch.full((3,), 1e38 + 1e38j), norm="forward").real
+    torch.fft.irfft(torch.full((3,), 3e38), norm="forward")
+    torch.linalg.slogdet(torch.zeros(2, 2))[1]
+    drawn(torch, torch.multinomial, torch.tensor([0.0, 1e-40, 1.0]), 2)
+    drawn(torch, torch.normal, torch.full((3,), 3e38), torch.full((3,), 3e38))
+    drawn(torch, torch._sample_dirichlet, torch.full((3,), 1e-3))
+    drawn(torch, torch.binomial, torch.full((3,), 1e30), torch.full((3,), 0.5))
+    drawn(torch, torch.empty(9).log_normal_, 0, 200)
+    drawn(torch, torch.empty(9).geometric_, 1e-9)
+    drawn(torch, torch.empty(9, dtype=torch.float16).normal_, 0, 1e5)
     torch.nn.functional.softmax(torch.tensor([1e4, 0.0]), 0)
     backward(torch, 3e38)
     step(torch, torch.optim.SGD, lr=3e38)
@@ -37,6 +52,12 @@ def backward(torch: Any, size: float) -> Any:
     return x.grad
 
 
+def drawn(torch: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Random numbers, and the next one of the generator: nothing has been drawn twice."""
+    torch.manual_seed(7)
+    return torch.cat([function(*args, **options).double(), torch.rand(1).double()])
+
+
 def step(torch: Any, optimizer: Callable[..., Any], lr: float) -> Any:
     x = torch.full((2,), 3e38, requires_grad=True)
     x.grad = torch.full((2,), -3e38)
@@ -45,7 +66,7 @@ def step(torch: Any, optimizer: Callable[..., Any], lr: float) -> Any:
 
 
 def value(line: str) -> Any:
-    return eval(line, {"torch": minitorch, "np": np, "backward": backward, "step": step})
+    return eval(line, {"torch": minitorch, "np": np, "backward": backward, "drawn": drawn, "step": step})
 
 
 def check(line: str, quiet: Any) -> None:
@@ -69,3 +90,12 @@ def test_warnings_are_errors(line: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
         check(line, quiet)
+
+
+@pytest.mark.parametrize("line", LINES_OF)
+def test_nothing_is_said(line: str) -> None:
+    with warnings.catch_warnings(record=True) as said, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")  # as the dispatcher does
+        value(line)
+    assert not said

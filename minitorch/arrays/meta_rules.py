@@ -257,8 +257,7 @@ def _array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, out: Any 
     result = _together(ufunc, inputs, options)
     known = [each._known if isinstance(each, ndarray) else each for each in inputs]
     if isinstance(result, ndarray) and all(each is not None for each in known):
-        with np.errstate(all="ignore"):
-            result._known = ufunc(*known)
+        result._known = ufunc(*known)
     return _written(_ordered(result, inputs), out)
 
 

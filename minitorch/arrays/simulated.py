@@ -50,12 +50,11 @@ def _call(name: str, parameters: str, function: Callable[..., Any], args: Any, k
         if not result.size or np.may_share_memory(result._numbers, first._numbers):
             return result
     out = kwargs.get("out")
-    with np.errstate(all="ignore"):
-        try:
-            result = function(*map(numbers_of, args), **{key: numbers_of(value) for key, value in kwargs.items()})
-        except MemoryError as error:  # the host has too little too
-            nbytes = math.prod(error.shape) * error.dtype.itemsize  # type: ignore[attr-defined]  # NumPy's error has them
-            raise MEMORIES[current()].full(nbytes) from None
+    try:
+        result = function(*map(numbers_of, args), **{key: numbers_of(value) for key, value in kwargs.items()})
+    except MemoryError as error:  # the host has too little too
+        nbytes = math.prod(error.shape) * error.dtype.itemsize  # type: ignore[attr-defined]  # NumPy's error has them
+        raise MEMORIES[current()].full(nbytes) from None
     if out is not None:
         return out
     return wrap(np.bool_(result) if isinstance(result, bool) else result)
@@ -82,10 +81,9 @@ class Ufunc:
         options: dict[str, Any] = {} if out is None else {"out": numbers_of(out)}
         if dtype is not None:
             options["dtype"] = dtype
-        with np.errstate(all="ignore"):
-            if isinstance(self._numpy, np.ufunc):
-                options["casting"] = casting
-            result = self._numpy(*numbers, **options)
+        if isinstance(self._numpy, np.ufunc):
+            options["casting"] = casting
+        result = self._numpy(*numbers, **options)
         return wrap(result) if out is None else out
 
     def _check(self, numbers: list[Any], dtype: Any) -> None:

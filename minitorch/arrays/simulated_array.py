@@ -117,8 +117,7 @@ class ndarray(NDArrayOperatorsMixin):
             inside = np.clip(np.nan_to_num(numbers, nan=0.0, posinf=np.inf, neginf=-np.inf), limits.min, limits.max)
             whole = np.where(inside >= float(limits.max), limits.max, 0).astype(kind)
             return ndarray(np.where(inside >= float(limits.max), whole, inside.astype(kind)), self._where)
-        with np.errstate(all="ignore"):
-            return ndarray(numbers.astype(kind, order=order, copy=copy), self._where)
+        return ndarray(numbers.astype(kind, order=order, copy=copy), self._where)
 
     def __getitem__(self, index: Any) -> ndarray:
         result = self._numbers[self._index(index)]
@@ -130,8 +129,7 @@ class ndarray(NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         numbers_of(self)
-        with np.errstate(all="ignore"):
-            self._numbers[self._index(index)] = numbers_of(value)
+        self._numbers[self._index(index)] = numbers_of(value)
 
     def _index(self, index: Any) -> Any:
         """The index as NumPy wants it. Indices that are out of range wrap around."""

@@ -44,14 +44,13 @@ def draw_ahead(sampler: Sampler, generator: Generator, *parameters: Array) -> Ar
     size, done, rate = parameters[0].size, 0, RATE
     numbers = np.empty(size)
     memory = generator.memory
-    with np.errstate(all="ignore"):
-        while done < size:
-            block = [each[done : done + BLOCK] for each in parameters]
-            before = memory.copy()
-            made, used = sampler(uniform_float64(generator, SPARE + int(rate * block[0].size)), *block)
-            memory[:] = before
-            generator.skip(2 * used)
-            numbers[done : done + made.size] = made
-            done += made.size
-            rate = 1.1 * used / made.size if made.size else 2 * rate
+    while done < size:
+        block = [each[done : done + BLOCK] for each in parameters]
+        before = memory.copy()
+        made, used = sampler(uniform_float64(generator, SPARE + int(rate * block[0].size)), *block)
+        memory[:] = before
+        generator.skip(2 * used)
+        numbers[done : done + made.size] = made
+        done += made.size
+        rate = 1.1 * used / made.size if made.size else 2 * rate
     return numbers

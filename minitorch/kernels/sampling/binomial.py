@@ -44,10 +44,9 @@ def binomial(count: Array, prob: Array, generator: Generator) -> Array:
     if count.dtype not in (np.float32, np.float64):
         raise not_implemented(count.dtype, "binomial_cpu")
     count, prob = np.broadcast_arrays(count, prob)
-    with np.errstate(all="ignore"):
-        rarer = draw_ahead(_block, generator, count.ravel(), prob.ravel()).astype(count.dtype).reshape(count.shape)
-        rarer[np.isnan(count) | np.isnan(prob)] = np.nan
-        return np.where((count <= 0) | (prob <= 0), count.dtype.type(0), np.where(prob <= 0.5, rarer, count - rarer))
+    rarer = draw_ahead(_block, generator, count.ravel(), prob.ravel()).astype(count.dtype).reshape(count.shape)
+    rarer[np.isnan(count) | np.isnan(prob)] = np.nan
+    return np.where((count <= 0) | (prob <= 0), count.dtype.type(0), np.where(prob <= 0.5, rarer, count - rarer))
 
 
 def check(count: Array, prob: Array) -> None:

@@ -96,6 +96,5 @@ def log_normal_(array: Array, generator: Generator, mean: float = 1.0, std: floa
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if array.size:
         require_floating(array.dtype, "log_normal_cpu")
-        with np.errstate(over="ignore"):
-            normal = multiply_add(standard_normal(generator, array.size), np.float64(std), np.float64(mean))
-            fill(array, np.exp(normal))
+        normal = multiply_add(standard_normal(generator, array.size), np.float64(std), np.float64(mean))
+        fill(array, np.exp(normal))

@@ -115,8 +115,7 @@ def _range(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
 
 def _as_stored(dtype: np.dtype[Any], value: int) -> int:
     """An integer after a round trip through `dtype`; what no int64 can hold comes back as the smallest, as on x86."""
-    with np.errstate(over="ignore"):
-        stored = float(convert(np.array(value), dtype))
+    stored = float(convert(np.array(value), dtype))
     return int(stored) if abs(stored) < 2**63 else INT64_MIN
 
 
@@ -271,5 +270,4 @@ def geometric_(array: Array, generator: Generator, p: float) -> None:
     if array.size:
         if array.dtype == np.bool_ or array.dtype.kind == "c":
             raise not_implemented(array.dtype, "geometric_cpu")
-        with np.errstate(divide="ignore"):
-            fill(array, np.ceil(np.log(uniform_float64(generator, array.size)) / np.log1p(-p)))
+        fill(array, np.ceil(np.log(uniform_float64(generator, array.size)) / np.log1p(-p)))

@@ -55,16 +55,15 @@ def dirichlet(alpha: Array, generator: Generator) -> Array:
 
 def _gamma(alpha: Array, generator: Generator, dtype: np.dtype[Any]) -> Array:
     """Gamma numbers in the dtype of alpha, as precise as `dtype` needs them."""
-    with np.errstate(all="ignore"):
-        elements = Gamma.of(alpha.ravel())
-        if alpha.size < MANY:
-            each = zip(*(constants.tolist() for constants in elements), strict=True)
-            numbers = np.array([gamma_sample(a, power, c, d, generator) for a, power, c, d in each], np.float64)
-        else:
-            numbers = draw_ahead(
-                lambda uniform, *block: _numbers(uniform, Gamma(*block), generator, dtype), generator, *elements
-            )
-        return np.asarray(np.fmax(numbers.astype(alpha.dtype).reshape(alpha.shape), np.finfo(alpha.dtype).tiny))
+    elements = Gamma.of(alpha.ravel())
+    if alpha.size < MANY:
+        each = zip(*(constants.tolist() for constants in elements), strict=True)
+        numbers = np.array([gamma_sample(a, power, c, d, generator) for a, power, c, d in each], np.float64)
+    else:
+        numbers = draw_ahead(
+            lambda uniform, *block: _numbers(uniform, Gamma(*block), generator, dtype), generator, *elements
+        )
+    return np.asarray(np.fmax(numbers.astype(alpha.dtype).reshape(alpha.shape), np.finfo(alpha.dtype).tiny))
 
 
 def _numbers(uniform: Array, elements: Gamma, generator: Generator, dtype: np.dtype[Any]) -> tuple[Array, int]:

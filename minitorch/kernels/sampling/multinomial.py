@@ -36,8 +36,7 @@ def multinomial(probabilities: Array, num_samples: int, replacement: bool, gener
         return indices.reshape(*probabilities.shape[:-1], num_samples)
     scores = np.empty_like(probabilities)
     exponential_(scores, generator)
-    with np.errstate(over="ignore", divide="ignore"):
-        scores = (probabilities / scores).astype(np.float64)
+    scores = (probabilities / scores).astype(np.float64)
     if num_samples == 1:
         return np.asarray(np.argmax(scores, axis=-1, keepdims=True))
     return _largest(scores, num_samples)

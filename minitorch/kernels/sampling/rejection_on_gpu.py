@@ -123,11 +123,10 @@ def binomial(xp: Any, count: Any, prob: Any, generator: GPUGenerator) -> Array:
     streams = generator.streams(np, BLOCK * -(-n.size // (BLOCK * EACH)), 42)
     made = np.empty(n.size, kind)
     element = np.arange(n.size)
-    with np.errstate(all="ignore"):
-        for turn in range(EACH):
-            mine = np.flatnonzero(element // BLOCK % EACH == turn)
-            threads = mine // (BLOCK * EACH) * BLOCK + mine % BLOCK
-            made[mine] = _binomial(trials[mine], probability[mine], streams, threads)
+    for turn in range(EACH):
+        mine = np.flatnonzero(element // BLOCK % EACH == turn)
+        threads = mine // (BLOCK * EACH) * BLOCK + mine % BLOCK
+        made[mine] = _binomial(trials[mine], probability[mine], streams, threads)
     return xp.asarray(made.astype(n.dtype).reshape(n.shape))
 
 
