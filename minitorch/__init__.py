@@ -15,7 +15,7 @@ import sys
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from minitorch import autograd, pickling as _pickling
+from minitorch import autograd, functional, pickling as _pickling
 from minitorch.arrays.gpus import OutOfMemoryError
 from minitorch.autograd import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -301,3 +302,12 @@ def test_classes_derive_from_those_that_torchs_do(path: str) -> None:
     for name in names:
         bases, own = ({each for each in names if issubclass(all_[name], all_[each])} for all_ in (theirs, ours))
         assert own == bases, name
+
+
+def test_functions_say_which_module_they_are_from() -> None:
+    for name in torch.functional.__all__:
+        if name not in excluded("torch"):
+            expected = getattr(torch, name).__module__
+            assert getattr(minitorch, name).__module__.replace("minitorch", "torch") == expected
+            assert getattr(minitorch.functional, name) is getattr(minitorch, name)
+            assert pickle.loads(pickle.dumps(getattr(minitorch, name))) is getattr(minitorch, name)
