@@ -11,6 +11,7 @@ from minitorch.ops.linalg.common import LinAlgError
 from minitorch.ops.linalg.contraction import multi_dot
 from minitorch.ops.linalg.determinants import det, slogdet
 from minitorch.ops.linalg.eig import cond, diagonal, eig, eigvals, tensorinv, tensorsolve
+from minitorch.ops.linalg.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from minitorch.ops.linalg.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from minitorch.ops.linalg.matmul import matmul
 from minitorch.ops.linalg.matrix_functions import householder_product, matrix_exp, matrix_power

@@ -131,10 +131,9 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": "eig lstsq matrix_rank solve symeig",
         "Tensor": "eig lstsq reinforce solve symeig volatile",
     },
-    "Linear algebra that programs rarely use: Bunch-Kaufman factors, LOBPCG, low-rank approximations.": {
+    "Linear algebra that programs rarely use: LOBPCG, low-rank approximations.": {
         "torch": "frobenius_norm lobpcg nuclear_norm ormqr pca_lowrank svd_lowrank",
         "Tensor": "ormqr",
-        "linalg": "ldl_factor ldl_factor_ex ldl_solve",
     },
     "Keys of PyTorch's dispatcher, and helpers for objects that override functions.": {
         "torch": """

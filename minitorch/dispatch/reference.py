@@ -12,6 +12,7 @@ from inspect import cleandoc
 from types import FunctionType
 from typing import Any
 
+from minitorch.dispatch.formulas import NOT_IMPLEMENTED
 from minitorch.dispatch.op import CASTS, REQUIRED, Op
 
 _PARAGRAPH, _LINE, _NESTED = "\n\n    ", "\n    ", "\n        "
@@ -39,7 +40,7 @@ def of_op(op: Op, text: str | None, name: str, variants: str, namespace: str) ->
         ]
     if numbers := [_public(op.parameters[each]) for each in op.tensors if each in op.scalars]:
         lines.append(f"{_all(numbers)} may be {'numbers' if len(numbers) > 1 else 'a number'}.")
-    if op.formulas and result != "BoolArray":
+    if op.formulas and op.node_name != NOT_IMPLEMENTED and result != "BoolArray":
         lines.append(f"Differentiable in {_all([_public(op.parameters[each]) for each in op.differentiable])}.")
     if "out" in variants:
         lines.append(_OUT[op.out_type == CASTS])

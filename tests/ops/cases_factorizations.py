@@ -72,6 +72,57 @@ case(
     ],
     **LAPACK,
 )
+
+
+def indefinite(make: Any) -> list[Sample]:
+    return [
+        args(make(4, 4)),  # of which the lower triangle is read
+        args(make(2, 3, 3)),
+        args(make(4, 4, layout="transposed"), hermitian=True),
+        args(make.of([[0.0, 1.0], [1.0, 0.0]])),
+        args(make.of([[1.0, 0.0, 0.0], [0.0, 1e-3, 2.0], [0.0, 2.0, 0.0]])),
+        args(make(1, 1)),
+        args(make(0, 2, 2)),
+    ]
+
+
+def ldl(make: Any, *shape: int, **options: Any) -> tuple[Any, Any]:
+    pair = make.lib.linalg.ldl_factor(make(*shape).detach(), **options)
+    return pair[0], pair[1]
+
+
+case(
+    "linalg.ldl_factor_ex linalg.ldl_factor",
+    indefinite,
+    errors=lambda make: [*not_square(make), args(make(3))],
+    gradcheck=False,  # torch has no derivative of it
+    **LAPACK,
+)
+case(
+    "linalg.ldl_factor_ex",
+    lambda make: [args(make.of([[1.0, 0.0], [0.0, 0.0]])), args(make.of([[0.0, 0.0], [0.0, 0.0]]), hermitian=True)],
+    errors=lambda make: [args(make.of([[0.0]]), check_errors=True).type_only()],
+    gradcheck=False,
+    **LAPACK,
+)
+case(
+    "linalg.ldl_solve",
+    lambda make: [
+        args(*ldl(make, 4, 4), make(4, 2)),
+        args(*ldl(make, 4, 4, hermitian=True), make(4, 2), hermitian=True),
+        args(*ldl(make, 2, 3, 3), make(2, 3, 1)),
+        args(*ldl(make, 3, 3), make(2, 3, 1)),
+        args(*ldl(make, 2, 3, 3), make(3, 2)),
+        args(*ldl(make, 3, 3), make(3, 0)),
+    ],
+    errors=lambda make: [
+        args(*ldl(make, 3, 3), make(3)),
+        args(*ldl(make, 3, 3), make(2, 1)),
+        args(ldl(make, 3, 3)[0], ldl(make, 2, 2)[1], make(3, 1)),
+    ],
+    gradcheck=False,
+    **LAPACK,
+)
 case(
     "linalg.inv_ex",
     squares,

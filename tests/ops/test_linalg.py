@@ -168,6 +168,19 @@ def test_factors_of_large_matrices(torch: Any, shape: tuple[int, ...], kind: str
     return torch.linalg.lu_factor_ex(torch.from_numpy(matrices))
 
 
+@pytest.mark.parametrize("size", [5, 40, 90])
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+@same_within(1e-9)
+def test_blocks_of_indefinite_matrices(torch: Any, size: int, hermitian: bool, kind: str) -> Any:
+    """The same rows are swapped, for the same blocks of one and two rows."""
+    data = np.random.default_rng(0).standard_normal((size, size, 2))
+    matrix = torch.from_numpy(data.view("complex128")[..., 0] if kind == "complex128" else data[..., 0])
+    matrix.fill_diagonal_(0.1)
+    LD, pivots = torch.linalg.ldl_factor(matrix, hermitian=hermitian)
+    return LD, pivots, torch.linalg.ldl_solve(LD, pivots, torch.ones_like(matrix[:, :2]), hermitian=hermitian)
+
+
 @pytest.mark.parametrize("name", ["svd", "eigh"])
 @same
 def test_errors(torch: Any, name: str) -> Any:
