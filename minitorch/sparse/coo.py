@@ -10,18 +10,29 @@ from typing import Any
 
 from minitorch.devices import device as Device
 from minitorch.dispatch.declaration import composite
-from minitorch.dtypes import bool_, get_default_dtype, int64
+from minitorch.dispatch.errors import cannot_cast
+from minitorch.dispatch.promotion import is_number
+from minitorch.dtypes import bool_, can_cast, get_default_dtype, int64
 from minitorch.dtypes import dtype as DType
 from minitorch.layout import layout, sparse_coo
 from minitorch.ops.creation.data import as_tensor
 from minitorch.ops.indexing.joining import stack
 from minitorch.ops.pointwise.arithmetic import add, sub
-from minitorch.ops.reduction.counting import unique
+from minitorch.ops.pointwise.division import div
+from minitorch.ops.reduction.counting import searchsorted, unique
 from minitorch.printing import _contents as contents
 from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 _WIDTH = 80
+_FUNCTIONS = {
+    "mul": ("mul", "mul"),
+    "div": ("div", "__rtruediv__"),
+    "true_divide": ("div", "__rtruediv__"),
+    "floor_divide": ("floor_divide", "__rfloordiv__"),
+    "pow": ("pow", "__rpow__"),
+}
+"""What a function of two operands is called if the first is sparse, and if only the second is."""
 
 
 class SparseTensor:
@@ -85,9 +96,8 @@ class SparseTensor:
         """The same matrix with each place named once, row by row."""
         if self._coalesced:
             return self
-        rows, columns = self._at.unbind()
         width = max(self.shape[1], 1)
-        places, number = unique(rows * width + columns, return_inverse=True)
+        places, number = unique(self._places(), return_inverse=True)
         values = self._numbers.new_zeros(len(places)).index_add(0, number, self._numbers)
         indices = stack([places // width, places % width])
         return SparseTensor(indices, values, self.shape, True, "CoalesceBackward0")
@@ -113,22 +123,89 @@ class SparseTensor:
         return sub(self, other)
 
     def mul(self, other: Any) -> SparseTensor:
-        """Every element times a number, or a tensor of no dimensions. Raises NotImplementedError for other tensors."""
-        if isinstance(other, (Tensor, SparseTensor)) and other.dim():
-            raise NotImplementedError("mul: only the product of a sparse matrix and a number is supported")
+        """Every element times a number, or times the element of a dense or sparse matrix in its place.
+
+        A dense one may be broadcast. Of two coalesced ones the result has the places that both list. Raises
+        RuntimeError for other shapes.
+        """
+        if isinstance(other, SparseTensor):
+            return self._intersected(other)
+        if isinstance(other, Tensor) and other.dim():
+            other = other.broadcast_to(self.shape)[tuple(self._at)]
         return self._with_values(self._numbers * other, "MulBackward0")
 
-    def div(self, other: Any) -> SparseTensor:
-        """Every element divided by a number, or a tensor of no dimensions. Raises RuntimeError for other tensors."""
-        if isinstance(other, (Tensor, SparseTensor)) and other.dim():
+    def _intersected(self, other: SparseTensor) -> SparseTensor:
+        """Element by element in the places of the matrix that isn't coalesced, if there is one."""
+        if self.shape != other.shape:
             raise RuntimeError(
-                "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                f"{list(other.shape)} for divisor)"
+                "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of "
+                "sparse dimensions, and shape of sparse dimensions"
             )
-        return self._with_values(self._numbers / other, "DivBackward0")
+        one, two = (self, other) if other._coalesced or not self._coalesced else (other, self)
+        two = two.coalesce()
+        places, theirs = one._places(), two._places()
+        if not len(theirs):  # nothing is found in it
+            return SparseTensor(one._at[:, :0], one._numbers[:0] * two._numbers, self.shape, True, "MulBackward0")
+        where = searchsorted(theirs, places).clamp(max=len(theirs) - 1)
+        found = theirs[where] == places
+        if one._coalesced:
+            at, numbers, where = one._at[:, found], one._numbers[found], where[found]
+            return SparseTensor(at, numbers * two._numbers[where], self.shape, True, "MulBackward0")
+        return one._with_values((one._numbers * two._numbers[where]).masked_fill(~found, 0), "MulBackward0")
 
-    __mul__ = __rmul__ = mul
-    __truediv__ = div
+    def _places(self) -> Tensor:
+        """One number for each place, in the order of a coalesced matrix."""
+        rows, columns = self._at.unbind()
+        return rows * max(self.shape[1], 1) + columns
+
+    def div(self, other: Any, *, rounding_mode: str | None = None) -> SparseTensor:
+        """Every element divided by a number, or a tensor of no dimensions. Raises RuntimeError for other tensors."""
+        of = self.coalesce() if rounding_mode else self
+        numbers = div(of._numbers, _divisor("division", other), rounding_mode=rounding_mode)
+        return of._with_values(numbers, "DivBackward1" if rounding_mode else "DivBackward0")
+
+    def floor_divide(self, other: Any) -> SparseTensor:
+        """`div` rounded down."""
+        return self.div(_divisor("floor division", other), rounding_mode="floor")
+
+    def pow(self, exponent: Any) -> SparseTensor:
+        """Every element to the power of a number other than 0, in the elements' type; coalesced."""
+        if isinstance(exponent, (Tensor, SparseTensor)):
+            raise _cant_run("pow.Tensor_Tensor")
+        if exponent == 0:
+            message = "pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense"
+            raise RuntimeError(message)
+        of = self.coalesce()
+        numbers = of._numbers**exponent
+        if not can_cast(numbers.dtype, of.dtype):
+            raise cannot_cast(numbers.dtype, of.dtype)
+        return of._with_values(numbers, "PowBackward0")
+
+    multiply = __mul__ = __rmul__ = mul
+    true_divide = divide = __truediv__ = div
+    __floordiv__, __pow__ = floor_divide, pow
+
+    def __rtruediv__(self, other: Any) -> Any:
+        """Raises RuntimeError, or NotImplementedError for a number: there is no dense result."""
+        raise _cant_run("reciprocal") if is_number(other) else _no_divisor("division", self)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """Raises RuntimeError."""
+        raise _no_divisor("floor division", self)
+
+    def __rpow__(self, other: Any) -> Any:
+        """Raises NotImplementedError."""
+        raise _cant_run("pow.Scalar" if is_number(other) else "pow.Tensor_Tensor")
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """torch.mul and others of two operands are the methods and operators of the same name."""
+        forms = _FUNCTIONS.get(function.__name__)
+        if forms is None or len(args) < 2:
+            return NotImplemented
+        if isinstance(args[0], cls):
+            return getattr(args[0], forms[0])(*args[1:], **kwargs or {})
+        return getattr(args[1], forms[1])(args[0])
 
     def __neg__(self) -> SparseTensor:
         return self._with_values(-self._numbers, "NegBackward0")
@@ -145,7 +222,8 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         def shown(name: str, tensor: Tensor) -> str:
-            return f"{name}=tensor({contents(tensor.detach(), len(name) + 15)}),"
+            size = "" if tensor.numel() else f", size={tuple(tensor.shape)}"
+            return f"{name}=tensor({contents(tensor.detach(), len(name) + 15)}{size}),"
 
         last = f"size={tuple(self.shape)}, nnz={self._nnz()}"
         if self.device.type != "cpu":
@@ -157,6 +235,23 @@ class SparseTensor:
             history = f"grad_fn=<{self._made_by}>"
             last += f", {history}" if len(last) + len(history) + 10 <= _WIDTH else f",\n{' ' * 7}{history}"
         return f"tensor({shown('indices', self._at)}\n{' ' * 7}{shown('values', self._numbers)}\n{' ' * 7}{last})"
+
+
+def _divisor(what: str, other: Any) -> Any:
+    """A number, or a tensor of no dimensions. Raises RuntimeError for other tensors."""
+    if isinstance(other, (Tensor, SparseTensor)) and other.dim():
+        raise _no_divisor(what, other)
+    return other
+
+
+def _no_divisor(what: str, other: Tensor | SparseTensor) -> RuntimeError:
+    return RuntimeError(
+        f"Sparse {what} requires a scalar or zero-dim dense tensor divisor (got shape {list(other.shape)} for divisor)"
+    )
+
+
+def _cant_run(name: str) -> NotImplementedError:
+    return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend.")
 
 
 def sparse_coo_tensor(

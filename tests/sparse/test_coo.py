@@ -22,6 +22,10 @@ def matrix(lib: Any, values: Any = None, size: Any = (3, 3), dtype: Any = None) 
     return lib.sparse_coo_tensor([[2, 0, 1, 0], [0, 1, 2, 1]], values, size, dtype=dtype)
 
 
+def other_matrix(lib: Any) -> Any:
+    return lib.tensor([[0.0, 2.0, 0.0], [5.0, 0.0, 6.0], [7.0, 0.0, 0.0]]).to_sparse()
+
+
 def outcome(line: Line, lib: Any) -> str:
     """What a line gives, as it is printed, or its error."""
     with warnings.catch_warnings():
@@ -85,6 +89,34 @@ LINES: list[Line] = [
     lambda t: matrix(t, t.ones(4, requires_grad=True)).div(t.tensor(2.0)),
     lambda t: matrix(t) / t.ones(3, 3),
     lambda t: -matrix(t, t.ones(4, requires_grad=True)),
+    lambda t: matrix(t).coalesce() * other_matrix(t),
+    lambda t: matrix(t) * other_matrix(t),
+    lambda t: other_matrix(t) * matrix(t),
+    lambda t: matrix(t) * matrix(t),
+    lambda t: (other_matrix(t) * matrix(t).coalesce()).is_coalesced(),
+    lambda t: (other_matrix(t) * matrix(t)).is_coalesced(),
+    lambda t: other_matrix(t) * matrix(t, t.ones(4).double()),
+    lambda t: t.zeros(3, 3).to_sparse() * other_matrix(t),
+    lambda t: other_matrix(t) * t.zeros(3, 3).to_sparse(),
+    lambda t: matrix(t).coalesce() * t.eye(2).to_sparse(),
+    lambda t: matrix(t).coalesce() * t.arange(9.0).view(3, 3),
+    lambda t: t.arange(3.0) * matrix(t, t.ones(4).long()).coalesce(),
+    lambda t: (matrix(t).coalesce() * t.ones(3, 1)).is_coalesced(),
+    lambda t: t.mul(2, matrix(t)),
+    lambda t: t.mul(matrix(t), other_matrix(t)),
+    lambda t: t.mul(t.ones(3, 3), other_matrix(t)),
+    lambda t: matrix(t) // 2,
+    lambda t: t.floor_divide(matrix(t, t.ones(4).long() * 5), 2),
+    lambda t: t.div(matrix(t), 2, rounding_mode="trunc"),
+    lambda t: t.true_divide(matrix(t), 2),
+    lambda t: matrix(t) // t.ones(3, 3),
+    lambda t: t.ones(3, 3) / matrix(t),
+    lambda t: 2 // matrix(t),
+    lambda t: matrix(t) ** 2,
+    lambda t: t.pow(matrix(t, t.ones(4).long() * 5), 2),
+    lambda t: matrix(t) ** -0.5,
+    lambda t: matrix(t) ** 0,
+    lambda t: matrix(t, t.ones(4).long()) ** 0.5,
     lambda t: t.sparse_coo_tensor([[0], [1]], [1.0, 2.0], (2, 2)),
     lambda t: t.sparse_coo_tensor([[0], [2]], [1.0], (2, 2), check_invariants=True),
     lambda t: t.sparse_coo_tensor([[-1], [0]], [1.0], (2, 2), check_invariants=True),
@@ -128,6 +160,14 @@ def test_gradients_go_to_both_of_a_dense_and_a_sparse_matrix(lib: Any) -> Any:
     return dense.grad.tolist(), values.grad.tolist(), total.grad_fn.name()
 
 
+@exactly_the_same
+def test_gradients_of_products_and_powers_reach_the_values(lib: Any) -> Any:
+    values, others = (lib.arange(1.0, 5.0).mul(sign).requires_grad_() for sign in (1, -1))
+    one, two = matrix(lib, values).coalesce(), matrix(lib, others).t().coalesce()
+    ((one * two).to_dense() + (one**2).to_dense()).sum().backward()
+    return values.grad.tolist(), others.grad.tolist()
+
+
 def test_what_is_not_there_says_so() -> None:
     for line in (
         lambda: minitorch.sparse_coo_tensor([[0], [0], [0]], [1.0]),
@@ -135,7 +175,7 @@ def test_what_is_not_there_says_so() -> None:
         lambda: minitorch.ones(2, 2, 2).to_sparse(),
         lambda: minitorch.ones(2, 2).to_sparse(1),
         lambda: minitorch.sparse.mm(minitorch.ones(2, 2), minitorch.ones(2, 2)),
-        lambda: minitorch.eye(2).to_sparse() * minitorch.ones(2, 2),
+        lambda: 2 ** minitorch.eye(2).to_sparse(),
     ):
         with pytest.raises(NotImplementedError):
             line()
