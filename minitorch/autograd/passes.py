@@ -128,6 +128,7 @@ def grad(
             stacklevel=2,
         )
     keep, create_graph = _flag(create_graph if retain_graph is None else retain_graph), _flag(create_graph)
+    allow_unused = allow_unused is not None and _flag(allow_unused)
     if is_grads_batched:
         results = _batched(outputs, wanted, grad_outputs, keep, create_graph, allow_unused or materialize_grads)
     else:

@@ -160,6 +160,15 @@ def test_flags_of_a_backward_pass_are_integers(torch: Any, flag: str, value: Any
     ]
 
 
+@pytest.mark.parametrize("value", ["x", [], 1.5, None, 1, 0], ids=repr)
+@pytest.mark.parametrize("used", [True, False])
+@same
+def test_whether_inputs_may_be_unused_is_an_integer(torch: Any, value: Any, used: bool) -> Any:
+    leaf, other = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    inputs = [leaf] if used else [leaf, other]
+    return attempt(lambda: torch.autograd.grad((leaf * 2).sum(), inputs, allow_unused=value))
+
+
 @same
 def test_where_the_functions_of_a_backward_pass_are_from(torch: Any) -> Any:
     return [each.__module__.replace("minitorch", "torch") for each in (torch.autograd.grad, torch.autograd.backward)]
