@@ -5,9 +5,9 @@ Source: https://pytorch.org/docs/stable/autograd.html
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Mapping, Sequence
+from operator import index  # reads flags as PyTorch does in C: every integer will do, and what is none raises TypeError
 from typing import Any
 
 from minitorch.autograd import engine
@@ -22,11 +22,6 @@ from minitorch.warn_once import warn_once
 
 Place = Tensor | GradientEdge
 """Where a gradient starts or ends: at a tensor, or at the edge that stands for it."""
-
-
-def _flag(value: Any) -> bool:
-    """Reads a bool as PyTorch does in C, where every integer will do; what is none raises TypeError."""
-    return bool(operator.index(value))
 
 
 def backward(
@@ -56,7 +51,7 @@ def backward(
     for each in wanted or ():
         if isinstance(each, Tensor):
             each.retain_grad()
-    keep, create_graph = _flag(create_graph if retain_graph is None else retain_graph), _flag(create_graph)
+    keep, create_graph = map(bool, map(index, (create_graph if retain_graph is None else retain_graph, create_graph)))
     if create_graph:
         _warn_of_cycle()
     if wanted is None:
@@ -127,8 +122,8 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    keep, create_graph = _flag(create_graph if retain_graph is None else retain_graph), _flag(create_graph)
-    allow_unused = allow_unused is not None and _flag(allow_unused)
+    keep, create_graph = map(bool, map(index, (create_graph if retain_graph is None else retain_graph, create_graph)))
+    allow_unused = allow_unused is not None and bool(index(allow_unused))
     if is_grads_batched:
         results = _batched(outputs, wanted, grad_outputs, keep, create_graph, allow_unused or materialize_grads)
     else:
