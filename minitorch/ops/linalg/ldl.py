@@ -30,28 +30,29 @@ from minitorch.tensor import Tensor
 _op = functools.partial(declare, variants="function out", namespace="linalg", node=NOT_IMPLEMENTED)
 
 
-@_op(outputs=return_types.linalg_ldl_factor_ex, derivatives={"A": no_derivative("linalg_ldl_factor_ex")})
+@_op(outputs=return_types.linalg_ldl_factor_ex, derivatives={"self": no_derivative("linalg_ldl_factor_ex")})
 def ldl_factor_ex(
-    xp: Any, A: Array, *, hermitian: bool = False, check_errors: bool = False
+    xp: Any, self: Array, *, hermitian: bool = False, check_errors: bool = False
 ) -> tuple[Array, Array, Array]:
     """L and D of L D Lᵀ = A in one matrix, or of L D Lᴴ if A is Hermitian, from the lower triangle; rows; and info.
 
-    A (…, n, n) → (…, n, n); (…, n), int32, the rows swapped, from one, negative for a block of two rows of D; (…), the
+    (…, n, n) → (…, n, n); (…, n), int32, the rows swapped, from one, negative for a block of two rows of D; (…), the
     first zero pivot, from one, or 0.
     """
-    _check("torch.linalg.ldl_factor_ex", A)
-    LD, pivots, info = xp.empty(A.shape, A.dtype), xp.empty(A.shape[:-1], "int32"), xp.empty(A.shape[:-2], "int32")
-    for place in () if is_meta(A) else xp.ndindex(*A.shape[:-2]):
-        LD[place], pivots[place], info[place] = factored(xp, A[place], hermitian)
+    _check("torch.linalg.ldl_factor_ex", self)
+    LD = xp.empty(self.shape, self.dtype)
+    pivots, info = (xp.empty(shape, "int32") for shape in (self.shape[:-1], self.shape[:-2]))
+    for place in () if is_meta(self) else xp.ndindex(*self.shape[:-2]):
+        LD[place], pivots[place], info[place] = factored(xp, self[place], hermitian)
     if check_errors:
         check_completed("torch.linalg.ldl_factor_ex", _FAULT, info, RuntimeError)
     return by_columns(xp, LD), pivots, info
 
 
 @composite(variants="function out", namespace="linalg")
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """`ldl_factor_ex` that raises RuntimeError where a pivot is zero."""
-    LD, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
+    LD, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
     check_completed("torch.linalg.ldl_factor", _FAULT, info, RuntimeError)
     return return_types.linalg_ldl_factor(LD, pivots)
 
