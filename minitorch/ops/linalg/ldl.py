@@ -51,7 +51,7 @@ def ldl_factor_ex(
 
 @composite(variants="function out", namespace="linalg")
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
-    """`ldl_factor_ex` that raises RuntimeError where a pivot is zero."""
+    """`ldl_factor_ex` that raises RuntimeError where a pivot is zero: (…, n, n) → (…, n, n) and int32 pivots (…, n)."""
     LD, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
     check_completed("torch.linalg.ldl_factor", _FAULT, info, RuntimeError)
     return return_types.linalg_ldl_factor(LD, pivots)
