@@ -100,8 +100,8 @@ print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ val
 #
 # ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. *Sinusoidal
-# encodings* are therefore added to the embeddings, while a *bias* is added to the scores instead. **ALiBi** subtracts slope ·
+# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. So positions have
+# to be put in: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to the scores. **ALiBi** subtracts slope ·
 # distance, with a different slope for each head, and **T5** learns one number per head for each *bucket* of distances. The next cell
 # computes T5's buckets, which are exact for near keys and logarithmic for far ones, and draws ALiBi's factors:
 
@@ -225,8 +225,8 @@ print(
 #   against masked attention for every way of cutting the text into chunks.
 # - *Longer:* The same test finds a window that is off by one, w + 1 keys instead of w, because only equality over all splits pins the
 #   window down.
-# - *They ask next:* Why do streaming models keep the first tokens too? They act as attention sinks: the softmax has to put its weight
-#   somewhere, and models learn to put it there.
+# - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
+#   put its weight somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
 # - *Proof:* `proof-ring`, `proof-reach`.
 #
@@ -287,7 +287,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *Proof:* `proof-mla`.
 #
 # ## Linear attention and the delta rule
-# Linear attention replaces the cache by a matrix of fixed size. If exp(q·k) is replaced by φ(q)·φ(k), with a positive φ, then Σ
+# Linear attention replaces the cache with a matrix of fixed size. If exp(q·k) is replaced with φ(q)·φ(k), with a positive φ, then Σ
 # (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each token updates. This is a different model, not a
 # rewrite of softmax attention, but its own forms are rewrites of each other:
 
@@ -456,7 +456,7 @@ for name, other, reference in [
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a bias on the key projection change attention? Without RoPE or qk-norm it doesn't, since the softmax ignores a shift of its
+# 1. Does a bias on the key projection change attention? Without RoPE or QK-norm it doesn't, since the softmax ignores a shift of its
 #    row; with either of them it does.
 # 2. How far does a token reach in 3 layers with a window of 4? It reaches 9 positions.
 # 3. What is the hidden width of SwiGLU at C = 768, rounded up to a multiple of 64? It is 2,048.
@@ -485,3 +485,141 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the
 # router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and with what interviewers ask next.
 # Take them one at a time.
+
+# %% [markdown]
+# ## If you have time
+# ### Sparse attention: NSA and DSA
+# In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64 tokens,
+# while its successor *DSA*, in DeepSeek-V3.2, has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you
+# switch a trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head, computes the gradient that a
+# rough indexer gets, and counts the multiplications of decoding in the sizes of DeepSeek-V3.2:
+
+# %% tags=["proof-sparse"]
+memory_keys, memory_values = rng.normal(size=(2, 512, 64))
+queries = rng.normal(size=(50, 64))
+for name, sharpness in (("flat", 1), ("peaked", 4)):
+    weights = softmax(sharpness * queries @ memory_keys.T / 8)
+    recent, best = (each[:, -32:].sum(-1).mean() for each in (weights, np.sort(weights)))
+    print(f"{name:6} head: a window of 32 keys holds {recent:.0%} of the weight, the best 32 hold {best:.0%}")
+
+
+def selected(index, count):
+    chosen = np.argsort(-index)[:count]
+    return softmax(queries[0] @ memory_keys[chosen].T / 8) @ memory_values[chosen]
+
+
+def divergence(index):
+    return (target * np.log(target / softmax(index))).sum()
+
+
+target = softmax(queries[0] @ memory_keys.T / 8)
+index = queries[0] @ memory_keys.T / 8 + 0.5 * rng.normal(size=512)  # a rough guess of the scores
+step = 1e-6 * (np.arange(512) == index.argmax())
+print("all 512 selected: differs from full attention by", difference(selected(index, 512), target @ memory_values))
+moved = np.abs(selected(index + step, 32) - selected(index, 32)).max()
+print(f"derivative with respect to the best index score: of the output {moved / 1e-6:.1f},", end=" ")
+print(f"of the KL to the full weights {(divergence(index + step) - divergence(index - step)) / 2e-6:.3f}")
+for length in (2048, 8192, 32768, 131072):
+    dense = length * 128 * (576 + 512)
+    sparse = length * 64 * 128 + 2048 * 128 * (576 + 512)
+    print(f"{length:6} tokens: full attention takes {dense / sparse:4.1f} times the multiplications")
+
+# %% [markdown]
+# You can switch, but you lose what falls outside the selection, which is most of a flat head's weight. Nor can the language model's
+# loss teach the indexer, since its derivative is 0: an index score has no effect on the output until the selection changes.
+#
+# **Interview · How does DeepSeek's sparse attention choose its keys, and why must it be trained?**
+#
+# - *Thirty seconds:* A cheap scorer selects keys for each query, and the softmax runs over those alone. NSA selects blocks by attention
+#   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
+#   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
+# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with it: attention to the compressed blocks is part of the
+#   output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model: first the indexer
+#   alone learns the weights of full attention by a KL loss, and then the model is trained further with the selection.
+# - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
+#   8 bits. The cache doesn't shrink, because a later query may select any key.
+# - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
+#   selection, so each block is read once.
+# - *The trap:* Calling DSA linear in the length, although its indexer is quadratic.
+# - *Proof:* `proof-sparse`.
+#
+# ### Attention sinks: StreamingLLM and gpt-oss
+# An *attention sink* is a key that takes the weight for which a head has no use, since a row of weights adds up to 1. In trained models
+# the first tokens become sinks, with high scores and small values. The next cell makes such a key, drops it from a window, and then
+# replaces it by what gpt-oss has, a number b per head in the softmax's denominator:
+
+# %% tags=["proof-sinks"]
+scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
+scores[0], values[0] = 8.0, 0.0  # the sink
+
+
+def read(kept, b=-np.inf):
+    factors = np.exp(scores[kept])
+    return factors @ values[kept] / (factors.sum() + np.exp(b))
+
+
+window = np.arange(48, 64)
+first_too = np.append(0, window)
+for name, each in {"all keys": np.arange(64), "window": window, "window and first": first_too}.items():
+    print(f"{name:16} norm of the output {np.linalg.norm(read(each)):.3f}")
+print("window, b = 8: differs from window and first by", difference(read(window, 8.0), read(first_too)))
+log_sum = np.log(np.exp(scores[window]).sum())
+scaled = read(window) / (1 + np.exp(8 - log_sum))
+print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, read(first_too)))
+
+# %% [markdown]
+# **Interview · What is an attention sink, and why do StreamingLLM and gpt-oss keep one?**
+#
+# - *Thirty seconds:* It is a key that takes the weight for which a head has no use, because a softmax can't give zero to everything.
+#   Models use the first tokens for it, since every later query sees them, so StreamingLLM caches the first four beside its
+#   window. In gpt-oss each head learns a number in the softmax's denominator instead, and so can attend to nothing.
+# - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of 5,158,
+#   and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than the
+#   text. In gpt-oss every second layer has a window of 128 tokens, from which the first token soon drops out.
+# - *They ask next:* How does a fused kernel add a learned sink b? It multiplies the output by sigmoid(log-sum-exp − b), which amounts to one
+#   more key with score b and value 0.
+# - *They ask next:* Which positions do the keys get? StreamingLLM counts within the cache, so that RoPE sees no distance beyond the
+#   trained ones.
+# - *The trap:* "StreamingLLM extends the context." It stays fluent, but what has left the window is forgotten.
+# - *Proof:* `proof-sinks`.
+#
+# ### QK-norm: attention logits that explode
+# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold, it grows
+# sixteenfold, and the norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, and then its gradient
+# p · (gp − Σ p·gp) is close to 0:
+
+
+# %% tags=["proof-QK-norm"]
+def rms_norm(x):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True))
+
+
+x, query_weight, key_weight = rms_norm(rng.normal(size=(64, 64))), *rng.normal(size=(2, 64, 64)) / 8
+for growth in (1, 4, 16):
+    for name, norm in (("plain", lambda x: x), ("QK-norm", rms_norm)):
+        scores = norm(x @ (growth * query_weight)) @ norm(x @ (growth * key_weight)).T / 8
+        weights = softmax(scores)
+        entropy = -(weights * np.log(np.maximum(weights, 1e-300))).sum(-1).mean()
+        largest = f"largest score {np.abs(scores).max():5.1f}"
+        print(f"projections times {growth:2}, {name:7}: {largest}, entropy {entropy:.1f} nats")
+print("norm before or after RoPE: differs by", difference(rotate(rms_norm(q)), rms_norm(rotate(q))))
+print("the same with gains: differs by", difference(rotate(constant * rms_norm(q)), constant * rms_norm(rotate(q))))
+heads = rms_norm(q.reshape(12, 2, 4)).reshape(12, 8)
+print("per head or over the whole width: differs by", difference(heads, rms_norm(q)))
+
+# %% [markdown]
+# **Interview · Why do attention logits explode, and what does QK-norm do about it?**
+#
+# - *Thirty seconds:* Nothing bounds the query and key projections, and a logit contains both. If they grow, the softmax becomes
+#   nearly one-hot, its gradient vanishes, and the loss spikes or diverges. QK-norm normalizes queries and keys, so a logit is at most √d
+#   times the learned gains, however large the projections are.
+# - *Longer:* [ViT-22B](https://arxiv.org/abs/2302.05442) needed it, because training diverged from 8 billion parameters on. Qwen3
+#   normalizes each head, with gains that its heads share, and OLMo 2 the whole projection before it is split into heads. Both apply RoPE
+#   afterwards.
+# - *They ask next:* Which of the two suits tensor parallelism? The norm per head, since a GPU holds whole heads, while OLMo 2's needs
+#   sums over all GPUs.
+# - *They ask next:* What else bounds logits? Gemma 2 caps them with c · tanh(s / c). Kimi K2 has MLA, which doesn't compute its
+#   keys in decoding, so after a step it shrinks the projections of heads whose logits exceed 100 (*QK-clip*).
+# - *The trap:* "Dividing by √d does that." It makes logits small for random queries and keys, and bounds nothing once the projections
+#   grow.
+# - *Proof:* `proof-QK-norm`.

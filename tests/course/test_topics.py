@@ -52,7 +52,7 @@ TOPICS = {
     "24d_from_sft_to_grpo": "W.sft W.reward W.ppo W.grpo W.kl W.verifiable",
     "24e_hugging_face": "A.hub A.porting",
     "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
-    "26_whiteboard_decoder": "W.positions W.caches W.linear W.backward W.decoder",
+    "26_whiteboard_decoder": "W.positions W.caches W.sparse W.sinks W.logits W.linear W.backward W.decoder",
     "27_whiteboard_serving": "W.batching W.paged W.prefix W.chunks W.speculation W.sizing W.decoding",
     "28_whiteboard_alignment": "W.sft W.reward W.dpo W.ppo W.grpo W.kl W.distillation W.muon W.scaling",
     "29_whiteboard_classics": (
