@@ -10,9 +10,9 @@ mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## A cosine that climbs
-# Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$, as mini-batches give them. A step multiplies $w$ by
-# $1 - lr$ and subtracts $lr$ times the noise, so the mean of $w^2$ can be computed without drawing a random number. Someone trains 50
-# steps with a cosine schedule, likes the result, and trains 50 more. Does the loss go on falling?
+# Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts $lr$
+# times the noise, so the mean of $w^2$ needs no random numbers. Someone trains 50 steps with a cosine schedule, likes the result, and
+# trains 50 more. Does the loss go on falling?
 
 # %% tags=["proof-cosine-returns"]
 import minitorch as torch
@@ -43,7 +43,8 @@ rates = rates_of(lambda s, o: s.CosineAnnealingLR(o, T_max=50), 100, lr=0.3)
 losses = expected_losses(rates)
 print("rates in steps 0, 25, 50, 75, 99:", [f"{rates[t]:.2f}" for t in (0, 25, 50, 75, 99)])
 print(f"loss after 50 steps {losses[49]:.3f}, after 66 {losses[65]:.3f}, after 100 {losses[99]:.3f}")
-pictures.curves({"rate": rates, "loss": losses}, range(1, 101), xlabel="step", ylabel="rate, loss", log="y")
+marks = {"rate 0.15": 26, "rate 0": 51, "rate 0.15 again": 76}
+pictures.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y", marks=marks)
 
 # %% [markdown]
 # It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began.
@@ -59,8 +60,8 @@ pictures.curves(lines | {"cosine from 0.3": losses[:50]}, xlabel="step", ylabel=
 
 # %% [markdown] tags=["short"]
 # With a constant rate the noise keeps the weight moving, and the loss stays at a *noise floor* that is nearly proportional to the rate. A
-# high rate gets to its floor fast, and a low rate has a low floor. A schedule begins with the one and ends with the other, so it beats
-# every constant rate here.
+# high rate gets to its floor fast, while a low rate has a low floor. A schedule begins high and ends low, so it beats every constant
+# rate here.
 #
 # ## A schedule is a function of time
 # In the smallest model, the rate is the initial rate times a function of $t$, the number of steps so far. This function warms up linearly,
