@@ -16,7 +16,7 @@ mytorch = lesson.mytorch("24c")  # your library as of this chapter, using your c
 distributed = mytorch.distributed
 
 # %% [markdown] tags=["short"]
-# ## One request, two answers
+# ## Dropped tokens: one request, two answers
 # The layer below has three experts, each of them a single matrix. A *router* scores them for each token and sends the token to the best
 # one, and each expert has seats for two tokens. Nothing is random, and nothing is normalized over the batch. If your token runs alone,
 # and then behind five similar ones from other users, does its output change?
@@ -42,13 +42,13 @@ print("alone:      ", with_seats(token)[0].numpy().round(2))
 print("last of six:", with_seats(torch.cat([others, token]))[5].numpy().round(2))
 
 # %% [markdown] tags=["short"]
-# The output became zero, because the other tokens chose the same expert and were there first. In a model, the residual connection
+# The output became zero because the other tokens chose the same expert and were there first. In a model, the residual connection
 # would carry your token past the layer, but its answer would differ. By the end of this chapter you will know why models were trained
 # like that, and what replaced it.
 #
 # ## The smallest mixture of experts
-# Take the seats away, and let each token choose its k = 2 best experts. Their outputs are added up with *gates* as weights, which
-# come from the router's softmax:
+# Take the seats away, and let each token choose its k = 2 best experts. The layer adds up their outputs, weighted by *gates* from the
+# router's softmax:
 
 
 # %% tags=["proof-toy"]
@@ -98,9 +98,9 @@ for name, (layers, width, hidden, stored, used) in models.items():
 # - *The trap:* Counting memory by the active parameters, or reading "8x7B" as eight whole models.
 # - *Proof:* `proof-parameters`, `proof-toy`.
 #
-# ### Softmax before or after the choice
-# There are three conventions for the gates, and you have to know which one a checkpoint was trained with. Switch Transformer keeps the probabilities as they are,
-# Mixtral applies the softmax to the chosen logits only, and others take the softmax over all and *renormalize* the chosen ones:
+# ### Softmax before or after top-k
+# You have to know which of three conventions for the gates a checkpoint was trained with. Switch Transformer keeps the probabilities
+# as they are, Mixtral applies the softmax to the chosen logits only, and others take the softmax over all and *renormalize* the chosen ones:
 
 # %% tags=["proof-gates"]
 logits = torch.tensor([2.0, 1.0, 0.5, -1.0])
@@ -195,7 +195,7 @@ print("out[token] += rows:", assigned.tolist(), "· index_add:", torch.zeros(2).
 # %% [markdown]
 # You write both directions for any k in exercise 3.
 #
-# ## Collapse
+# ## Routing collapse
 # Nothing so far makes the router use all of its experts. The data below have eight clusters, each with a linear map of its own, so
 # eight experts could fit one each. All inputs share a large common component, which favours the same experts for every
 # token at the start. `how` names the remedy, and both remedies are explained below; look first at the run with none:
@@ -223,7 +223,7 @@ def train(seed, how, experts=8, k=2, width=8, steps=300, rows=256):
         load = chosen.flatten().bincount(minlength=experts).double() / (rows * k)
         balance = experts * (load * logits.softmax(-1).mean(0)).sum()
         optimizer.zero_grad()
-        (error + 0.1 * balance if how == "loss" else error).backward()
+        (error + 0.1 * balance if how == "balance loss" else error).backward()
         optimizer.step()
         if how == "bias":
             bias += 0.01 * (1 / experts - load).sign()
@@ -232,11 +232,11 @@ def train(seed, how, experts=8, k=2, width=8, steps=300, rows=256):
 
 
 # %% tags=["proof-collapse"]
-runs = {how: [train(seed, how) for seed in range(3)] for how in ("nothing", "loss", "bias")}
+runs = {how: [train(seed, how) for seed in range(3)] for how in ("no remedy", "balance loss", "bias")}
 for how, each in runs.items():
     ends = [loads[-50:].mean(0) for loads, _ in each]
     errors = [np.mean(losses[-50:]) for _, losses in each]
-    print(f"{how:8} experts in use: {[int((end > 0.02).sum()) for end in ends]} of 8,", end=" ")
+    print(f"{how:12} experts in use: {[int((end > 0.02).sum()) for end in ends]} of 8,", end=" ")
     print(f"busiest {[f'{end.max():.2f}' for end in ends]}, error {[f'{error:.2f}' for error in errors]}")
 
 # %%
@@ -246,7 +246,7 @@ for panel, (how, each) in zip(panels, runs.items(), strict=True):
     panel.stackplot(range(300), each[0][0].T, colors=colours, labels=names)
     panel.set(title=how, xlabel="step", ylim=(0, 1), xlim=(0, 299))
 panels[0].set_ylabel("share of the assignments"), panels[2].legend(reverse=True, loc=(1.05, 0.1))
-about = "With nothing, two experts soon have all tokens, and five have some at the end; with the others, all eight do."
+about = "With no remedy, two experts soon have all tokens, and five have some at the end; with either, all eight do."
 pictures.publish(panels[0], alt=about)
 
 # %% [markdown]
@@ -257,7 +257,7 @@ pictures.publish(panels[0], alt=about)
 # richer. An expert without tokens has no gradient, so it can only come back if the others lose tokens to it. It costs memory and
 # contributes nothing, and on all three seeds the error is higher than with either remedy.
 #
-# ### The balance loss
+# ### The load-balancing loss
 # Let $f_i$ be the share of the assignments that expert i got, and $P_i$ its mean probability over the batch. The **balance loss** is
 # $E \sum_i f_i P_i$, times a small coefficient. It is 1 for a uniform router and approaches E/k if the probabilities concentrate on the
 # same k experts:
@@ -298,7 +298,7 @@ print(f"loss {2 * (share * probabilities.mean(0)).sum():.2f}")
 # - *The trap:* Reporting the balance loss as part of the training loss, or computing it and never adding it.
 # - *Proof:* `proof-collapse`, `proof-balance`, `proof-below-one`.
 #
-# ### A bias instead of a loss
+# ### Balancing by a bias, without an auxiliary loss
 # The balance loss pulls at the same weights as the language model's loss. DeepSeek-V3 avoids most of that: its router scores with a
 # sigmoid, and a **bias** for each expert is added *for the choice only*. After each step the bias of an overloaded expert is lowered by
 # a fixed amount, and that of an underloaded one is raised, without any gradient:
@@ -311,7 +311,7 @@ for name, used in (("without bias", scores), ("with bias", scores + bias)):
     print(f"{name:12} chooses {chosen.tolist()}, gates {(best / best.sum()).numpy().round(2)}")
 
 # %% [markdown]
-# The second line chooses another expert, yet its gates come from the scores alone. In the runs above, both remedies use all
+# With the bias another expert is chosen, yet the gates come from the scores alone. In the runs above, both remedies use all
 # eight experts on all three seeds. The bias gives the most even load, although its fixed steps make the load oscillate. The errors of
 # the two overlap between seeds, so these runs don't say which one is better.
 #
@@ -325,7 +325,7 @@ for name, used in (("without bias", scores), ("with bias", scores + bias)):
 # - *The trap:* Using score plus bias as the gate. Then the bias scales the outputs.
 # - *Proof:* `proof-bias`, `proof-collapse`.
 #
-# ## Capacity: how many seats does an expert have?
+# ## Expert capacity and the capacity factor
 # Fixed shapes make it easy to compute all experts in one batched matrix multiplication of shape (E, seats, width). Each expert gets
 # **capacity** = ⌈k · N / E · factor⌉ seats. Tokens beyond it are *dropped* from the expert, and unused seats are computed anyway.
 # Move the slider to trade one waste for the other:
@@ -347,7 +347,7 @@ def draw(factor):
     ax.bar(range(8), np.full(8, seats), color="none", edgecolor=pictures.COLOURS["weight"], label="seats")
     ax.bar(range(8), served, color=pictures.COLOURS["data"], label="served")
     ax.bar(range(8), load - served, bottom=served, color=pictures.COLOURS["result"], hatch="//", label="dropped")
-    ax.set(xlabel="expert", ylabel="assignments", ylim=(0, 290)), ax.legend()
+    ax.set(xlabel="expert", ylabel="assignments", ylim=(0, 290), title=f"capacity factor {factor}"), ax.legend()
     return pictures.publish(ax, alt=f"Factor {factor}: {seats} seats for each expert, {dropped:.0%} dropped.")
 
 
@@ -363,7 +363,7 @@ pictures.slider(draw, start={"factor": 1.0}, factor=[0.5, 1.0, 1.25, 2.0])
 #   expert, so its output there is 0 and the residual connection carries it past the layer.
 # - *Longer:* A factor of 1 fits perfect balance only; 1.25 is common. *Dropless* layers use grouped matrix multiplications
 #   over sorted rows instead, and drop nothing ([MegaBlocks](https://arxiv.org/abs/2211.15841)).
-# - *They ask next:* Who is dropped? Whoever comes last in the batch, unless tokens are ranked by gate. With *expert choice*, each expert
+# - *They ask next:* Who is dropped? The tokens at the end of the batch, unless tokens are ranked by gate. With *expert choice*, each expert
 #   picks its tokens instead, so the load is even by construction; but a token's experts then depend on later tokens, which leaks the future
 #   into a causal model. In serving, use another factor or none, but then training and serving compute different functions.
 # - *The trap:* Overwriting a dropped token's hidden state by zero instead of adding zero to it.
@@ -405,7 +405,7 @@ for split in (1, 2, 4):
     print(f"{used} of {stored:2} experts of width 14336/{split}: {math.comb(stored, used):,} combinations")
 
 # %% [markdown]
-# A **shared expert** runs on every token without being routed, so whatever all tokens need can be learned there once instead of in each
+# A **shared expert** runs on every token without being routed, so what all tokens need can be learned there once instead of in each
 # routed expert.
 #
 # **Interview · Why shared and fine-grained experts?**
@@ -418,7 +418,7 @@ for split in (1, 2, 4):
 # - *The trap:* Counting the shared expert among the k that the router chooses.
 # - *Proof:* `proof-combinations`, `proof-parameters`.
 #
-# ## Milestone: no GPU holds all experts
+# ## Milestone: expert parallelism
 # **Expert parallelism** puts different experts on different GPUs, while each GPU also has tokens of its own. An **all-to-all** brings
 # each token to its expert: every rank sends one piece to every other rank. A second one brings the outputs back. The four simulated
 # ranks of [chapter 23](23_multi_gpu.ipynb) hold two of eight experts each:
@@ -457,7 +457,7 @@ print(f"{away} of 24 tokens leave their rank; bytes sent {sum(sent)} = {away} * 
 print("rows computed by each rank:", list(computed))
 
 # %% [markdown]
-# The result is that of one device. Each token that leaves its rank costs its vector there, its output back, and 8 bytes for the
+# The result equals that of a single device. Each token that leaves its rank costs its vector there, its output back, and 8 bytes for the
 # number of its expert. The ranks compute different numbers of rows, and since the second all-to-all needs all of them, every rank waits
 # for the fullest one.
 #

@@ -490,7 +490,7 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # ## If you have time
 # ### Sparse attention: NSA and DSA
 # In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64 tokens,
-# while its successor *DSA*, in DeepSeek-V3.2, has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you
+# while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you
 # switch a trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head, computes the gradient that a
 # rough indexer gets, and counts the multiplications of decoding in the sizes of DeepSeek-V3.2:
 
@@ -546,7 +546,7 @@ for length in (2048, 8192, 32768, 131072):
 # ### Attention sinks: StreamingLLM and gpt-oss
 # An *attention sink* is a key that takes the weight for which a head has no use, since a row of weights adds up to 1. In trained models
 # the first tokens become sinks, with high scores and small values. The next cell makes such a key, drops it from a window, and then
-# replaces it by what gpt-oss has, a number b per head in the softmax's denominator:
+# replaces it with what gpt-oss has, a number b per head in the softmax's denominator:
 
 # %% tags=["proof-sinks"]
 scores, values = rng.normal(size=64), rng.normal(size=(64, 8))

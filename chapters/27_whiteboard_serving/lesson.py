@@ -6,7 +6,7 @@
 # problems that interviewers ask about it.
 
 # %% [markdown] tags=["short"]
-# ## One long answer makes everybody wait
+# ## Static and continuous batching
 # Twelve requests arrive at once, and the server runs four at a time. Most answers have a few tokens, while three have about
 # twenty. The toy model is a table, so a pass costs nothing, and we count *steps* instead: in each step, every running request
 # gets one token. How many steps does the server save if a request may start as soon as another one ends?
@@ -100,7 +100,7 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 # - *Proof:* `proof-continuous`.
 
 # %% [markdown]
-# ## From text to tokens, and from logits to a token
+# ## Tokenization and sampling
 # ### Byte-pair encoding (BPE)
 # A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token,
 # and repeats. With letters for the new tokens you can do it by hand:
@@ -198,8 +198,8 @@ for state in moves:
 # None means that the token can't be read. The tokens `7.` and `.` are allowed because the token `7` leads on from state 2 to the
 # end. If the vocabulary had no token `7`, they would have to be masked, because no token would spell the way out of state 2.
 #
-# ## The cache decides how many requests run
-# ### Paged blocks
+# ## KV cache memory: blocks, preemption, prefixes
+# ### PagedAttention: a KV cache in blocks
 # So far four requests ran because we said so, but in a real server, memory for the KV cache decides. Suppose it holds 64 tokens.
 # A server that can't tell how long an answer gets has to reserve the longest possible cache, here 32 tokens. A server with
 # *blocks* of four tokens takes a block when it needs one, through a table like that of virtual memory:
@@ -294,7 +294,7 @@ for name, prompt in prompts.items():
 #   other positions.
 # - *Proof:* `proof-prefix`.
 #
-# ## Prefill and decode in one step
+# ## Chunked prefill: prompts and decoding in one step
 # A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
 # 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes.
 # *Chunked prefill* reads the prompt in pieces, along with the decodes:
@@ -339,7 +339,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
 #
-# ## When does speculation lose?
+# ## Speculative decoding: when does it lose?
 # [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the
 # batch: verifying four drafts runs five tokens for each sequence, which is nearly free only while reading the weights bounds the
 # step. Here each drafted token costs 5 % of a step:

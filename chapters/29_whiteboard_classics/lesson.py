@@ -27,7 +27,7 @@ def scene(generator):
 
 
 # %% [markdown] tags=["short"]
-# ## An AUC of 0.95, and three of four alarms are false
+# ## AUC and precision when positives are rare
 # In each of 500 pictures, a detector finds 20 candidates and gives each of them a score, although nineteen of them are background. Its
 # authors report an AUC of 0.95. Would you use this detector?
 
@@ -74,7 +74,7 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # - *Proof:* `proof-AUC`.
 
 # %% [markdown]
-# ## Least squares, and the digits that it loses
+# ## Linear regression: least squares and the condition number
 # Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. The condition number of
 # xᵀx is the square of that of x, and each power of ten in a condition number costs about a digit, whereas a QR decomposition
 # works on x itself. The next cell makes the columns of x ever more dependent and counts how many digits of the weights are still
@@ -203,7 +203,7 @@ for name, each in found.items():
 # - *Proof:* `proof-starts`.
 
 # %% [markdown]
-# ## Nearest neighbours, far from the origin
+# ## k nearest neighbours: distances by one matmul
 # k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so all the work
 # is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication, and the next cell shows what it costs
 # when the points are timestamps or map coordinates, far from the origin:
@@ -231,7 +231,7 @@ for origin in (0.0, 1e8):
 # - *Proof:* `proof-far`.
 
 # %% [markdown]
-# ## Boxes that overlap: IoU and NMS
+# ## IoU and non-maximum suppression (NMS)
 # A detector scores many boxes around each object. **IoU**, the area of the intersection over that of the union, says how much two
 # boxes agree, and **non-maximum suppression** keeps the best one: it visits the boxes in order of decreasing score and drops each
 # box whose IoU with a box kept before exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
@@ -281,7 +281,7 @@ plt.show()
 # - *Proof:* `proof-NMS`.
 
 # %% [markdown]
-# ## Rare objects: focal loss
+# ## Focal loss for rare objects
 # Almost all candidates are easy background, and although each of them costs little, there are so many that their sum dominates
 # the gradient. **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the
 # correct label, so that easy candidates fade out.
@@ -389,7 +389,7 @@ for index in range(len(values) - 1):
 # - *Proof:* `proof-split`.
 
 # %% [markdown]
-# ## Diffusion: generate by removing noise
+# ## Diffusion models: generate by removing noise
 # A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise,
 # x = √ᾱ · data + √(1 − ᾱ) · noise, where ᾱ falls from almost 1 to almost 0 over the timesteps. Any timestep is reached in a single
 # step, so training draws one, mixes, and regresses on the noise:
