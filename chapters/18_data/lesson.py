@@ -544,6 +544,46 @@ print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5,
 # [chapter 19](19_training_loop.ipynb) takes the training loop apart.
 #
 # ## If you have time
+# ### Mixing data sources: sampling weights and temperature
+# Language models are trained on sources of very different sizes, and a *mixture* says how often each of them is drawn. A common rule gives
+# a source of n samples a probability proportional to n^(1/τ): the temperature τ = 1 keeps the proportions, and a high one evens them
+# out. The next cell draws 10,000 samples, as many as there are, from three sources:
+
+# %% tags=["proof-mixture"]
+sizes = {"web": 8000, "code": 1600, "books": 400}
+mixed = torch.utils.data.ConcatDataset([[name] * size for name, size in sizes.items()])  # a sample is its source's name
+for temperature in (1, 2, 100):
+    powers = {name: size ** (1 / temperature) for name, size in sizes.items()}
+    weights = [powers[name] / sizes[name] / sum(powers.values()) for name in mixed]
+    torch.manual_seed(0)
+    indices = list(torch.utils.data.WeightedRandomSampler(weights, len(mixed)))
+    drawn, seen = ([mixed[index] for index in each] for each in (indices, set(indices)))
+    for name, size in sizes.items():
+        count, unseen = drawn.count(name), 1 - seen.count(name) / size
+        share, passes = count / len(drawn), count / size
+        print(f"τ = {temperature:3}, {name:5}: {share:3.0%} of draws, {passes:.1f} passes, {unseen:3.0%} never drawn")
+tokens = {"code": 0.5 * 4000, "web": 0.5 * 1000}  # half of the documents each
+print(f"code files four times as long: {tokens['code'] / sum(tokens.values()):.0%} of the tokens")
+
+# %% [markdown]
+# At τ = 100 each book is read about eight times, while two thirds of the web pages are never drawn. Even at τ = 1 more than a third is
+# never drawn, because the sampler draws with replacement. An "epoch" of such a loader is therefore a number of draws and not a pass
+# over the data.
+#
+# **Interview · How do you mix data sources of different sizes, and what is an epoch then?**
+#
+# - *Thirty seconds:* I draw a source with a probability proportional to its size to the power 1/τ. At τ = 1 the largest source
+#   dominates, while a higher temperature repeats the small ones. An epoch is then only a number of draws, so I count tokens and log the
+#   passes over each source.
+# - *Longer:* [XLM-R](https://arxiv.org/abs/1911.02116) drew its languages with 1/τ = 0.3. Repetition has a limit: in [Muennighoff et al.
+#   2023](https://arxiv.org/abs/2305.16264), up to four passes were nearly as good as new data, and further ones gained less and less.
+# - *They ask next:* How else are weights chosen? By quality, and by small proxy runs on several mixtures. Many runs raise the share of
+#   the best sources at the end, while the rate decays.
+# - *They ask next:* What does a streaming mixture save in a checkpoint? It saves the state of the generator that chooses the source, and
+#   the position in every stream.
+# - *The trap:* Setting the shares of documents and expecting them of tokens, although the documents' lengths differ.
+# - *Proof:* `proof-mixture`.
+#
 # ### The real one
 # minitorch's loader uses processes, as PyTorch's does. The first of these functions requests a batch, and the second corresponds to your
 # `__next__`:

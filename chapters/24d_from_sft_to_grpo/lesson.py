@@ -32,7 +32,7 @@ def expected(table, values):
 
 
 # %% [markdown] tags=["short"]
-# ## The loss is zero, and the model learns
+# ## Why is the GRPO loss zero?
 # A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is correct if the last
 # word before the end token is the sum. In each step, this program samples a *group* of eight replies to each prompt and scores them 1 or 0.
 # The *advantage* of a reply is its score minus the group's mean. While the policy learns, what do you expect of the loss?
@@ -61,8 +61,8 @@ print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {ove
 
 # %% [markdown] tags=["short"]
 # The loss is 0 in every step, although the policy learns. Each ratio is 1 because the policy that is updated is the one that sampled, so
-# the loss is the mean advantage, and subtracting the group's mean has made that 0. The gradient isn't 0, because it weights the
-# log-probability of each reply with that reply's own advantage.
+# the loss is the mean advantage, which is 0 because the group's mean was subtracted. The gradient isn't 0, because it weights the
+# gradient of each reply's log-probability with that reply's own advantage.
 #
 # The last line averages over *tokens* instead, so long replies weigh more, and the value is some small number that means just as little.
 #
@@ -75,7 +75,7 @@ print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {ove
 # - *The trap:* Comparing two runs by their losses. Such a loss has the right gradient, but its value measures nothing.
 # - *Proof:* `proof-zero-loss`, `proof-signal`.
 #
-# ## A policy whose replies can be listed
+# ## The exact policy gradient of a toy policy
 # The policy is a table of logits that sees the prompt and the previous token. There are 341 replies of at most four tokens, so the expected
 # reward is a sum over all of them, and its gradient is exact. The **policy gradient** rewrites it as a mean over the policy's own replies,
 # E[reward · ∇ log π(reply)], which sampling can estimate:
@@ -89,7 +89,7 @@ weighted = (logp.detach().exp() * correct * logp).sum(1).mean()  # each reply: p
 print(f"{len(rows)} replies; gradient's norm {exact.norm():.3f}, difference {(exact - rewritten).norm():.3f}")
 
 # %% [markdown]
-# ### When a group teaches nothing
+# ### Groups with equal scores give no signal
 # Sampling fails where all scores of a group are equal, because then all its advantages are 0. With success rate p, a group of K replies has
 # a signal with probability 1 − pᴷ − (1 − p)ᴷ:
 
@@ -126,7 +126,7 @@ print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], str
 # - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
 # - *Proof:* `proof-template`; you write one in exercise 2.
 #
-# ### Average over tokens or over replies?
+# ### Averaging the loss: over tokens or over replies
 # The sum of the losses is divided by the number of trained tokens. A mean of the replies' means differs from that as soon as replies
 # differ in length. Here the short reply has the higher loss per token:
 
@@ -441,7 +441,7 @@ for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
 #
 # - *Thirty seconds:* It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
 #   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost.
-# - *They ask next:* What was found? In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large
+# - *They ask next:* What did experiments find? In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large
 #   k.
 # - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
 # - *Proof:* `proof-milestone`.
@@ -472,9 +472,9 @@ for beta in (0.0, 0.3, 3.0):
 pictures.slider(draw, start={"beta": 0.0}, beta=[0.0, 0.3, 1.0, 3.0])
 
 # %% [markdown]
-# Without a penalty the proxy keeps rising on all three seeds, while readers are first pleased and then annoyed, because replies say "well"
-# more often than they like. A penalty stops the policy earlier, and a large one prevents most of the improvement, too. Returning the
-# proxy's favourite of n samples is hacked in the same way (exercise 5).
+# Without a penalty the proxy keeps rising on all three seeds, while the readers are pleased at first and then annoyed, because replies say
+# "well" more often than they like. A penalty stops the policy earlier, and a large one prevents most of the improvement, too. *Best-of-n*
+# sampling by the proxy is hacked in the same way (exercise 5).
 #
 # A program can be hacked as well. This one looks for the correct digit *anywhere* in the reply, and the policy can't even see the prompt:
 
@@ -493,7 +493,7 @@ for seed in range(3):
 #   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps.
 # - *They ask next:* What about a learned reward? I watch a held-out judge, KL and length, stop early, and collect fresh pairs from the
 #   current policy.
-# - *The trap:* "It is verified, so a rising reward means a better model."
+# - *The trap:* "It is verified, so a rising reward means a better model." It means that more replies pass the check.
 # - *Proof:* `proof-verifier`, `proof-hacking`.
 #
 # ## The real one
@@ -525,7 +525,7 @@ print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0
 # 7. The clip removes the incentive to move further from the old policy, but it doesn't bound a single step.
 # 8. The penalty belongs in the reward as k1, or in the loss as k2. The loss's value says nothing, so watch the reward.
 # 9. In GRPO, equal scores teach nothing, 1/std reweights prompts, and 1/length lets wrong replies grow.
-# 10. Optimizing a proxy ends in hacking it sooner or later, so keep a judge that isn't optimized.
+# 10. A proxy that is optimized for long enough tends to be hacked, so keep a judge that isn't optimized.
 #
 # ## You try
 # In [the exercises](../exercises/24d_from_sft_to_grpo.ipynb) you count gradients, write a chat template, find the best baseline, repair a

@@ -72,7 +72,7 @@ for step in range(11):
 # - *Proof:* `proof-both-fall`.
 
 # %% [markdown]
-# ## A policy whose answers can be listed
+# ## A toy policy whose answers can be listed
 # There are 781 answers, so an expectation is a sum over 781 terms. The reward is 1 if the digits add up to 6 and the answer then
 # stops, and 0 otherwise:
 
@@ -106,7 +106,7 @@ print(f"the base model's expected reward is {expected(base, reward):.3f}")
 # - *The trap:* Masking every token with the padding's id, because if that is the end token, the model never learns to stop.
 # - *Proof:* `proof-SFT`.
 #
-# Nine demonstrations teach our policy to stop and some of the arithmetic. All losses below start from an answer's log-probability,
+# Nine demonstrations teach our policy to stop and to do some of the arithmetic. All losses below start from an answer's log-probability,
 # which is the *sum* over its tokens and not their mean.
 
 # %% tags=["proof-SFT"]
@@ -210,8 +210,8 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 #
 # - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
 #   rise with it. So I always track a judge that isn't optimized against.
-# - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons on
-#   the policy's own answers, and verifiable rewards all do.
+# - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
+#   the policy's own answers, and verifiable rewards all help.
 # - *The trap:* Trusting the training reward, which is the one number that hacking improves.
 # - *Proof:* `proof-hacking`.
 #
@@ -225,7 +225,7 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # others and is unbiased, whereas dividing by the batch's standard deviation can change the direction, too.
 #
 # The folded cell computes each answer's score. The cell after it prints the variance of a single sample's gradient for three
-# baselines, and what the batch's mean does to the expected gradient for K = 2:
+# baselines, and shows what the batch's mean does to the expected gradient for K = 2:
 
 # %% hidden=true
 score = torch.zeros(781, 6, 6)
@@ -249,8 +249,8 @@ print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)
 # PPO needs an advantage for every token, and its value function V predicts at each token what reward is still to come. The **TD error** δ = r + γV(next) − V
 # looks one step ahead, so it has little variance and all the bias of the value function. The return minus V looks ahead to the end,
 # which removes the bias and brings the variance of the whole episode. GAE sums TD errors with weights (γλ)^k, where λ = 0 gives the
-# former and λ = 1 the latter. If an episode was only truncated by a limit, V of what follows still counts, whereas after a real end
-# it is 0.
+# former and λ = 1 the latter. If a limit merely truncated the episode, the value of the next state still counts, whereas it is 0
+# after a real end.
 
 # %% tags=["proof-GAE"]
 rewards, values = torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0.2, 0.9, 0.4])
@@ -293,8 +293,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # **Interview · Which models are in memory for PPO, and what does GRPO drop?**
 #
 # - *Thirty seconds:* There are four: the policy and the value function, which are trained, and the frozen reference and reward
-#   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward the reward
-#   model goes, too.
+#   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward it
+#   needs no reward model either.
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
@@ -314,8 +314,8 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 #
 # The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about 1/√(p(1 − p)), which
 # is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0 or a rounding error, so a small
-# number is added to it. Of the next two cells, one trains with exact gradients, from a uniform policy and from five random ones, and
-# follows the lengths; the other tries two such numbers:
+# number is added to it. The first of the next two cells trains with exact gradients, from a uniform policy and from five random ones,
+# and follows the lengths of wrong answers, while the second tries two such numbers:
 
 # %% tags=["proof-length-bias"]
 averages = {"mean over each answer": 1 / lengths, "the same for all tokens": torch.full((781,), 1 / 4)}
@@ -371,7 +371,7 @@ print(f"expected reward {runs[0][0]:.2f} -> {[round(each, 1) for each in ends]} 
 pictures.curves({f"seed {n}": curve for n, curve in enumerate(runs)}, xlabel="step", ylabel="expected reward")
 
 # %% [markdown]
-# ## Estimate a KL: k1, k2, k3
+# ## KL estimators: k1, k2, k3
 # In training, the KL to the reference is estimated from sampled tokens. With d = log ref − log π of a sample, the three usual
 # estimators are **k1** = −d, **k2** = d²/2 and **k3** = exp(d) − 1 − d. Because all answers can be listed, their bias and
 # spread are exact here, for two policies:
@@ -397,7 +397,7 @@ for beta in (1, 0.12):
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
 
 # %% [markdown]
-# ## Distillation: forward or reverse
+# ## Distillation: forward or reverse KL
 # A student that cannot match its teacher has to choose what to keep. The **forward** KL(teacher ‖ student) is averaged over the
 # teacher's text and punishes whatever the student misses, while the **reverse** KL(student ‖ teacher) is averaged over the
 # student's own text. Here the teacher has two modes, while the student is a single bump whose center and width are free:
@@ -470,7 +470,7 @@ print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.
 
 # %% [markdown]
 # ## If you have time
-# ### A ratio for each token or for the answer: GSPO
+# ### GSPO: one ratio for the whole answer
 # PPO and GRPO have a ratio for each token, although the reward is given to the whole answer. GSPO takes one ratio for an answer, and
 # the next cell compares how much the possible log-ratios vary, if those of 400 tokens are independent noise:
 
@@ -489,7 +489,7 @@ for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)),
 # - *The trap:* Taking the product of the token ratios, whose spread grows with the length.
 # - *Proof:* `proof-GSPO`.
 #
-# ### When sampler and trainer disagree
+# ### Mismatch between sampler and trainer
 # Answers are usually sampled by another engine than the one that trains, and the two compute slightly different log-probabilities for
 # the same tokens. The next cell shows what rounding the weights does to one token, and what a constant difference does to many:
 
@@ -628,7 +628,7 @@ for width in (64, 256, 1024):
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.
 #
-# ### One point better: the standard error of a benchmark
+# ### The standard error of a benchmark
 # A benchmark's score is a mean over questions, so it has a standard error:
 
 # %% tags=["proof-one-point"]
