@@ -1448,3 +1448,50 @@ def after_run(node, results, grads):
     if leaf is not None and leaf.post_hooks:
         for hook in [*leaf.post_hooks.values()]:
             hook(leaf)
+
+
+# %% answer="backward_hooks" wrong="the node of a leaf doesn't call its own hooks" spoils="after_run"
+def after_run(node: Node, results: list[Tensor | None], grads: list[Tensor | None]) -> None:
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
+    else:
+        for hook in list(node.__dict__.get("hooks", {}).values()):
+            changed = hook(tuple(results), tuple(grads))
+            if changed is not None:
+                results[:] = changed
+
+
+# %% answer="backward_hooks" wrong="a Parameter is a tensor too, but it is refused" spoils="checked"
+def checked(changed: object, grad: Tensor, hook: Function) -> Tensor:
+    if type(changed) is not Tensor:
+        raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
+    if changed.shape != grad.shape:
+        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    return changed
+
+
+# %% answer="backward_hooks" right="copies of the dicts, and the entries replaced one by one"
+def hooks_of(x: Tensor) -> dict[RemovableHandle, Function]:
+    if x.grad_fn is None:
+        if x.hooks is None:
+            x.hooks = {}
+        return x.hooks
+    table = x.grad_fn.result_hooks
+    try:
+        return table[x.output_nr]
+    except KeyError:
+        table[x.output_nr] = {}
+        return table[x.output_nr]
+
+
+def after_run(node: Node, results: list[Tensor | None], grads: list[Tensor | None]) -> None:
+    for hook in vars(node).get("hooks", {}).copy().values():
+        changed = hook((*results,), (*grads,))
+        if changed is None:
+            continue
+        for index, each in enumerate(changed):
+            results[index] = each
+    if isinstance(node, AccumulateGrad) and node.leaf.post_hooks:
+        for hook in node.leaf.post_hooks.copy().values():
+            hook(node.leaf)

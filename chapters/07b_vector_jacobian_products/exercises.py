@@ -1383,6 +1383,23 @@ def on_a_node(x):
     return x.grad
 
 
+def on_the_node_of_a_leaf(x):
+    y = x * factor
+    y.grad_fn.next_functions[0][0].register_hook(tell("node of a leaf"))
+    y.sum().backward()
+    return x.grad
+
+
+class Weight(mytorch.Tensor):
+    """A kind of tensor."""
+
+
+def another_kind_of_tensor(x):
+    x.register_hook(lambda g: Weight(g.storage, g.shape, g.strides, g.offset))
+    (x * factor).sum().backward()
+    return x.grad.tolist()
+
+
 def once_on_a_node(x):
     y, handles = x * factor, []
 
@@ -1407,6 +1424,8 @@ check.show(
         "after a leaf": passed(after_a_leaf),
         "on a node": passed(on_a_node),
         "on a node, once": passed(once_on_a_node),
+        "on the node of a leaf": passed(on_the_node_of_a_leaf),
+        "a hook that returns another kind of tensor": passed(another_kind_of_tensor),
         "no tensor": passed(lambda x: (x.register_hook(lambda g: 1.0), x.sum().backward())[1]),
         "another shape": passed(lambda x: (x.register_hook(lambda g: g.sum()), x.sum().backward())[1]),
         "another shape of as many elements": passed(
