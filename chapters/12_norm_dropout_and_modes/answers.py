@@ -239,12 +239,12 @@ def dropout_noise(x, p):
 # %% answer="norm_fold" right="bias by bn(zeros + b)"
 def folded(linear, bn):
     out, inside = linear.weight.shape
-    made = torch.nn.Linear(inside, out)
+    made = torch.nn.Linear(inside, out, dtype=linear.weight.dtype)
     with torch.no_grad():
         s = bn.weight / (bn.running_var + bn.eps).sqrt()
         made.weight.copy_(linear.weight * s[:, None])
         b = 0 if linear.bias is None else linear.bias
-        made.bias.copy_(bn(torch.zeros(1, out) + b)[0])
+        made.bias.copy_(bn(torch.zeros(1, out, dtype=made.bias.dtype) + b)[0])
     return made
 
 
@@ -580,7 +580,8 @@ def folded(linear, bn):
     made = torch.nn.Linear(linear.in_features, linear.out_features)
     scale = bn.weight.detach() * torch.rsqrt(bn.running_var + bn.eps)
     made.weight = torch.nn.Parameter(torch.diag(scale) @ linear.weight.detach())
-    made.bias = torch.nn.Parameter(bn(linear(torch.zeros(1, linear.in_features)))[0].detach())
+    at_zero = torch.zeros(1, linear.in_features, dtype=linear.weight.dtype)
+    made.bias = torch.nn.Parameter(bn(linear(at_zero))[0].detach())
     return made
 
 
@@ -700,3 +701,27 @@ def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_runn
     self.register_buffer("running_mean", zeros(num_features) if tracks else None)
     self.register_buffer("running_var", ones(num_features) if tracks else None)
     self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None, persistent=False)
+
+
+# %% answer="norm_fold" wrong="the new layer has the default dtype, not that of the layers"
+def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear:
+    out_features, in_features = linear.weight.shape
+    new = torch.nn.Linear(in_features, out_features)
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = 0 if linear.bias is None else linear.bias
+        new.weight.copy_(linear.weight * scale[:, None])
+        new.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return new
+
+
+# %% answer="norm_fold" right="measures the function: its value at 0 is the bias, and the unit vectors give the columns"
+def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear:
+    inputs = linear.weight.shape[1]
+    with torch.no_grad():
+        at_zero = bn(linear(torch.zeros(1, inputs, dtype=linear.weight.dtype)))[0]
+        columns = bn(linear(torch.eye(inputs, dtype=linear.weight.dtype))) - at_zero
+    new = copy.deepcopy(linear)
+    new.weight = torch.nn.Parameter(columns.T.contiguous())
+    new.bias = torch.nn.Parameter(at_zero.clone())
+    return new

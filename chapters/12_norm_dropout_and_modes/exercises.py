@@ -990,7 +990,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
 # In evaluation mode, batch norm is a fixed scale and shift for each channel. If it follows a linear layer, it can be
 # folded into that layer, so that a model can be shipped with one `Linear` instead of `bn(linear(x))`. Write the
 # function that builds this layer. `linear` has a weight of shape (out, in) and a bias or None; `bn` is in evaluation
-# mode and has a weight, a bias, `running_mean`, `running_var` and `eps`. Leave both given layers unchanged.
+# mode and has a weight, a bias, `running_mean`, `running_var` and `eps`. The new layer has the dtype of
+# the given ones, which you leave unchanged.
 
 
 # %% solution="norm_fold"
@@ -1000,7 +1001,7 @@ def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
     return made
@@ -1029,6 +1030,9 @@ for has_bias in (True, False):
         f"output, bias {has_bias}": made(x).detach(),
         f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and not bn.training,
     }
+    if has_bias:
+        wide = folded(linear.double(), bn.double())
+        shown["parameters in float64"] = {name: each.detach() for name, each in wide.named_parameters()}
 check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and their outputs.")
 
 # %% [markdown] hint="norm_fold"
@@ -1049,7 +1053,7 @@ check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and th
 def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_(bn.bias - bn.running_mean * scale)
     return made
@@ -1062,7 +1066,7 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_(bias * scale - bn.running_mean + bn.bias)
     return made
@@ -1075,7 +1079,7 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = 1 / (bn.running_var + bn.eps).sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
     return made
@@ -1088,7 +1092,7 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / bn.running_var.sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
     return made
@@ -1115,7 +1119,7 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         bias -= bn.running_mean
         made.bias.copy_(bias * scale + bn.bias)
@@ -1129,7 +1133,9 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps).sqrt()
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features, bias=linear.bias is not None)
+        made = torch.nn.Linear(
+            linear.in_features, linear.out_features, dtype=linear.weight.dtype, bias=linear.bias is not None
+        )
         made.weight.copy_(linear.weight * scale[:, None])
         if made.bias is not None:
             made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
@@ -1143,7 +1149,7 @@ def folded(linear, bn):
     with torch.no_grad():
         scale = bn.weight / (bn.running_var + bn.eps)
         bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
-        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
         made.weight.copy_(linear.weight * scale[:, None])
         made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
     return made
