@@ -312,7 +312,7 @@ def pca(x, k, steps=200):
         return stack(ds), stack(vs)
 
 
-# %% answer="features_pca" right="eigenvectors by NumPy"
+# %% answer="features_pca" wrong="eigenvectors by NumPy, however many steps are wanted"
 def pca(x, k, steps=200):
     import mytorch
     a = np.array(x.tolist())
@@ -408,3 +408,103 @@ def features(model, names):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% answer="features_pca" wrong="draws float32 numbers and converts them, so float64 starts elsewhere"
+@no_grad()
+def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
+    z = x - x.mean(0)
+    covariance = z.T @ z / (len(z) - 1)
+    directions, variances = [], []
+    for _ in range(k):
+        v = randn(x.shape[1]).to(x.dtype).to(x.device)
+        for _ in range(steps):
+            v = covariance @ v
+            v = v / (v * v).sum().sqrt()
+        v = v * v[v.abs().argmax()].sign()
+        variance = (v * (covariance @ v)).sum()
+        covariance = covariance - variance * (v.unsqueeze(1) * v)
+        directions.append(v)
+        variances.append(variance)
+    return stack(directions), stack(variances)
+
+
+# %% answer="features_pca" wrong="takes the length of the last product for the variance, one step too early"
+@no_grad()
+def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
+    z = x - x.mean(0)
+    covariance = z.T @ z / (len(z) - 1)
+    directions, variances = [], []
+    for _ in range(k):
+        v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+        for _ in range(steps):
+            v = covariance @ v
+            variance = (v * v).sum().sqrt()
+            v = v / variance
+        v = v * v[v.abs().argmax()].sign()
+        covariance = covariance - variance * (v.unsqueeze(1) * v)
+        directions.append(v)
+        variances.append(variance)
+    return stack(directions), stack(variances)
+
+
+# %% answer="features_pca" wrong="draws a single start, from which all directions begin"
+@no_grad()
+def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
+    z = x - x.mean(0)
+    covariance = z.T @ z / (len(z) - 1)
+    start = randn(x.shape[1], dtype=x.dtype, device=x.device)
+    directions, variances = [], []
+    for _ in range(k):
+        v = start
+        for _ in range(steps):
+            v = covariance @ v
+            v = v / (v * v).sum().sqrt()
+        v = v * v[v.abs().argmax()].sign()
+        variance = (v * (covariance @ v)).sum()
+        covariance = covariance - variance * (v.unsqueeze(1) * v)
+        directions.append(v)
+        variances.append(variance)
+    return stack(directions), stack(variances)
+
+
+# %% answer="features_pca" wrong="centres the caller's rows in place"
+@no_grad()
+def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
+    x -= x.mean(0)
+    covariance = x.T @ x / (len(x) - 1)
+    directions, variances = [], []
+    for _ in range(k):
+        v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+        for _ in range(steps):
+            v = covariance @ v
+            v = v / (v * v).sum().sqrt()
+        v = v * v[v.abs().argmax()].sign()
+        variance = (v * (covariance @ v)).sum()
+        covariance = covariance - variance * (v.unsqueeze(1) * v)
+        directions.append(v)
+        variances.append(variance)
+    return stack(directions), stack(variances)
+
+
+# %% answer="features_pca" right="never makes the covariance matrix, and subtracts the directions found from each product"
+@no_grad()
+def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
+    z = x - x.mean(0, keepdim=True)
+    found: list[tuple[Tensor, Tensor]] = []
+
+    def times(v: Tensor) -> Tensor:
+        product = z.T @ (z @ v) / (z.shape[0] - 1)
+        for direction, variance in found:
+            product = product - direction * (variance * (direction * v).sum())
+        return product
+
+    for _ in range(k):
+        v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+        for _ in range(steps):
+            v = times(v)
+            v = v * (v * v).sum() ** -0.5
+        if v[v.abs().argmax()].item() < 0:
+            v = -v
+        found.append((v, (v * times(v)).sum()))
+    return stack([direction for direction, _ in found]), stack([variance for _, variance in found])

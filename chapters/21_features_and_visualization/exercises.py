@@ -868,6 +868,13 @@ turn = np.linalg.qr(generator.normal(size=(5, 5)))[0]
 rows = mytorch.tensor(generator.normal(size=(40, 5)) * sizes @ turn + generator.normal(size=5) * 20)
 mytorch.manual_seed(check.seed())
 directions, variances = mytorch.utils.pca(rows, 3)
+mytorch.manual_seed(check.seed() + 1)
+many = mytorch.tensor(generator.normal(size=(30, 20)) * np.linspace(1, 3, 20))
+before = many.clone()
+early = mytorch.utils.pca(many, 1, steps=2)
+mytorch.manual_seed(check.seed() + 2)
+mytorch.utils.pca(many, 2, steps=1)
+drawn = mytorch.rand(1)
 recorded = mytorch.utils.pca(rows.clone().requires_grad_(), 1)[0].requires_grad
 largest = [max(direction, key=abs) > 0 for direction in directions.tolist()]
 mytorch.cuda.simulate(1)
@@ -885,6 +892,9 @@ check.show(
         "largest element is positive": largest,
         "type": directions.dtype,
         "types of float32 rows": [each.dtype for each in mytorch.utils.pca(rows.to(mytorch.float32), 1)],
+        "of 20 features, one direction after two steps": early,
+        "a random number after two directions": drawn,
+        "the rows are unchanged": mytorch.equal(many, before),
         "recorded": recorded,
         "of rows on a GPU": gpu_error or [each.cpu() for each in on_gpu],
     },
