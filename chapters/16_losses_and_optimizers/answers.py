@@ -1094,3 +1094,114 @@ def binary_cross_entropy_with_logits(input, target, reduction="mean"):
     m = (-input).clamp(min=0)
     losses = (1 - target.detach()) * input + m + ((-m).exp() + (-input - m).exp()).log()
     return reduced(losses, reduction)
+
+
+# %% answer="optim_groups_and_state" wrong="compares the number of all parameters, not that of each group" spoils="load_state_dict"
+def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    parameters = [x for own in self.param_groups for x in own["params"]]
+    if sum(len(new["params"]) for new in saved) != len(parameters):
+        raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+    self.state = defaultdict(dict)
+    for new, own in zip(saved, self.param_groups):
+        own.update({key: value for key, value in new.items() if key != "params"})
+    for index, entries in state_dict["state"].items():
+        x = parameters[index]
+        self.state[x] = {
+            key: value.to(x.dtype).to(x.device) if isinstance(value, Tensor) and key != "step" else value
+            for key, value in entries.items()
+        }
+
+
+# %% answer="optim_groups_and_state" wrong="refuses a frozen leaf as if it were a result" spoils="add_param_group"
+def add_param_group(self, param_group: Options) -> None:
+    params = param_group["params"]
+    params = [params] if isinstance(params, Tensor) else list(params)
+    known = {id(x) for group in self.param_groups for x in group["params"]}
+    for x in params:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
+        if not (x.is_leaf and x.requires_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
+        if id(x) in known:
+            raise ValueError("some parameters appear in more than one parameter group")
+    self.param_groups.append({**self.defaults, **param_group, "params": params})
+
+
+# %% answer="optim_groups_and_state" wrong="uses the dict's own entries as the state, so later steps change them" spoils="load_state_dict"
+def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups)):
+        raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+    self.state = defaultdict(dict)
+    parameters = [x for own in self.param_groups for x in own["params"]]
+    for new, own in zip(saved, self.param_groups):
+        own.update({key: value for key, value in new.items() if key != "params"})
+    for index, entries in state_dict["state"].items():
+        x = parameters[index]
+        fitting = {
+            key: value.to(x.dtype).to(x.device) if isinstance(value, Tensor) and key != "step" else value
+            for key, value in entries.items()
+        }
+        same = all(fitting[key] is entries[key] for key in entries)
+        self.state[x] = entries if same else fitting
+
+
+# %% answer="optim_groups_and_state" right="numbers counted on, and an iterator over the parameters of all groups"
+def state_dict(self) -> dict[str, Any]:
+    state, groups, count = {}, [], 0
+    for group in self.param_groups:
+        saved = dict(group)
+        saved["params"] = []
+        for x in group["params"]:
+            if x in self.state and self.state[x]:
+                state[count] = self.state[x]
+            saved["params"].append(count)
+            count += 1
+        groups.append(saved)
+    return {"state": state, "param_groups": groups}
+
+
+def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    sizes = [len(group["params"]) for group in state_dict["param_groups"]]
+    own_sizes = [len(group["params"]) for group in self.param_groups]
+    if len(sizes) != len(own_sizes):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if sizes != own_sizes:
+        raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+    self.state = defaultdict(dict)
+    number = 0
+    for position, new in enumerate(state_dict["param_groups"]):
+        group = self.param_groups[position]
+        for key in new:
+            if key != "params":
+                group[key] = new[key]
+        for x in group["params"]:
+            for key, value in state_dict["state"].get(number, {}).items():
+                if key != "step" and isinstance(value, Tensor):
+                    value = value.to(x.device).to(x.dtype)
+                self.state[x][key] = value
+            number += 1
+
+
+# %% answer="loss_info_nce" wrong="picks the diagonal with a float32 matrix, which decides the dtype of the loss"
+def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor) -> torch.Tensor:
+    n = x.shape[0]
+    logits = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    own = torch.eye(n, dtype=torch.float32, device=x.device)
+    there = (logits.log_softmax(1) * own).sum() / n
+    back = (logits.log_softmax(0) * own).sum() / n
+    return -(there + back) / 2
+
+
+# %% answer="loss_info_nce" right="log-sum-exp in both directions minus the diagonal"
+def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor) -> torch.Tensor:
+    a = x / (x * x).sum(1, keepdim=True).sqrt().clamp(min=1e-12)
+    b = y / (y * y).sum(1, keepdim=True).sqrt().clamp(min=1e-12)
+    logits = (a.unsqueeze(1) * b.unsqueeze(0)).sum(-1) / temperature
+    own = (a * b).sum(1) / temperature
+    return (0.5 * (logits.logsumexp(0) + logits.logsumexp(1)) - own).mean()

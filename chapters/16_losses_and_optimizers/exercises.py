@@ -868,6 +868,7 @@ check.show(
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
         "of two opposite rows, at 0.005": opposite,
         "of float64 rows": precise,
+        "the dtype for bfloat16 rows": info_nce(x.detach().bfloat16(), y.detach().bfloat16(), 0.5).dtype,
         "on a GPU": elsewhere,
         "what float32 would lose of it": (precise - precise.float()) * 2**24,
         "gradient of that temperature": cold.grad,
@@ -1536,6 +1537,16 @@ def undone():
     return sum(map(bool, optimizer.state.values()))
 
 
+def continued():
+    """A saved state that was loaded, and the optimizer's own after it stored one more value."""
+    a, *_ = leaves()
+    optimizer = optim.SGD([a], lr=0.1)
+    kept = optimizer.state_dict() | {"state": {0: {"skipped": 2}}}
+    optimizer.load_state_dict(kept)
+    optimizer.state[a]["more"] = 1
+    return kept["state"][0], dict(optimizer.state[a])
+
+
 def of_an_optimizer_unknown():
     """The state of a float64 parameter on a GPU, made of a saved one that was on the CPU."""
     a = mytorch.zeros(2, dtype=mytorch.float64, device="cuda", requires_grad=True)
@@ -1545,11 +1556,10 @@ def of_an_optimizer_unknown():
     return dict(optimizer.state[a])
 
 
-def loaded(*shapes):
-    """What happens when the state of three parameters in one group is loaded into groups of other sizes."""
-    source = optim.SGD(leaves(), lr=0.1).state_dict()
-    groups = [{"params": [mytorch.zeros(2, requires_grad=True) for _ in range(count)]} for count in shapes]
-    return optim.SGD(groups, lr=0.1).load_state_dict(source)
+def sized(*counts):
+    """An optimizer with groups of so many parameters."""
+    groups = [{"params": [mytorch.zeros(2, requires_grad=True) for _ in range(count)]} for count in counts]
+    return optim.SGD(groups, lr=0.1)
 
 
 a, b, c = leaves()
@@ -1559,6 +1569,7 @@ check.show(
         "groups": told(lambda: added({"params": a}, {"params": (b, c), "lr": 0.5, "name": "slow"})),
         "a generator": told(lambda: added({"params": (each for each in [a, b])})[0]),
         "not a tensor": told(lambda: added({"params": [a, 3]})),
+        "a frozen parameter": told(lambda: added({"params": [a, mytorch.zeros(2)]})[0]),
         "not a leaf": told(lambda: added({"params": a}, {"params": b * 2})),
         "in two groups": told(lambda: added({"params": [a, b]}, {"params": [c, b]})),
         "zeros, then none": told(zeroed),
@@ -1570,8 +1581,12 @@ check.show(
         "resumed in float64": told(lambda: resumed("Adam", mytorch.float64, lr=0.1)),
         "a step undone": told(undone),
         "a state of other values": told(of_an_optimizer_unknown),
-        "another number of groups": told(lambda: loaded(2, 1)),
-        "a group of another size": told(lambda: loaded(2)),
+        "a saved state stays as it is": told(continued),
+        "another number of groups": told(lambda: sized(2, 1).load_state_dict(sized(3).state_dict())),
+        "a group of another size": told(lambda: sized(2).load_state_dict(sized(3).state_dict())),
+        "groups of other sizes, as many parameters": told(
+            lambda: sized(2, 1).load_state_dict(sized(1, 2).state_dict())
+        ),
     },
     rtol=1e-4,
     atol=1e-6,
