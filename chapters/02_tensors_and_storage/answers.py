@@ -349,3 +349,11 @@ def randperm(n, *, generator=None):
         other = place + int(word) % (n - place)
         order[place], order[other] = order[other], order[place]
     return new(np.array(order, np.int64))
+
+
+# %% answer="storage_bytes_held" right="sorted by address, and grouped"
+def bytes_held(tensors: list[torch.Tensor]) -> int:
+    from itertools import groupby
+
+    pairs = sorted((s.data_ptr(), s.nbytes()) for s in (x.untyped_storage() for x in tensors))
+    return sum(max(size for _, size in group) for _, group in groupby(pairs, key=lambda pair: pair[0]))

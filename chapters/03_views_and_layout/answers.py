@@ -639,3 +639,20 @@ def repeat(x, *times):
     big = x.reshape(narrow).expand(wide)
     copied = clone(big).reshape(full)
     return unshared(copied)
+
+
+# %% answer="views_select_slice_repeat" right="lists that are changed, and a range that counts"
+def unsqueeze(x: Tensor, dim: int) -> Geometry:
+    place = normalize_dim(dim, x.ndim + 1)
+    sizes, strides = list(x.shape), list(x.strides)
+    strides.insert(place, sizes[place] * strides[place] if place < x.ndim else 1)
+    sizes.insert(place, 1)
+    return tuple(sizes), tuple(strides), x.offset
+
+
+def slice(x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Geometry:
+    place = normalize_dim(dim, x.ndim)
+    sizes, strides = list(x.shape), list(x.strides)
+    sizes[place] = len(range(start, end, step))
+    strides[place] *= step
+    return tuple(sizes), tuple(strides), x.offset + start * x.strides[place]

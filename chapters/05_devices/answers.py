@@ -326,3 +326,26 @@ def memory_allocated(where=None):
     if not State.initialized:
         return 0
     return State.gpus.memory(index_of(where or None))["allocated"]
+
+
+# %% answer="devices_to" right="converts before it moves, and tests with in"
+def to(
+    x: Tensor,
+    target: Any = None,
+    dtype: dtype | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    device: Any = None,
+) -> Tensor:
+    where, type_ = destination(x, target if device is None else device, dtype)
+    steps = []
+    if x.dtype != type_:
+        steps.append(lambda y: _to_copy(y, type_))
+    if x.device != where:
+        steps.append(lambda y: to_device(y, where))
+    if copy and not steps:
+        steps.append(clone)
+    for step in steps:
+        x = step(x)
+    return x

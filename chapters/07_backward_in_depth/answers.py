@@ -538,3 +538,27 @@ def train_on_stream(weights, chunks, rate):
             weights.copy_(weights - rate * weights.grad)
         losses.append(loss.item())
     return losses
+
+
+# %% answer="backward_modes" right="a new object of its own class, and a pair pushed as a list grows"
+def __enter__(self) -> None:
+    self.outer += [Mode.enabled]
+    Mode.enabled = self.enabled
+
+
+def __exit__(self, *error: object) -> None:
+    *self.outer, Mode.enabled = self.outer
+
+
+def __call__(self, function: Function) -> Function:
+    import functools
+
+    def inner(*args, **kwargs):
+        mode = GradMode(self.enabled)
+        mode.__enter__()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            mode.__exit__(None, None, None)
+
+    return functools.update_wrapper(inner, function)

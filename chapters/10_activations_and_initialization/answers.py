@@ -1072,3 +1072,24 @@ def clip_grad_value_(parameters, clip_value):
     for g in gradients_of(parameters):
         keep = (g >= -clip_value) * (g <= clip_value)
         copy_(g, g.masked_fill(~keep, 0.0) + (g > clip_value) * clip_value - (g < -clip_value) * clip_value)
+
+
+# %% answer="init_clip_norm" right="norms of norms, and the gradients overwritten by a product"
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    with no_grad():
+        grads = [each.detach() for each in gradients_of(parameters)]
+
+        def length(x: Tensor) -> Tensor:
+            if norm_type == float("inf"):
+                return x.abs().amax()
+            return (x.abs() ** norm_type).sum() ** (1.0 / norm_type)
+
+        norm = length(stack([length(each) for each in grads])) if grads else zeros(())
+        if error_if_nonfinite:
+            refuse_nonfinite(norm, norm_type)
+        factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+        for each in grads:
+            each.copy_(each * factor)
+    return norm

@@ -1209,3 +1209,22 @@ def pack(documents, length):
     same = owner[:, :, None] == owner[:, None, :]
     mask = same & torch.ones(length, length, dtype=torch.bool).tril()
     return tokens, positions, mask
+
+
+# %% answer="data_collate" right="match statements, and the leaves first"
+def default_collate(batch: Sequence[Any]) -> Any:
+    match batch[0]:
+        case str() | bytes():
+            return collate_leaves(batch)
+        case Mapping() as first:
+            collated = {}
+            for key in first:
+                collated[key] = default_collate(tuple(each[key] for each in batch))
+            return collated
+        case Sequence() as first:
+            if len({len(each) for each in batch}) > 1:
+                raise RuntimeError("each element in list of batch should be of equal size")
+            parts = list(map(default_collate, zip(*batch, strict=True)))
+            return type(first)._make(parts) if hasattr(first, "_fields") else parts
+        case _:
+            return collate_leaves(batch)

@@ -459,3 +459,19 @@ def append(self, *new):
     kept = [each.detach() for each in self.kept]
     self.kept = tuple(cat([old, each], 2) for old, each in zip(kept, new, strict=True)) if kept else new
     return self.kept
+
+
+# %% answer="llama_sampler" right="sums of all larger probabilities, compared pair by pair"
+def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
+    if temperature == 0:
+        return probabilities(logits, top_k=1)
+    scaled = logits / temperature
+    if top_k is not None:
+        ordered = scaled.sort(-1, descending=True).values
+        scaled = scaled.masked_fill(scaled < ordered[:, :top_k][:, -1:], -float("inf"))
+    chances = softmax(scaled, -1)
+    if top_p < 1:
+        larger = chances.unsqueeze(-2) > chances.unsqueeze(-1)
+        before = (larger.to(chances.dtype) * chances.unsqueeze(-2)).sum(-1)
+        chances = chances.masked_fill((before >= top_p) & larger.any(-1), 0.0)
+    return chances / chances.sum(-1, keepdim=True)

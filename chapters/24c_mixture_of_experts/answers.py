@@ -567,3 +567,20 @@ def traffic(chosen, home, owner, ranks, token_bytes, once=False):
 
 def slowest(matrix, bandwidth):
     return max(matrix.sum(0).max().item(), matrix.sum(1).max().item()) / bandwidth
+
+
+# %% answer="moe_route" right="the renormalized gates are the softmax of the chosen logits"
+def route(
+    logits: torch.Tensor, k: int, rule: str, bias: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    with torch.no_grad():
+        deciding = 1 / (1 + (-logits).exp()) if rule == "sigmoid" else F.softmax(logits, 1)
+        if bias is not None:
+            deciding = deciding + bias
+        chosen = deciding.topk(k, 1)[1]
+    if rule == "renormalized":
+        return F.softmax(logits.gather(1, chosen), 1), chosen
+    if rule == "softmax":
+        return F.softmax(logits, 1).gather(1, chosen), chosen
+    gates = F.sigmoid(logits).gather(1, chosen) if hasattr(F, "sigmoid") else logits.sigmoid().gather(1, chosen)
+    return gates / gates.sum(1, keepdim=True), chosen
