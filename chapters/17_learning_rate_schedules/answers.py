@@ -1025,3 +1025,96 @@ class ExponentialAverage:
             with torch.no_grad():
                 for t, v in zip([*model.parameters(), *model.buffers()], self.old):
                     t.copy_(v)
+
+
+# %% answer="schedule_average" wrong="copies the buffers of the model that the constructor got"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.of = list(model.buffers())
+        self.buffers = [each.clone() for each in self.of]
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.updates += 1
+        for average, each in zip(self.averages, model.parameters()):
+            average.mul_(self.decay).add_(each * (1 - self.decay))
+        self.buffers = [each.clone() for each in self.of]
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        corrected = [each / (1 - self.decay**self.updates) for each in self.averages]
+        with torch.no_grad():
+            for each, value in zip(held, corrected + self.buffers):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own):
+                    each.copy_(value)
+
+
+# %% answer="schedule_average" wrong="averages in the default dtype, not in that of the parameters"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros(each.shape) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.updates += 1
+        for average, each in zip(self.averages, model.parameters()):
+            average.mul_(self.decay).add_(each * (1 - self.decay))
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        corrected = [each / (1 - self.decay**self.updates) for each in self.averages]
+        with torch.no_grad():
+            for each, value in zip(held, corrected + self.buffers):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own):
+                    each.copy_(value)
+
+
+# %% answer="schedule_average" right="keeps what the average lacks of 1, and the values by name"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay, self.missing = decay, 1.0
+        self.averages = {name: each.detach() * 0 for name, each in model.named_parameters()}
+        self.copies = {}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.missing *= self.decay
+        for name, each in model.named_parameters():
+            self.averages[name] = self.averages[name] + (1 - self.decay) * (each - self.averages[name])
+        self.copies = {name: each.clone() for name, each in model.named_buffers()}
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        places = dict(model.named_parameters()) | dict(model.named_buffers())
+        before = copy.deepcopy({name: each.detach() for name, each in places.items()})
+        values = {name: each / (1 - self.missing) for name, each in self.averages.items()} | self.copies
+
+        def write(values):
+            with torch.no_grad():
+                for name, each in places.items():
+                    each.copy_(values[name])
+
+        write(values)
+        try:
+            yield
+        finally:
+            write(before)

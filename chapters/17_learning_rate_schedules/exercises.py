@@ -915,8 +915,8 @@ def step(self, metrics):
 # Write an exponential moving average of a model's parameters that starts at 0 and is bias-corrected, like Adam's
 # means.
 #
-# - `update(model)` includes the current parameters in the average: `a ← decay · a + (1 − decay) · w`. Buffers, such
-#   as a batch norm's statistics, aren't averaged; keep a copy of the current ones instead.
+# - `update(model)` includes the current parameters in the average: `a ← decay · a + (1 − decay) · w`, in the dtype of
+#   each parameter. Buffers, such as a batch norm's statistics, aren't averaged; keep a copy of the current ones instead.
 # - `swapped_in(model)` is used in a `with` statement. Inside the block, the model's parameters hold the corrected
 #   averages, which are `a / (1 − decayᵗ)` after `t` updates, and its buffers hold the copies. After the block the
 #   model has its own values again, even if an error was raised inside; blocks may be nested. Write the values into
@@ -1013,15 +1013,24 @@ other = copy.deepcopy(model)
 with torch.no_grad():
     for parameter in other.parameters():
         parameter.mul_(2.0)
+other[1].running_mean.add_(1.0)
 average.update(other)
 with average.swapped_in(other):
     shown["in another model"] = other[0].weight.detach().clone()
+    shown["the other model's statistics"] = other[1].running_mean.clone()
 shown["another model's own, afterwards"] = other[0].weight.detach().clone()
 shown["the model's own, before"] = own
 shown["the model's own, afterwards"] = values()
 shown["still leaves, which require grad but for one"] = [
     (each.is_leaf, each.requires_grad) for each in model.parameters()
 ]
+wide, drawn = nn.Linear(2, 1).double(), torch.tensor(generator.normal(size=(1, 2)))
+with torch.no_grad():
+    wide.weight.copy_(drawn)
+precise = ExponentialAverage(wide, decay)
+precise.update(wide)
+with precise.swapped_in(wide):
+    shown["2²⁴ times the error of a float64 average"] = (wide.weight.detach() - drawn) * 2**24
 check.show(shown, text="A linear layer and a batch norm. New weights are drawn before each update.")
 
 # %% [markdown] hint="schedule_average"
