@@ -2149,3 +2149,70 @@ def __call__(self, *args, **kwargs):
         if changed is not None:
             result = changed
     return result if call is None else call.leave(result)
+
+
+# %% answer="modules_state_dict" wrong="an entry that is None counts as missing" spoils="load_state_dict"
+def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> _IncompatibleKeys:
+    own = self.state_dict(keep_vars=True)
+    missing, lines = [], []
+    for name, target in own.items():
+        source = state_dict.get(name)
+        if source is None:
+            missing.append(name)
+        elif message := load(name, target, source):
+            lines.append(message)
+    unexpected = [name for name in state_dict if name not in own]
+    if strict and unexpected:
+        names = ", ".join(f'"{name}"' for name in unexpected)
+        lines.insert(0, f"Unexpected key(s) in state_dict: {names}. ")
+    if strict and missing:
+        names = ", ".join(f'"{name}"' for name in missing)
+        lines.insert(0, f"Missing key(s) in state_dict: {names}. ")
+    if lines:
+        raise RuntimeError("\n\t".join([f"Error(s) in loading state_dict for {type(self).__name__}:", *lines]))
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% answer="modules_state_dict" wrong="materializes a lazy parameter before it looks whether the source is a tensor" spoils="load"
+def load(name: str, target: Tensor, source: Any) -> str:
+    if isinstance(target, UninitializedParameter):
+        target.materialize(source.shape)
+    if not isinstance(source, Tensor):
+        return (
+            f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from '
+            f"checkpoint but received {type(source)}"
+        )
+    if source.shape != target.shape:
+        return (
+            f"size mismatch for {name}: copying a param with shape {source.shape} from checkpoint, the shape in "
+            f"current model is {target.shape}."
+        )
+    with no_grad():
+        target.copy_(source)
+    return ""
+
+
+# %% answer="modules_state_dict" right="writes through detached tensors, and makes the lines first"
+def saved_members(self) -> dict[str, Any]:
+    members = dict(self._parameters)
+    for name, buffer in self._buffers.items():
+        if name not in self._not_saved:
+            members[name] = buffer
+    return members
+
+
+def load(name: str, target: Tensor, source: Any) -> str:
+    if not isinstance(source, Tensor):
+        return (
+            f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from '
+            f"checkpoint but received {type(source)}"
+        )
+    if isinstance(target, UninitializedParameter):
+        target.materialize(source.shape)
+    if tuple(source.shape) != tuple(target.shape):
+        return (
+            f"size mismatch for {name}: copying a param with shape {source.shape} from checkpoint, the shape in "
+            f"current model is {target.shape}."
+        )
+    target.detach().copy_(source.detach())
+    return ""

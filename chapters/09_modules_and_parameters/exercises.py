@@ -881,6 +881,8 @@ source = OrderedDict((name, each.detach().clone()) for name, each in saved.state
 kept = model.state_dict(keep_vars=True)
 lazy, fixed = mytorch.nn.LazyLinear(2), mytorch.nn.Linear(3, 2)
 lazy_error = check.error(lazy.load_state_dict, fixed.state_dict())
+empty_weight, told = mytorch.nn.LazyLinear(2).weight, []
+number_error = check.error(lambda: told.append(mytorch.nn.module.load("weight", empty_weight, 3)))
 said = []
 load_error = check.error(lambda: said.append(mytorch.nn.module.load("bias", mytorch.zeros(2), mytorch.ones(2))))
 
@@ -911,6 +913,7 @@ changes = {
     "a parameter of float64": lambda given: given.update(
         {"first.weight": mytorch.nn.Parameter(source["first.weight"].double())}
     ),
+    "one is None": lambda given: given.update({"inner.1.bias": None}),
     "everything wrong": lambda given: (
         given.pop("first.bias"),
         given.update({"extra": mytorch.ones(1), "first.weight": mytorch.ones(3), "inner.1.weight": 3}),
@@ -930,6 +933,7 @@ check.show(
         "a Linear, from an empty dict": str(check.error(model.first.load_state_dict, {})),
         "a lazy layer, from a Linear": lazy_error
         or [mytorch.equal(lazy.weight, fixed.weight), lazy.bias.requires_grad],
+        "a lazy parameter, from a number": [number_error or told[0], repr(empty_weight)],
         "what a Linear saves": list(model.first.saved_members()),
         "what load returns": said if load_error is None else repr(load_error),
     }
