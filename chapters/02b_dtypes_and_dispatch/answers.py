@@ -142,7 +142,7 @@ def var(x, dim=None, correction=1, keepdim=False):
     return _to_copy((d * d).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0), x.dtype)
 
 
-# %% answer="storage_mean_var" right="divides, then sums"
+# %% answer="storage_mean_var" wrong="divides, then sums, so that the mean of no elements is 0" spoils="mean"
 def mean(x, dim=None, keepdim=False):
     check_floating(x, "mean")
     wide = x.float() if x.dtype.itemsize == 2 else x
@@ -282,3 +282,30 @@ def stuck_at(dtype):
 # %% answer="storage_measure_stuck" right="a formula, which comes to what an experiment finds"
 def stuck_at(dtype):
     return int(2 / torch.finfo(dtype).eps)
+
+
+# %% answer="storage_mean_var" wrong="the mean of no elements is 0 instead of nan" spoils="mean"
+def mean(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    check_floating(x, "mean")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    result = wide.sum(dim, keepdim) / max(elements_along(x, dim), 1)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% answer="storage_mean_var" right="each function calls itself with float32 for 16-bit types"
+def mean(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    check_floating(x, "mean")
+    if x.dtype.itemsize == 2:
+        return _to_copy(mean(x.float(), dim, keepdim), x.dtype)
+    return x.sum(dim, keepdim) / elements_along(x, dim)
+
+
+def var(x: Tensor, dim: Dims = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+    check_floating(x, "var")
+    if x.dtype.itemsize == 2:
+        return _to_copy(var(x.float(), dim, correction, keepdim), x.dtype)
+    distance = x - mean(x, dim, keepdim=True)
+    divisor = elements_along(x, dim) - correction
+    if divisor < 0:
+        divisor = 0
+    return (distance * distance).sum(dim, keepdim) / divisor

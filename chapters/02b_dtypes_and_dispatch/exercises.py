@@ -549,9 +549,9 @@ print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(),
 def mean():
     """The sum along `dim`, divided by the number of elements that it adds: `elements_along(x, dim)`.
 
-    The result has the dtype of `x`. 16-bit types are computed in float32 (`x.float()`)
-    and converted at the end (`_to_copy(result, x.dtype)`), so that a sum above 65504
-    doesn't become inf.
+    The mean of no elements is nan. The result has the dtype of `x`. 16-bit types are
+    computed in float32 (`x.float()`) and converted at the end
+    (`_to_copy(result, x.dtype)`), so that a sum above 65504 doesn't become inf.
 
     Raises:
         RuntimeError: `x` doesn't have a floating-point dtype (raised by `check_floating(x, "mean")`).
@@ -585,7 +585,7 @@ even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 
 between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
 further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
 full = mytorch.full((256,), 3000.0, dtype=mytorch.float16)
-scalar = mytorch.tensor(float(numbers[0, 0]))
+scalar, nothing = mytorch.tensor(float(numbers[0, 0])), mytorch.tensor(numbers[:0])
 check.show(
     {
         "x": numbers,
@@ -620,6 +620,10 @@ check.show(
         "variance of one number": mytorch.ones(1).var(),
         "mean of a 0-d tensor along 0, and its variance along -1": [scalar.mean(0), scalar.var(-1, correction=0)],
         "x.var(1, correction=9)": x.var(1, correction=9),
+        "x.var(correction=2)": x.var(correction=2),
+        "mean and variance of no elements": [nothing.mean(), nothing.var()],
+        "mean of no rows": nothing.mean(0, keepdim=True),
+        "variance of one column, with shape (1, 3, 1)": mytorch.tensor(numbers[None, :, :1]).var(1),
         "mean of integers": check.error(mytorch.arange(3).mean),
         "var of integers": check.error(mytorch.arange(3).var),
     },
