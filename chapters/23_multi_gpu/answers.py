@@ -1526,3 +1526,42 @@ def gather(outputs, where):
     if isinstance(outputs[0], tuple):
         return tuple(joined(column) for column in zip(*outputs))
     return joined(outputs)
+
+
+# %% answer="gpus_data_parallel" wrong="remembers parameters, while a buffer of two modules is copied twice" spoils="replica"
+def replica(module: Module, where: device, made: dict[Any, Any]) -> Any:
+    if module in made:
+        return made[module]
+    copied = made[module] = object.__new__(type(module))
+    copied.__dict__.update({**module.__dict__, "_parameters": {}, "_buffers": {}, "_modules": {}})
+    for name, each in module._parameters.items():
+        if each is not None and each not in made:
+            made[each] = each.to(where)
+        copied.__dict__[name] = None if each is None else made[each]
+    for name, each in module._buffers.items():
+        copied._buffers[name] = None if each is None else each.to(where)
+    for name, each in module._modules.items():
+        copied._modules[name] = None if each is None else replica(each, where, made)
+    return copied
+
+
+# %% answer="gpus_data_parallel" right="the tables built first, and the object made at the end of the line"
+def replica(module: Module, where: device, made: dict[Any, Any]) -> Any:
+    if module not in made:
+        twin = object.__new__(type(module))
+        made[module] = twin
+
+        def copied(table):
+            results = {}
+            for name, each in table.items():
+                if each is not None and each not in made:
+                    made[each] = each.to(where) if isinstance(each, Tensor) else replica(each, where, made)
+                results[name] = None if each is None else made[each]
+            return results
+
+        vars(twin).update(vars(module))
+        vars(twin).update(copied(module._parameters))
+        vars(twin)["_parameters"] = {}
+        vars(twin)["_buffers"] = copied(module._buffers)
+        vars(twin)["_modules"] = copied(module._modules)
+    return made[module]

@@ -163,6 +163,7 @@ def described(pieces):
 
 
 net = Net().to("cuda:0")
+net.head.register_buffer("scale", net.scale)
 pieces = nn.parallel.scatter((x, mytorch.arange(rows), "all"), [0, 2, 1, 3])
 few = nn.parallel.scatter(x[:3], [3, 1, 0, 2])
 nested = nn.parallel.scatter((x[:3], (x, [x[0]])), [1, 0, 2, 3])
@@ -188,6 +189,7 @@ check.show(
         "its weight": [other.layer.weight.device, other.layer.weight.requires_grad, other.layer.weight.is_leaf],
         "the tied layer is one": other.layer is other.tied,
         "the tied weight is one": other.head.weight is other.layer.weight,
+        "the buffer of two modules is one": other.head.scale is other.scale,
         "without a buffer": other.nothing,
         "its type and modes": [type(other).__name__, other.training, other.head.training, Net.made],
         "without a parameter, without a child": [other.missing, other.absent],
