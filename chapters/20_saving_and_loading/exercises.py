@@ -691,7 +691,7 @@ def records_of():
 
     In this order: "data.pkl" is the program, as bytes; "byteorder" is b"little"; "data/0", "data/1", ... are the
     storages, numbered as the program meets them; "version" is b"3\n". A storage that several tensors share has one key
-    and one record with all its elements, an array of bytes: `array.view(np.uint8)`.
+    and one record with all its elements, as bytes or an array of them: `array.view(np.uint8)`.
     `library_of(storage.flat).to_numpy(storage.flat)` gives the elements as a NumPy array, from a GPU as well.
     """
 
