@@ -1042,3 +1042,44 @@ def smallest_diverging_exponent(train):
         if not math.isfinite(train(2.0**k)[-1]):
             return k
     return 4
+
+
+# %% answer="training_early_stopping" wrong="all objects of the class store into one dict"
+class EarlyStopping:
+    state = {}
+
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited = None, 0
+
+    def stop(self, loss, model):
+        if self.best_loss is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.waited = loss, 0
+            self.state.update(copy.deepcopy(model.state_dict()))
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% answer="training_early_stopping" right="a list of the epochs, and values written in place"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.good = []
+
+    def stop(self, loss, model):
+        improved = not self.good or self.best_loss - loss > self.min_delta
+        self.good.append(improved)
+        if improved:
+            self.best_loss = loss
+            self.values = [each.detach().clone() for each in [*model.parameters(), *model.buffers()]]
+        bad = self.good[::-1].index(True)
+        return bad >= self.patience
+
+    def restore(self, model):
+        with torch.no_grad():
+            for each, value in zip([*model.parameters(), *model.buffers()], self.values):
+                each.copy_(value)

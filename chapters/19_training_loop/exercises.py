@@ -1303,6 +1303,13 @@ with torch.no_grad():
     model.weight.fill_(-1.0)
     model.running_mean.fill_(-1.0)
 stopping.restore(model)
+two = {5.0: EarlyStopping(1), 6.0: EarlyStopping(1)}
+for value, each in two.items():
+    with torch.no_grad():
+        model.weight.fill_(value)
+    each.stop(1.0, model)
+two[5.0].restore(model)
+of_two = model.weight.item()
 large, by_default, infinite, undefined = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2), EarlyStopping(2)
 check.show(
     {
@@ -1313,6 +1320,7 @@ check.show(
         "best loss": stopping.best_loss,
         "weight and running mean after restore": restored,
         "after a change and another restore": (model.weight.item(), model.running_mean.item()),
+        "a weight of 5 for one object, then of 6 for another; what the first one restores": of_two,
         "stop? for the losses 1e12, 1e11, 1e11, with patience 1": [
             bool(large.stop(loss, model)) for loss in (1e12, 1e11, 1e11)
         ],
