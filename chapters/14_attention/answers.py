@@ -1140,3 +1140,52 @@ def forward(self, query, key, value, key_padding_mask=None, need_weights=True, a
         out, w = self.attend(query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0), mask, need_weights)
         out = out.transpose(1, 0)
     return out, (w.mean(-3) if w is not None and average_attn_weights else w)
+
+
+# %% answer="attention_module" wrong="stores bias as an attribute too" spoils="__init__"
+def __init__(
+    self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *, batch_first: bool = False
+) -> None:
+    super().__init__()
+    assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
+    self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
+    self.bias, self.batch_first = bias, batch_first
+    self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
+    self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim)) if bias else None)
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    xavier_uniform_(self.in_proj_weight)
+    if bias:
+        constant_(self.out_proj.bias, 0.0)
+
+
+# %% answer="attention_module" right="a single sequence is a batch of one in the layout of the module"
+def forward(
+    self,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    place = 0 if self.batch_first else 1
+    if query.ndim == 2:
+        padding = None if key_padding_mask is None else key_padding_mask.reshape(1, -1)
+        output, weights = self.forward(
+            query.unsqueeze(place),
+            key.unsqueeze(place),
+            value.unsqueeze(place),
+            padding,
+            need_weights,
+            attn_mask,
+            average_attn_weights,
+        )
+        return output.squeeze(place), weights[0] if need_weights else None
+    if place:
+        query, key, value = (each.transpose(0, 1) for each in (query, key, value))
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    output, weights = self.attend(query, key, value, mask, need_weights)
+    if need_weights and average_attn_weights:
+        weights = weights.sum(1) / self.num_heads
+    return output.transpose(0, place), weights

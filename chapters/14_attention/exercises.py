@@ -1981,7 +1981,8 @@ def made(*arguments, **options):
     if problem is not None:
         return problem
     layer = layers[0]
-    options = layer.embed_dim, layer.num_heads, layer.dropout, layer.batch_first
+    options = {name: getattr(layer, name) for name in ("embed_dim", "num_heads", "dropout", "batch_first")}
+    options["a bias among them"] = hasattr(layer, "bias")
     return dict(layer.state_dict()), list(layer._parameters), options, mytorch.rand(1)
 
 
