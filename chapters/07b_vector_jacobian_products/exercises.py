@@ -1457,8 +1457,8 @@ check.show(
 # engine.
 
 # %% [markdown] hint="backward_hooks"
-# `after_run` has two parts: `node.__dict__.get("hooks", {})` with `hook(tuple(results), tuple(grads))`, and then, if
-# `isinstance(node, AccumulateGrad)`, the `(node.leaf.post_hooks or {})` with `hook(node.leaf)`.
+# `after_run` has two parts: if `isinstance(node, AccumulateGrad)`, the `(node.leaf.post_hooks or {})` with
+# `hook(node.leaf)`, and then `node.__dict__.get("hooks", {})` with `hook(tuple(results), tuple(grads))`.
 
 
 # %% mutant="backward_hooks"

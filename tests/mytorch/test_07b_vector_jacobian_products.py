@@ -35,6 +35,17 @@ def hooks(torch: Any) -> Any:
 
 
 @program("given")
+def hooks_of_a_leaf_and_of_its_node(torch: Any) -> Any:
+    told: list[str] = []
+    x = leaf(torch, 1, 2)
+    y = x * 2
+    y.grad_fn.next_functions[0][0].register_hook(lambda results, grads: told.append("node"))
+    x.register_post_accumulate_grad_hook(lambda each: told.append("leaf"))
+    y.sum().backward()
+    return told
+
+
+@program("given")
 def hooks_that_return_nonsense(torch: Any) -> Any:
     def shorter(grad: Any) -> Any:
         return grad[:1]

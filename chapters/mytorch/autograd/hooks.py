@@ -78,13 +78,13 @@ def checked(changed: object, grad: Tensor, hook: Function) -> Tensor:
 
 def after_run(node: Node, results: list[Tensor | None], grads: list[Tensor | None]) -> None:
     """Call the hooks of a node after it has run, and those of a leaf whose `.grad` has just been updated."""
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
     for hook in list(node.__dict__.get("hooks", {}).values()):
         changed = hook(tuple(results), tuple(grads))
         if changed is not None:
             results[:] = changed
-    if isinstance(node, AccumulateGrad):
-        for hook in list((node.leaf.post_hooks or {}).values()):
-            hook(node.leaf)
 
 
 ON_ARRIVAL.insert(0, on_arrival)  # before a result keeps its gradient
