@@ -100,6 +100,7 @@ class Judge:
 
     def check(self, answer: str, tell: Tell = lambda said: None) -> Verdict:
         """Check an answer. If it isn't right, each of its functions is checked while the others are the solution's."""
+        answer = tasks.with_our_torch(answer)
         if self._thread.is_alive():
             tell("running the course's own answers")
             self._thread.join()

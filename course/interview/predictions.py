@@ -51,6 +51,18 @@ def values(course: Course, exercise: Exercise, given: str) -> list[Value]:
     return found
 
 
+def miscounted(course: Course, exercise: Exercise, given: str) -> str:
+    """How many values a prediction has and how many are asked for, in words; empty if they are as many.
+
+    The number is no part of the answer where a check compares each value. It fails on a list that is too short.
+    """
+    right, mine = _split(_prediction(tasks.solution_of(course, exercise))), _split(_literal(given))
+    if len(right) < 2 or len(exercise.expected["values"]) != len(right) or len(mine) == len(right):
+        return ""
+    found = f"are {len(mine)} values" if len(mine) > 1 else "is a single value"
+    return f"There {found}, and {len(right)} are asked for."
+
+
 def told(found: Sequence[Value]) -> str:
     """A line for each value."""
     lines = []

@@ -133,6 +133,8 @@ class Predict(Round):
             asking.watch.stop()
             yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
             return [asking.answer(0.0)]
+        if miscounted := predictions.miscounted(asking.bank.course, exercise, given):
+            given = yield from a_line(f"{miscounted} Once more:", "prediction =", again=True)
         sure = yield from how_sure("How sure are you?")
         asking.watch.stop()
         parts = predictions.values(asking.bank.course, exercise, given)
@@ -207,6 +209,7 @@ class Whiteboard(Round):
             taken += yield from written("What does that tell you? Fix your answer.", path, hints[taken:])
             verdict, _ = yield from self._checked(asking, exercise, judge, path, [])
             score = (score + max(score, verdict.score)) / 2
+            yield Say(f"Half of what the fix added counts, so your program is worth {score:.0%}.")
             chosen = 0 if verdict.score == 1 or not solution else (yield Choose("", ("go on", "show a solution")))
         if verdict.score < 1 and chosen:
             yield Say(f"```python\n{solution}\n```")
@@ -225,6 +228,7 @@ class Whiteboard(Round):
             verdict: judged.Verdict = yield Wait("Checking on fresh inputs …", partial(judge.check, answer))
             if is_last or not (name := tasks.missing(verdict.message)):
                 break
+            name = name if name in answer else name.removeprefix("mini")  # that is what its `import torch` brought
             yield from written(unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
         message = _laid_out(verdict.message, [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)])
         where = kept(asking.bank.course, path)
@@ -232,7 +236,8 @@ class Whiteboard(Round):
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
         parts = f" {_by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
-        yield Say(f"**{verdict.points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
+        points = f"{verdict.score * verdict.of:.2g}"
+        yield Say(f"**{points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
         return verdict, answer
 
 
@@ -254,10 +259,12 @@ def _laid_out(message: str, known: Collection[str]) -> str:
 
 
 def _by_part(parts: Mapping[str, bool]) -> str:
-    """Which functions of an answer are right, and what that counts."""
-    right = " and ".join(f"`{name}`" for name, holds in parts.items() if holds)
+    """Which functions of an answer are right and which are not."""
+    right, wrong = (
+        " and ".join(f"`{name}`" for name, holds in parts.items() if holds is side) for side in (True, False)
+    )
     verb = "are" if sum(parts.values()) > 1 else "is"
-    return f"{right} {verb} right, which counts as {sum(parts.values())} of {len(parts)} parts."
+    return f"{right} {verb} right, {wrong} not yet."
 
 
 def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:
@@ -402,7 +409,7 @@ def written(told: str, path: Path, hints: Sequence[str] = ()) -> Generator[Promp
 def unknown(name: str, names: Sequence[str]) -> str:
     """What is said about an answer that lacks a name."""
     listed = ", ".join(f"`{each}`" for each in names)
-    listed = f" Beside Python's own names and modules you have {listed}." if names else ""
+    listed = f" Besides Python's own names and modules you have {listed}." if names else ""
     return f"Your answer needs `{name}`, which isn't there.{listed} Fix that; the next time, the file counts as it is."
 
 

@@ -17,7 +17,10 @@ from course.parsed import parsed
 _MISSING = re.compile(
     r"NameError: name '(\w+)' is not defined"
     r"|(?:ImportError|ModuleNotFoundError): (?:No module named|cannot import name) '([\w.]+)'"
+    r"|ModuleNotFoundError: ([\w.]+) is out of reach"
 )
+
+_TORCH = re.compile(r"^(\s*(?:from|import) )torch\b((?:\.\w+)*)( as \w+)?", re.MULTILINE)
 
 
 def statements() -> dict[str, str]:
@@ -104,11 +107,31 @@ def definitions(exercise: Exercise, task: str) -> str:
 def missing(message: str) -> str:
     """The name that an answer used without having it, or the module that it couldn't import, by what a check says."""
     found = _MISSING.search(message)
-    return (found[1] or found[2]) if found else ""
+    return next(filter(None, found.groups())) if found else ""
+
+
+def with_our_torch(answer: str) -> str:
+    """An answer in which `import torch`, a candidate's first line, brings minitorch, as it does in the notebooks."""
+
+    def ours(found: re.Match[str]) -> str:
+        before, inner, alias = found.groups(default="")
+        if before.endswith("import ") and not alias:
+            return f"{before}minitorch as torch"  # which it binds, whatever it imports
+        return f"{before}minitorch{inner}{alias}"
+
+    return _TORCH.sub(ours, answer)
+
+
+def imported(exercise: Exercise) -> list[str]:
+    """The libraries that the notebook's first cells have imported, by the names that they have there."""
+    nodes = [node for text in exercise.setup for node in parsed(text).body]
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {name.asname or name.name for node in imports for name in node.names}
+    return [name for name in ("torch", "nn", "F", "np", "math") if name in names]
 
 
 def in_scope(course: Course, exercise: Exercise) -> list[str]:
-    """What an answer may use beside Python's own names: of its module in mytorch, or of the notebook's first cells."""
+    """What an answer may use besides Python's own names: of its module in mytorch, or of the notebook's first cells."""
     files = {part.partition(":")[0].partition(".")[2].replace(".", "/") for part in exercise.kind.parts}
     paths = [course.reference / f"{file}.py" for file in files]
     texts = [path.read_text(encoding="utf-8") for path in paths if path.exists()] if files else exercise.setup
@@ -140,10 +163,11 @@ def known_mistakes(course: Course, exercise: Exercise) -> list[tuple[str, str]]:
 
 
 def whose(exercise: Exercise) -> str:
-    """Which parts of mytorch an exercise writes; empty if it writes none."""
+    """Which parts of mytorch an exercise writes, or what is imported where it writes none."""
     parts = [part.partition(":") for part in exercise.kind.parts]
     if not parts:
-        return ""
+        given = imported(exercise)
+        return f"{_listed(f'`{name}`' for name in given)} {'are' if given[1:] else 'is'} imported. " if given else ""
     names = _listed(f"`{name}`" for _, _, name in parts)
     modules = _listed(dict.fromkeys(f"`{module}`" for module, _, _ in parts))
     return f"You write {names} of {modules}; what that module imports and defines can be used as it is. "

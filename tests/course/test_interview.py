@@ -794,6 +794,28 @@ def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank,
     assert lines[3] == "- ✗ rows, k = 1: you said `1`, it is `0`."  # no known mistake predicts a 1
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("tune_predict_signal", "[8, 7, 16, 16]", "There are 4 values, and 5 are asked for."),
+        ("tune_predict_signal", "8", "There is a single value, and 5 are asked for."),
+        ("tune_predict_signal", "[8, 7, 16, 16, 4]", ""),
+        ("attention_predict_changes", "[4, 6]", ""),  # how many rows change is the question
+        ("align_predict_clip", "[1, 4]", ""),
+    ],
+)
+def test_a_prediction_with_too_few_values_is_counted(bank: Bank, name: str, given: str, said: str) -> None:
+    assert predictions.miscounted(bank.course, bank.cards[f"e-{name}"].about, given) == said
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_with_too_few_values_is_asked_for_once_more(bank: Bank, course: Course) -> None:
+    given = iter(["[8, 7, 16, 16]", "[8, 7, 16, 16, 5]"])
+    item = Item("predict", ["e-tune_predict_signal"], 1)
+    _, (answer,) = talked(bank, course, item, lambda each: next(given) if isinstance(each, Write) else 0)
+    assert answer.score == 1.0 and not list(given)
+
+
 @pytest.mark.usefixtures("graded")
 def test_a_prediction_whose_values_are_right_needs_no_check(
     bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
@@ -857,7 +879,8 @@ def shards(w_in, w_down, ways):
 
     shown, (given,) = talked(bank, course, Item("whiteboard", ["e-decoder_swiglu"], 5), reply)
     told = next(each.text for each in shown if isinstance(each, Say) and "of 3 points" in each.text)
-    assert "`swiglu` and `hidden_width` are right, which counts as 2 of 3 parts." in told
+    assert told.startswith("**2 of 3 points.** `swiglu` and `hidden_width` are right, ")
+    assert told.partition(" are right, ")[2].partition("\n")[0].startswith("`shards` not yet.")
     assert given.score == pytest.approx(0.75 * 2 / 3)
 
 
@@ -870,7 +893,7 @@ def test_functions_that_have_their_points_are_not_counted_again(
     item = Item("whiteboard", ["e-memory_int8"], 3)
     shown, (answer,) = talked(bank, course, item, lambda each: [True] * 3 if isinstance(each, Tick) else 0)
     told = next(each.text for each in shown if isinstance(each, Say) and "1 of 2 points.**" in each.text)
-    assert "which counts as" not in told and answer.score == pytest.approx(0.75 / 2 + 0.25)
+    assert "not yet" not in told and answer.score == pytest.approx(0.75 / 2 + 0.25)
 
 
 def test_compared_values_of_a_verdict_stand_as_they_are() -> None:
@@ -981,18 +1004,23 @@ def test_a_notebook_says_what_a_check_is_doing(course: Course) -> None:
 
 
 @pytest.mark.parametrize("last", ["", "NameError: name 'torch' is not defined"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "quantize: NameError: name 'torch' is not defined",
+        "ModuleNotFoundError: minitorch is out of reach in this exercise",
+    ],
+)
 def test_an_answer_that_lacks_a_name_is_handed_back_once(
-    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch, last: str
+    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch, last: str, message: str
 ) -> None:
-    verdicts = iter(
-        [judged.Verdict(0, 3, "quantize: NameError: name 'torch' is not defined"), judged.Verdict(2, 3, last)]
-    )
+    verdicts = iter([judged.Verdict(0, 3, message), judged.Verdict(2, 3, last)])
     monkeypatch.setattr(judged.Judge, "_prepare", lambda judge: None)
     monkeypatch.setattr(judged.Judge, "check", lambda *_: next(verdicts))
     item = Item("whiteboard", ["e-memory_int8"], 3)
     shown, (answer,) = talked(bank, course, item, lambda each: [True] * 3 if isinstance(each, Tick) else 0)
     first, again = (each for each in shown if isinstance(each, Edit))
-    assert again.text.startswith("Your answer needs `torch`, which isn't there. Beside Python's own names")
+    assert again.text.startswith("Your answer needs `torch`, which isn't there. Besides Python's own names")
     assert "`Linear`" in again.text and "`quantize`" not in again.text and first.path == again.path
     assert answer.score == pytest.approx(0.75 * 2 / 3 + 0.25) and list(verdicts) == []
 
@@ -1003,12 +1031,46 @@ def test_an_answer_that_lacks_a_name_is_handed_back_once(
         ("split_heads: NameError: name 'torch' is not defined (line 3)", "torch"),
         ("ModuleNotFoundError: No module named 'jax.numpy'", "jax.numpy"),
         ("ImportError: cannot import name 'scan' from 'mytorch'", "scan"),
+        ("ModuleNotFoundError: torch.nn is out of reach in this exercise: write it yourself", "torch.nn"),
         ("UnboundLocalError: cannot access local variable 'm'", ""),
         ("m: 1.0 instead of 2.0", ""),
     ],
 )
 def test_which_name_an_answer_lacks(message: str, name: str) -> None:
     assert tasks.missing(message) == name
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("import torch", "import minitorch as torch"),
+        ("import torch, math  # as always", "import minitorch as torch, math  # as always"),
+        ("    import torch.nn", "    import minitorch as torch"),
+        ("import torch as t", "import minitorch as t"),
+        ("import torch.nn.functional as F", "import minitorch.nn.functional as F"),
+        ("from torch import Tensor, nn", "from minitorch import Tensor, nn"),
+        ("from torch.nn import functional as F", "from minitorch.nn import functional as F"),
+        ("import torchvision", "import torchvision"),
+        ("from .torch import x", "from .torch import x"),
+        ("x = torch.ones(2)", "x = torch.ones(2)"),
+    ],
+)
+def test_an_import_of_torch_brings_minitorch(line: str, ours: str) -> None:
+    assert tasks.with_our_torch(f"a = 1\n{line}\nb = 2") == f"a = 1\n{ours}\nb = 2"
+
+
+def test_an_answer_may_begin_as_candidates_begin(bank: Bank) -> None:
+    asked = bank.cards["e-align_dpo"].about
+    answer = f"import torch\nimport torch.nn.functional as F\n\n\n{tasks.solution_of(bank.course, asked)}"
+    with judged.Judge(bank.course, asked, 3) as judge:
+        verdict = judge.check(answer)
+    assert verdict.points == verdict.of > 0, verdict.message
+
+
+def test_what_is_imported_is_said(bank: Bank) -> None:
+    assert tasks.whose(bank.cards["e-align_dpo"].about) == "`torch`, `F`, `np` and `math` are imported. "
+    assert tasks.whose(bank.cards["e-shards_build_mlp"].about) == "`np` is imported. "
+    assert tasks.whose(bank.cards["e-features_lora"].about).startswith("You write ")
 
 
 def test_the_names_in_scope_are_those_of_the_module_or_of_the_notebook(bank: Bank) -> None:
@@ -1095,6 +1157,7 @@ def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: C
     shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     told = [each.text for each in shown if isinstance(each, Say) and "points.**" in each.text]
     assert f"**0 of {points} points.**" in told[0] and f"**{points} of {points} points.**" in told[1]
+    assert any("your program is worth 50%" in each.text for each in shown if isinstance(each, Say))
     assert answer.score == pytest.approx(0.75 / 2 + 0.25) and not list(answers)
 
 
@@ -1272,7 +1335,7 @@ def test_the_summary_calls_an_exercise_by_its_title(course: Course, time: Time) 
     past = History(history.folder(course) / "history.json")
     past.open = history.Open(1, 45, True, [Item("predict", ["e-moe_predict_gradients"], 1)], began=NOON)
     past.save()
-    done = hold(course, replies="[1]\n3\n\n")
+    done = hold(course, replies="[1, 1, 1, 1, 1]\n3\n\n")
     shown = " ".join(done.output.partition("come again soon:")[2].split())
     assert "the exercise Who gets a gradient? (read Dispatch and combine in notebooks/24c_" in shown
     assert "moe_predict" not in shown
