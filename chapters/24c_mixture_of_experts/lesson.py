@@ -491,7 +491,7 @@ print("rows computed by each rank:", list(computed))
 # ## Rapid fire
 # 1. With top-1 routing and renormalized gates, what gradient does the router get from the loss? None, because the gate is always 1.
 # 2. What is Switch's balance loss of a uniform router with 64 experts? One.
-# 3. How many seats does each of 8 experts have for 1,000 tokens at k = 2 and a capacity factor of 1.25? 313.
+# 3. What is the capacity of each of 8 experts for 1,000 tokens at k = 2 and a capacity factor of 1.25? 313.
 # 4. How many all-to-alls does an MoE layer need in one training step? Four, or six if checkpointing repeats the forward pass.
 # 5. Does a router's selection bias change the gate of a chosen expert? Only if it changes which experts are chosen beside it.
 

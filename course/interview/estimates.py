@@ -237,7 +237,7 @@ ESTIMATES = (
     ),
 )
 
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6}
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mil": 1e6, "million": 1e6}
 _SCALES |= {"b": 1e9, "bn": 1e9, "g": 1e9, "billion": 1e9, "t": 1e12, "trillion": 1e12}
 _SECONDS = {
     "ns": 1e-9,
@@ -282,7 +282,7 @@ _BYTES = {
     "gbit": 1e9 / 8,
     "tbit": 1e12 / 8,
 }
-_COUNTED = {"token", "tok", "parameter", "multiplication", "operation", "flop"}
+_COUNTED = {"token", "tok", "parameter", "param", "multiplication", "operation", "flop"}
 _PASSED = {*("a", "an", "per", "of", "s", "second"), *_COUNTED}
 """Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
 _ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"

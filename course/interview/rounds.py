@@ -20,7 +20,7 @@ from course.interview.cards import Card, Point
 from course.interview.clock import spoken
 from course.interview.fault import Fault
 from course.interview.history import Item, folder
-from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait, Write, code
+from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait, code
 from course.learner.practice import Exercise
 
 
@@ -71,7 +71,7 @@ def _follow_up(point: Point, words: str) -> str:
         case "The trap":
             if _SEARCH.search(words):
                 return "The trap: **which step or fix looks reasonable here, and why does it miss or hide the cause?**"
-            return "The trap: **what do people say or do wrong here, and why is it wrong?**"
+            return "The trap: **what do people often get wrong here, and why?**"
     return ""
 
 
@@ -124,12 +124,12 @@ class Predict(Round):
     def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
         told = f"{tasks.task_of(asking.bank.course, exercise)}\n\nWrite what `prediction` is, as a Python value."
         given = yield from a_line(told, "prediction =")
-        while not tasks.is_value(given):
+        while given.strip().lower() not in ("none", "pass") and not tasks.is_value(given):
             told = (
                 f"{code(given)} isn't a Python value. Strings need quotes; `None` says that you don't know. Once more:"
             )
             given = yield from a_line(told, "prediction =", again=True)
-        if given.strip() == "None":  # no check is about it: most of them would fail on it
+        if given.strip().lower() in ("none", "pass"):  # no check is about it: most of them would fail on it
             asking.watch.stop()
             yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
             return [asking.answer(0.0)]
@@ -362,8 +362,8 @@ class Estimates(Round):
         numbers, told = estimate.drawn(asking.rng), estimate.task(asking.card.about.drawn(asking.rng))
         given, again = None, False
         while given is None:
-            reply = yield Write(told, estimate.unit, again)
-            if reply.strip() == "None":
+            reply = yield from a_line(told, estimate.unit, again)
+            if reply.strip().lower() in ("none", "pass"):
                 asking.watch.stop()
                 yield Say(f"**Passed.** It counts as not right. {estimate.says(numbers)}. {timed(asking)}")
                 return [asking.answer(0.0)]

@@ -232,7 +232,7 @@ SERVING = (
     _fault(
         "score shift",
         "28",
-        "`score` likes a model best that repeats each token.",
+        "`score` gives the best mark to a model that repeats each token.",
         "The logits at a position are about the next token, so they begin one position before the answer.",
         (("logits[0, len(prompt) - 1 : -1]", "logits[0, len(prompt) :]"),),
         a_score_is_about_the_next_token,
@@ -240,7 +240,7 @@ SERVING = (
     _fault(
         "dropout while answering",
         "27",
-        "At temperature 0, one model gives one prompt other answers from time to time.",
+        "At temperature 0, the same prompt sometimes gets a different answer from the same model.",
         "`generate` doesn't call `model.eval()`, so dropout is active.",
         (("    model.eval()\n", ""),),
         answers_come_in_eval_mode,

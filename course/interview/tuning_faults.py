@@ -147,7 +147,8 @@ TUNING = (
     _fault(
         "gradients cleared too often",
         "19",
-        "Of the 32 examples of a step, 24 could be any others. The weights would move in the same direction.",
+        "Of the 32 examples of a step, 24 could be replaced with any others, and the weights would still move in the "
+        "same direction.",
         "`zero_grad` is called before each batch, so the gradients of all batches but the last are lost. It belongs "
         "before the loop.",
         ((_CLEARED + _GROUP, f"{_GROUP}    {_CLEARED}"),),
@@ -184,7 +185,7 @@ TUNING = (
     _fault(
         "padding marked",
         "24d",
-        "An answer has another held-out loss beside a longer one than alone.",
+        "The held-out loss of an answer changes when a longer answer is in the same batch.",
         "All that follows the prompt is marked, and so the padding counts as a part of the answer.",
         (("[True] * len(answer) + [False] * rest", "[True] * (len(answer) + rest)"),),
         padding_does_not_count,

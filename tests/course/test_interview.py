@@ -217,8 +217,8 @@ def test_three_points_come_of_any_answer(answer: str, labels: str) -> None:
     [
         ("A port's logits differ from the original's. How do you find the bug?", "miss or hide the cause"),
         ("The KV cache is full. What now?", "miss or hide the cause"),
-        ("How do you find a word's nearest neighbours?", "say or do wrong"),
-        ("What goes wrong in a ring cache?", "say or do wrong"),
+        ("How do you find a word's nearest neighbours?", "often get wrong"),
+        ("What goes wrong in a ring cache?", "often get wrong"),
     ],
 )
 def test_the_trap_of_a_symptom_is_a_step_that_misses_its_cause(words: str, wanted: str) -> None:
@@ -856,9 +856,10 @@ def test_what_has_not_as_many_values_is_judged_as_a_whole(bank: Bank, given: str
     assert predictions.values(bank.course, exercise, given) == []
 
 
-def test_none_passes_on_a_prediction(bank: Bank, course: Course) -> None:
+@pytest.mark.parametrize("passed", [" None", "pass"])
+def test_none_passes_on_a_prediction(bank: Bank, course: Course, passed: str) -> None:
     item = Item("predict", ["e-moe_predict_gradients"], 7)
-    shown, (answer,) = talked(bank, course, item, lambda each: " None" if isinstance(each, Write) else 4)
+    shown, (answer,) = talked(bank, course, item, lambda each: passed if isinstance(each, Write) else 4)
     assert shown[-1].text.startswith("**Passed.**") and "prediction = [" in shown[-1].text
     assert (answer.score, answer.sure) == (0.0, None)
 
@@ -1643,6 +1644,8 @@ def test_how_a_number_may_be_written(text: str, value: float) -> None:
         ("35 tokens/s", "tokens a second", 35),
         ("~550 tok/s", "tokens a second", 550),
         ("2k tok/s", "tokens a second", 2000),
+        ("~7.1B params", "millions", 7100),
+        ("740 mil", "millions", 740),
         ("0.5 MB per token", "MB (10⁶ bytes)", 0.5),
     ],
 )
@@ -1981,8 +1984,9 @@ def test_an_estimate_that_is_no_number_is_asked_once_more_in_short(bank: Bank, c
     )
 
 
-def test_none_passes_on_an_estimate(bank: Bank, course: Course) -> None:
-    replies = iter(["no idea", " None"])
+@pytest.mark.parametrize("passed", [" None", "pass"])
+def test_none_passes_on_an_estimate(bank: Bank, course: Course, passed: str) -> None:
+    replies = iter(["no idea", passed])
     shown, (answer,) = talked(bank, course, Item("estimate", ["n-work-of-a-convolution"], 3), lambda _: next(replies))
     assert "`None` says that you don't know" in shown[1].text
     assert shown[-1].text.startswith("**Passed.** It counts as not right. 32 × 64 × 9 × 28² = 14.5 million.")
