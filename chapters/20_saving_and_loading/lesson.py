@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Saving and loading
-# After this chapter your own library writes files that PyTorch opens, and opens PyTorch's. You will know what is inside a `.pt`
-# file, why it can be dangerous, and what a training run needs so that it continues as if it had never stopped.
+# By the end of this chapter, your own library will read PyTorch's files and write files that PyTorch can read. You will know what
+# is inside a `.pt` file, why it can be dangerous, and what a training run needs to continue as if it had never stopped.
 
 # %% hidden=true
 from course import lesson
@@ -10,7 +10,7 @@ mytorch = lesson.mytorch(20)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## A file that runs code
-# Suppose that somebody sends you weights, and you load them:
+# Suppose that somebody sends you a file of weights and you load it:
 
 # %% tags=["proof-runs-while-loading"]
 import tempfile
@@ -32,12 +32,12 @@ torch.save({"weight": Weights()}, evil)
 print(torch.load(evil, weights_only=False))
 
 # %% [markdown]
-# The file called `print`, and it could have called `os.system`. Your own code did nothing wrong, and whoever loads the file
-# doesn't even need the class `Weights`. How can a file of data run code?
+# The file called `print`, and it could just as well have called `os.system`. Your own code did nothing wrong, and it doesn't even
+# need the class `Weights`. How can a file of data run code?
 #
 # ## A pickle is a program
-# `torch.save` uses Python's `pickle`. A pickle is a list of operations that rebuild an object, and the stack machine that
-# executes them is called the *unpickler*. Here is such a program, with one operation per line:
+# `torch.save` relies on Python's `pickle`. A pickle is a list of operations that rebuild an object, and the stack machine that
+# executes them is called the *unpickler*. Here is a short one, with one operation per line:
 
 # %% tags=["proof-program"]
 import pickle
@@ -50,7 +50,7 @@ for code, argument, place in pickletools.genops(program):
 # %% [markdown]
 # Read it aloud: put an empty dict on the stack, remember where the next values begin (`MARK`), push a string, a number, a string
 # and a list, and finally move everything above the mark into the dict (`SETITEMS`). `BINPUT` stores an object in the **memo**, so
-# that it can be used again. An unpickler for this program takes only twenty lines:
+# that the program can use it again. An unpickler for this program takes only twenty lines:
 
 
 # %%
@@ -101,7 +101,7 @@ pictures.slider(draw, start={"step": 10}, step=list(range(len(steps))))
 
 # %% [markdown]
 # ### Break it
-# The program of the first file is too much for the toy unpickler:
+# The toy unpickler can't run the pickle of the first file:
 
 # %% tags=["proof-global"]
 program = pickle.dumps(Weights(), protocol=2)
@@ -109,14 +109,14 @@ print([f"{code.name} {argument or ''}".strip() for code, argument, _ in pickleto
 print(repr(check.error(list, run(program))))
 
 # %% [markdown]
-# Two operations do the harm here. `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
-# `REDUCE` calls it. An object's `__reduce__` method decides which call is written for it. Tensors need both operations, because
-# the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. So the unpickler can't do without these
-# operations, but it can look each name up in an allow-list and refuse all others.
+# Two operations are to blame. `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
+# `REDUCE` calls it. An object's `__reduce__` method decides which call is written for it. An unpickler can't drop these
+# operations, because the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. But it can check each name
+# against an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
 # ### In `mytorch`
-# `ALLOWED` has ten dtypes, ten classes of storages, `OrderedDict`, and two functions, one of which makes a tensor:
+# `ALLOWED` lists ten dtypes, ten storage classes, `OrderedDict` and two functions, one of which builds a tensor:
 
 # %% tags=["proof-weights-only"]
 print(str(check.error(mytorch.load, evil)).partition(" Please")[0])
@@ -124,23 +124,23 @@ with torch.serialization.safe_globals([print]):
     print("allowed by hand:", torch.load(evil))
 
 # %% [markdown]
-# You will write the unpickler, with its allow-list, in exercise 2.
+# You will write the unpickler and its allow-list in exercise 2.
 #
 # **Interview · Why is `pickle` dangerous, and what does `weights_only` do?**
 #
-# - *Thirty seconds:* A pickle is a program, which can name any function and call it while the file is loaded. `weights_only=True`
-#   uses an unpickler of its own with an allow-list of tensors, dtypes and plain containers, so everything else raises an error.
-# - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, and the file
-#   can then call them, although a few modules, such as the one of `os.system`, stay blocked even then.
+# - *Thirty seconds:* A pickle is a program that can name any function and call it while the file is being loaded. With
+#   `weights_only=True`, a restricted unpickler allows only tensors, dtypes and plain containers, and anything else raises an
+#   error.
+# - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, which the file
+#   can then call, although a few modules, such as the one behind `os.system`, stay blocked.
 # - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it
 #   does, but set `weights_only=False` only if you trust the file's author.
-# - *The trap:* Believing that you are safe because you only read the tensors of the result, although the program has already
-#   run by then.
+# - *The trap:* Believing that you are safe because you only read the tensors: by then, the program has already run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
 # ## Inside a `.pt` file
-# A `.pt` file is a zip archive. To see where the elements are, save three tensors, two of which are views of the first, and
+# A `.pt` file is a zip archive. To see where the elements end up, save three tensors, two of which are views of the first, and
 # open the archive:
 
 # %% tags=["proof-archive"]
@@ -158,10 +158,10 @@ print("a storage:", [argument or name for name, argument in operations[end - 7 :
 pictures.storage(x, {"x": x, "x[1]": x[1], "x.t()": x.t()})
 
 # %% [markdown]
-# There is one pickle, `data.pkl`, and a record for each *storage* (PyTorch adds three small ones). The program doesn't contain
-# the tensors' elements. It pushes a storage's type, its key (here "0"), its device and its size, and `BINPERSID` fetches that
-# storage from its record. An offset, a shape and strides follow. The three tensors share one storage of twelve 4-byte elements,
-# so they share memory again after loading:
+# The archive has one pickle, `data.pkl`, and one record for each *storage* (PyTorch adds three small ones). The pickle doesn't
+# contain the tensors' elements. Instead, it pushes a storage's type, its key (here "0"), its device and its size, and lets
+# `BINPERSID` fetch that storage from its record. An offset, a shape and strides follow. Since all three tensors refer to one
+# storage of twelve 4-byte elements, they share memory again after loading:
 
 # %% tags=["proof-sharing"]
 loaded = mytorch.load(path)
@@ -174,11 +174,11 @@ for value in (big, big[0], big[0].clone()):
     print(f"{value.numel():7} numbers in {path.stat().st_size / 1000:4.0f} kB")
 
 # %% [markdown]
-# This has a cost: if you save a row of a large tensor, its whole storage goes into the file, so clone the row first.
+# Sharing has a cost: if you save one row of a large tensor, the whole storage goes into the file, so clone the row first.
 #
 # ### Milestone: files of the real PyTorch
-# `from_pytorch.pt` was written by PyTorch 2.13, and it holds the state of a compiled model, the state of its Adam optimizer, and
-# some tensors. `mytorch` opens it, and PyTorch opens what `mytorch` writes; the tests of this course do both.
+# `from_pytorch.pt` was written by PyTorch 2.13 and holds the state of a compiled model, the state of its Adam optimizer, and some
+# tensors. `mytorch` opens it, and PyTorch opens what `mytorch` writes; the course's tests check both.
 
 # %% tags=["proof-from-pytorch"]
 real = mytorch.load("files/from_pytorch.pt")
@@ -191,24 +191,24 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 #
 # - *Thirty seconds:* The wrapper holds your model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix.
 #   Save the state of the model inside, or strip the prefix when you load.
-# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix is in the middle of its names,
-#   whereas `model.compile()` changes no name.
-# - *They ask next:* Doesn't `strict=False` help? It only silences the error: no name matches, so nothing is loaded.
-# - *The trap:* Stripping `module.` from a model that has a submodule of that name.
+# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix appears in the middle of its names,
+#   whereas `model.compile()` changes no names.
+# - *They ask next:* Doesn't `strict=False` help? No, it only silences the error: no name matches, so nothing is loaded.
+# - *The trap:* Stripping `module.` from a model that really has a submodule of that name.
 # - *Proof:* `proof-from-pytorch`.
 #
 # **Interview · What is inside a `.pt` file?**
 #
-# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and a record with the bytes of each
-#   storage. A tensor in the pickle is a storage's key, an offset, a shape and strides.
-# - *Longer:* Views of one dtype that are saved together share memory after loading; PyTorch refuses to save views of different
-#   dtypes together. Since nothing is compressed, a file can be mapped into memory.
-# - *They ask next:* Why is my file of a small slice so large? It is large because the whole storage is saved.
-# - *The trap:* Saving two views in two files. Each file then holds the whole storage, and nothing is shared after loading.
+# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
+#   pickle describes a tensor by its storage's key, an offset, a shape and strides.
+# - *Longer:* Views of one dtype that are saved together still share memory after loading; with different dtypes, PyTorch refuses
+#   to save them. Since nothing is compressed, a file can be mapped into memory.
+# - *They ask next:* Why is my file of a small slice so large? Because the slice is saved with its whole storage.
+# - *The trap:* Saving two views to separate files. Each file then holds the whole storage, and the loaded tensors share nothing.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
-# `torch.save` also accepts a whole model. What goes into the file then?
+# `torch.save` also accepts a whole model. What ends up in the file then?
 
 
 # %% tags=["proof-code-is-not-saved"]
@@ -223,24 +223,24 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 
 # %% [markdown]
 # ### Myth · "`torch.save(model)` saves the code"
-# For an ordinary module it saves the *name* of the class and the object's attributes, so the file above came back with different
-# code. (A `torch.fx.GraphModule` is an exception, because its generated code is an attribute.)
+# For an ordinary module, it saves only the *name* of the class and the object's attributes, which is why the module above came
+# back with different code. (A `torch.fx.GraphModule` is an exception, because its generated code is an attribute.)
 #
 # **Interview · Do you save the `state_dict` or the module?**
 #
-# - *Thirty seconds:* I save the `state_dict`, because it is a dict of names and tensors. It survives renamed files and classes,
-#   normally loads with `weights_only=True`, and can be loaded in part, as fine-tuning does ([chapter
+# - *Thirty seconds:* I save the `state_dict`, because it is a plain dict of names and tensors. It survives renamed files and
+#   classes, normally loads with `weights_only=True`, and can be loaded in part, as in fine-tuning ([chapter
 #   21](21_features_and_visualization.ipynb)).
-# - *Longer:* A pickled module refers to its class by name, so a change of the code goes unnoticed. A module with
-#   `get_extra_state` may put objects into its `state_dict` that `weights_only` refuses.
-# - *They ask next:* What isn't in a `state_dict`? It lacks the architecture, buffers with `persistent=False`, the optimizer and
-#   the mode.
-# - *The trap:* Keeping a `state_dict` in a variable as a backup, although it shares the model's memory ([chapter
-#   19](19_training_loop.ipynb)), whereas a file is a copy.
+# - *Longer:* A pickled module refers to its class by name, so changes to the code go unnoticed. A module with `get_extra_state`
+#   may put objects into its `state_dict` that `weights_only` refuses.
+# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode
+#   are missing.
+# - *The trap:* Keeping a `state_dict` in a variable as a backup. Unlike a file, it is no copy: it shares the model's memory
+#   ([chapter 19](19_training_loop.ipynb)).
 # - *Proof:* `proof-code-is-not-saved`.
 #
 # ### `map_location`: from a GPU to a laptop
-# A file records the device of each storage. `mytorch` simulates two GPUs here, and then none:
+# A file records the device of each storage. Here `mytorch` simulates two GPUs, and then none:
 
 # %% tags=["proof-map-location"]
 mytorch.cuda.simulate(2)
@@ -256,18 +256,18 @@ print("map_location:", mytorch.load(path, map_location="cpu")["weight"].device)
 # %% [markdown]
 # **Interview · You have a checkpoint from a GPU and a laptop without one. What happens?**
 #
-# - *Thirty seconds:* `torch.load` puts each storage on the device it was saved from, and raises an error where there is none,
-#   whereas `map_location="cpu"` puts them all on the CPU.
-# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So loading to the CPU is also the best choice for a
-#   model on a GPU, and it needs no GPU memory for a second copy.
+# - *Thirty seconds:* `torch.load` puts each storage back on the device it was saved from, so without a GPU it raises an error.
+#   With `map_location="cpu"`, they all go to the CPU.
+# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So loading to the CPU is the best choice even for a
+#   model on a GPU, because it needs no GPU memory for a second copy.
 # - *They ask next:* What goes wrong if eight processes load the same file? Without `map_location`, all eight copies land on the
 #   one GPU that wrote it.
 # - *The trap:* Calling `model.to("cpu")` after the load, which has already failed by then.
 # - *Proof:* `proof-map-location`.
 #
 # ## safetensors
-# If all you want is named tensors, you don't need an unpickler at all. A **safetensors** file has 8 bytes with the length of a
-# header, the header in JSON, and then the bytes of the tensors:
+# If all you want is named tensors, you don't need an unpickler at all. A **safetensors** file begins with 8 bytes that give the
+# length of a JSON header; then come the header itself and the bytes of the tensors:
 
 # %% tags=["proof-safetensors"]
 import json
@@ -286,24 +286,24 @@ tied = mytorch.ones(3, 2)
 print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied}, path))
 
 # %% [markdown]
-# To read one tensor you read the header and that tensor, whereas a `.pt` file has to be unpickled first.
+# To read a single tensor, you need only the header and that tensor's bytes, whereas a `.pt` file has to be unpickled first.
 #
 # **Interview · What does safetensors refuse, and why can it be lazy?**
 #
-# - *Thirty seconds:* It holds tensors by name and nothing else, so there is nothing to run, and it refuses everything that isn't
-#   a tensor. The header says where each tensor lies, so you can read a single one, or map the file into memory.
-# - *Longer:* Each process of a sharded model reads its own slices. The real `save_file` also refuses tensors that aren't
-#   contiguous, where yours writes row by row, but it accepts views of one storage if they don't overlap.
-# - *They ask next:* Why does it refuse tied weights? It has no storages, only tensors, so shared ones would be written twice and
-#   be independent after loading. `save_model` keeps one of the names and ties the weights again when you load.
-# - *The trap:* Expecting the optimizer's nested state to fit, although a file holds only names, tensors, and strings as
+# - *Thirty seconds:* It holds named tensors and nothing else, so there is nothing to run, and anything but a tensor is refused.
+#   The header says where each tensor is, so you can read a single one or map the file into memory.
+# - *Longer:* Each process of a sharded model can read just its own slices. The real `save_file` also refuses non-contiguous
+#   tensors, which yours writes row by row, but it accepts views of one storage if they don't overlap.
+# - *They ask next:* Why does it refuse tied weights? The format has no storages, so shared weights would be written twice and
+#   come back as independent copies. `save_model` keeps one of the names and ties the weights again when you load.
+# - *The trap:* Expecting it to hold the optimizer's nested state, when it has room only for names, tensors, and strings as
 #   metadata.
 # - *Proof:* `proof-safetensors`; large models are split over files: `proof-sharded`.
 #
 # ## Atomic saves
-# Jobs get killed, sometimes in the middle of a save. This cell stops a save at 25 points, as a kill does. One writer writes
-# straight into the file, while the other writes a second file and renames it at the end. In the output, `1` means that the old
-# checkpoint can be loaded afterwards, `2` means the new one, and `×` neither:
+# Jobs get killed, sometimes in the middle of a save. The next cell interrupts a save at 25 points, as a kill would. One writer
+# overwrites the file directly, while the other writes a second file and renames it at the end. In the output, `1` means that the
+# old checkpoint still loads afterwards, `2` that the new one does, and `×` that neither does:
 
 # %% tags=["proof-killed"]
 import os
@@ -338,12 +338,12 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 
 # %% [markdown]
 # `os.replace` is **atomic** within one file system, so other programs see either the old file or the new one, and nothing in
-# between. `mytorch.save` writes that way, and its tests kill a real process at 25 points. PyTorch's `torch.save` writes in place,
-# so with PyTorch you do the replacing yourself. It doesn't even take a kill: if the object can't be pickled, `torch.save` raises
-# an error *after* it has emptied the old file. (minitorch's keeps the old file here.)
+# between. `mytorch.save` works this way, and its tests kill a real process at 25 points. PyTorch's `torch.save` writes in place,
+# so there the renaming is up to you. It doesn't even take a kill to lose a checkpoint: if the object can't be pickled,
+# `torch.save` raises an error *after* it has emptied the old file. (minitorch keeps the old file in this case.)
 #
-# To survive a power failure you need one more thing: the bytes must be on the disk before the name is. `os.fsync(file.fileno())`
-# waits for that, and an `fsync` of the folder does the same for the name. You write this in exercise 6.
+# To survive a power failure as well, the bytes must reach the disk before the new name does. `os.fsync(file.fileno())` waits for
+# the bytes, and an `fsync` of the folder does the same for the name. You write this in exercise 6.
 #
 # **Interview · How do you write checkpoints so that a crash never costs you the last one?**
 #
@@ -351,18 +351,18 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 #   so a reader finds either the old checkpoint or the new one. I also keep the last few, because a good file can hold bad
 #   weights.
 # - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, while the others wait at a barrier. With sharded
-#   weights each rank writes its part, and `torch.distributed.checkpoint` can load them on a different number of GPUs ([chapter
-#   23b](23b_shards.ipynb)).
+#   weights, each rank writes its own part, and `torch.distributed.checkpoint` can load them on a different number of GPUs
+#   ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you keep saving from stalling the training? Copy the state to CPU memory, which takes seconds, and let
 #   a thread or a process write it, as `torch.distributed.checkpoint.async_save` does.
-# - *The trap:* Calling `torch.save(state, "last.pt")` in place, where a kill, a full disk or an object that can't be pickled
-#   leaves you with neither checkpoint.
+# - *The trap:* Overwriting `last.pt` with `torch.save(state, "last.pt")`, where a kill, a full disk or an object that can't be
+#   pickled leaves you with neither checkpoint.
 # - *Proof:* `proof-killed`.
 #
 # ## Exact resume
-# A run has trained for five steps and is saved. If you resume it, are the next six steps the same? The run has four parts:
-# weights, Adam's state, a scheduler, and random numbers for data and dropout. The cell resumes it with all four, and then
-# without one of them at a time:
+# A run is saved after five training steps. If you resume it, will the next six steps be the same as without the interruption? The
+# run's state has four parts: the weights, Adam's state, the scheduler, and the random numbers for data and dropout. The next cell
+# resumes with all four, and then leaves out one at a time:
 
 
 # %% tags=["proof-resume"]
@@ -400,22 +400,21 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 
 # %% [markdown]
 # With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins with the second,
-# because the optimizer's saved `param_groups` include the learning rate at that moment. Such a fault can stay hidden for a long
-# time.
+# because the optimizer's saved `param_groups` include the current learning rate. A bug like this can stay hidden for a long time.
 #
 # **Interview · What does a checkpoint need for an exact resume?**
 #
 # - *Thirty seconds:* It needs the model, the optimizer, the scheduler, the state of every random generator, and the position in
 #   the data. With float16 it needs the `GradScaler` as well.
 # - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
-#   `random`, NumPy's, and those of the data loader's workers. On a GPU, equal bits also need deterministic kernels.
+#   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also takes deterministic kernels.
 # - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
-# - *The trap:* Setting the same seed again, because the run then repeats the random numbers of its beginning.
+# - *The trap:* Just setting the same seed again, which makes the run repeat the random numbers from its beginning.
 # - *Proof:* `proof-resume`, `proof-generators`.
 #
 # ## Models larger than memory
-# A model on the device `meta` has shapes but no data. The next cell builds one and loads into it, first with and then without a
-# copy:
+# A model on the `meta` device has shapes but no data. The next cell builds one and loads a state into it, first by copying and
+# then without a copy:
 
 # %% tags=["proof-meta-device"]
 state = nn.Linear(2, 2).state_dict()
@@ -427,8 +426,8 @@ print("| with assign:", empty.weight.device, "| shares memory:", empty.weight.da
 
 # %% [markdown]
 # ### Myth · "Matched keys mean loaded"
-# All keys matched, and nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns.)
-# With `assign=True` nothing is copied: the loaded tensors become the parameters. An optimizer that was made before still holds
+# All keys matched and yet nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns
+# you.) With `assign=True`, the loaded tensors themselves become the parameters. An optimizer that was created earlier still holds
 # the old ones, and two more things get lost:
 
 # %% tags=["proof-assign"]
@@ -450,11 +449,12 @@ print(
 )
 
 # %% [markdown]
-# Since the old optimizer didn't move the new bias, make the optimizer afterwards. The tied weight has become two parameters that
-# still share memory. With plain SGD that goes unnoticed, because the two updates add up, but Adam keeps a state for each of them,
-# so training differs. A buffer that isn't in the state is still on `meta`, so tie the weights again and recompute the buffer.
+# The old optimizer didn't move the new bias, so create the optimizer after loading. The tied weight has become two parameters
+# that still share memory. With plain SGD this goes unnoticed, because the two updates add up, but Adam keeps a state for each of
+# them, so training differs. Finally, a buffer that isn't in the state is still on `meta`. Tie the weights again, and recompute
+# the buffer.
 #
-# How do you get a `state` that is larger than memory? You don't read it until it is used:
+# How do you load a `state` that is larger than memory? You leave it in the file until it is used:
 
 # %% tags=["proof-mmap"]
 import tracemalloc
@@ -467,18 +467,18 @@ for mmap in (False, True):
     tracemalloc.stop()
 
 # %% [markdown]
-# With `mmap=True` the file itself serves as the memory: the operating system reads a page of it when you access an element
-# there.
+# With `mmap=True`, the file itself serves as memory: the operating system reads a page of it only when you access an element on
+# that page.
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
-# - *Thirty seconds:* I build it on `meta`, call `torch.load(path, mmap=True)`, and then `load_state_dict(state, assign=True)`,
-#   so that the weights exist only once, in the file, and each is read when it is used.
+# - *Thirty seconds:* I build it on `meta`, open the file with `torch.load(path, mmap=True)`, and call `load_state_dict(state,
+#   assign=True)`. Then the weights exist only once, in the file, and each is read when it is used.
 # - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state.
-# - *They ask next:* When do you make the optimizer? I make it after `assign`, because an earlier one steps parameters that the
+# - *They ask next:* When do you create the optimizer? After `assign`, because an earlier one would update parameters that the
 #   model no longer uses.
-# - *The trap:* Forgetting `assign`, so that all keys match and the model stays empty, or using it and forgetting buffers and tied
-#   weights.
+# - *The trap:* Forgetting `assign`, so that all keys match but the model stays empty, or using it and forgetting about buffers
+#   and tied weights.
 # - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
 
 # %% [markdown] tags=["short"]
@@ -502,25 +502,25 @@ print("4.", type(check.error(torch.load, path)).__name__, " 5.", type(error).__n
 # 1. A pickle is a program, in which `GLOBAL` and `REDUCE` can call anything.
 # 2. `weights_only=True` looks names up in an allow-list, and has been the default since 2.6.
 # 3. A `.pt` file is a zip with one pickle and the bytes of each storage.
-# 4. Views of one dtype stay views, and saving a small slice saves its whole storage.
+# 4. Views of one dtype stay views, and a small slice is saved with its whole storage.
 # 5. Save `state_dict`s, because an ordinary module is pickled as a name, not as code.
 # 6. Load with `map_location="cpu"`, then call `load_state_dict`.
 # 7. A safetensors file is a length, JSON and bytes, so it runs no code, shares no storage, and can be read lazily.
 # 8. Write to another file, `fsync`, then `os.replace`, and let only rank 0 save.
 # 9. An exact resume needs model, optimizer, scheduler, every random generator, and the position in the data.
-# 10. For large models, use `meta`, `mmap` and `assign`, and make the optimizer afterwards.
+# 10. For large models, use `meta`, `mmap` and `assign`, and create the optimizer afterwards.
 #
 # ## You try
 # In [the exercises](../exercises/20_saving_and_loading.ipynb) you predict what a file holds; write the unpickler, the container
 # and safetensors for `mytorch`; strip prefixes from names; write a checkpoint that survives a power failure; and measure which
-# parts a resume needs. [Chapter 20b](20b_export.ipynb) gets a model out of Python, and [chapter
+# parts a resume needs. [Chapter 20b](20b_export.ipynb) takes a model out of Python, and [chapter
 # 21](21_features_and_visualization.ipynb) starts from saved weights to teach a network new classes.
 
 # %% [markdown]
 # ## If you have time
 # ### Myth · "`weights_only=True` makes any file safe"
 # It keeps a file from running code, and it blocks `os.system` even if you allow it by hand, but it doesn't make the contents
-# trustworthy. The second file below, of about a kilobyte, holds a single element and claims a shape that would fill four
+# trustworthy. The second file below takes about a kilobyte and holds a single element, yet it claims a shape that would fill four
 # terabytes as soon as you compute with it:
 
 
@@ -540,12 +540,12 @@ print(f"{path.stat().st_size // 1000} kB in the file, {claimed.numel() * 4 / 1e1
 # %% [markdown]
 # **Interview · Is `weights_only=True` enough for a file from a stranger?**
 #
-# - *Thirty seconds:* It is necessary, and I'd still prefer safetensors. Bugs have let files run code in spite of it, up to
-#   PyTorch 2.5.1 and again up to 2.9.1, so I update first. Afterwards I compare names, shapes and dtypes with what I expect.
-# - *Longer:* The second of these bugs ([CVE-2026-24747](https://github.com/advisories/GHSA-63cw-57p8-fm3p), after
-#   CVE-2025-32434) let `SETITEMS` write into objects that aren't dicts, which could corrupt memory; since 2.10 the unpickler
-#   refuses that. But safe loading says nothing about the weights themselves, which can have a backdoor, nor about Python code
-#   that comes with a model.
+# - *Thirty seconds:* It is necessary, but I'd still prefer safetensors. Bugs have let files run code in spite of it, up to
+#   PyTorch 2.5.1 and again up to 2.9.1, so I update first. After loading, I check names, shapes and dtypes against what I expect.
+# - *Longer:* The second of these bugs ([CVE-2026-24747](https://github.com/advisories/GHSA-63cw-57p8-fm3p), after CVE-2025-32434)
+#   let `SETITEMS` write into objects that aren't dicts, which could corrupt memory; since 2.10 the unpickler refuses that. But
+#   safe loading says nothing about the weights themselves, which can contain a backdoor, or about Python code that comes with a
+#   model.
 # - *They ask next:* Which Python code comes with a model? Hugging Face's `trust_remote_code=True` runs files from the model's
 #   repository, whatever the format of its weights.
 # - *The trap:* Catching the error and loading again with `weights_only=False`, which is what an attacker hopes for.
@@ -583,7 +583,7 @@ print(mytorch.safetensors.load_file(Path(folder.name, index["head.weight"]))["he
 
 # %% [markdown]
 # ### The real one
-# This is what minitorch does at `REDUCE`, after the name has been looked up:
+# This is how minitorch executes `REDUCE`, after the name has been looked up:
 
 # %%
 import inspect
