@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Export
-# After this chapter your own library writes a trained network into a file that other programs can run: `onnxruntime`, a phone, or
-# a web page. LeNet will answer from such a file in a program that doesn't contain `mytorch`, and you will know what an export
-# loses and how to notice it.
+# By the end of this chapter, your own library will write a trained network into a file that other programs can run:
+# `onnxruntime`, a phone, or a web page. LeNet will run from such a file in a program that doesn't contain `mytorch`, and you will
+# know what an export loses and how to notice it.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch("20b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
-# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs,
-# so write the trace into a file, run it, and print its nodes:
+# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for traced
+# graphs, so write this one into a file, run it, and print its nodes:
 
 # %% tags=["proof-file-brakes"]
 import tempfile
@@ -44,11 +44,11 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
     print(f"{outputs} = {operator}({inputs})")
 
 # %% [markdown] tags=["short"]
-# The file brakes at 50, too. A trace has no `if`, and the file can't warn you, because it holds only an operator and a
-# constant.
+# The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you, because it holds only an operator and
+# a constant.
 #
 # ## Dynamic shapes: the batch size
-# A convolutional network flattens its images. What does the trace remember of the batch size?
+# A convolutional network flattens its images. What does the trace then record about the batch size?
 
 # %% tags=["proof-fixed-batch"]
 from course import check
@@ -75,8 +75,8 @@ fixed = onnx.export(cnn, two, batch=None)
 print(repr(check.error(onnx.run_onnx, fixed, three.array)))
 
 # %% [markdown] tags=["short"]
-# `mytorch` records `flatten` as a `Reshape` to (2, 32), because the example had two rows. Since one trace doesn't tell which 2 is
-# the batch size, `mytorch` traces twice, with batches of two sizes: **what differs depends on the batch**.
+# `mytorch` records `flatten` as a `Reshape` to (2, 32), because the example had two rows. One trace doesn't show which 2 is the
+# batch size, so `mytorch` traces twice, with two batch sizes: **whatever differs depends on the batch**.
 
 # %% tags=["proof-two-traces"]
 graph = mytorch.graph
@@ -94,8 +94,8 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the size that differs becomes −1, which the runtime computes, and if anything else differs, as in `x / len(x)`, the
-# export raises an error. You write `generalize` in exercise 3. But what happens if a batch size is *hard-coded*?
+# In a view, the size that differs becomes −1, which the runtime computes. If anything else differs, as in `x / len(x)`, the
+# export raises an error. You write `generalize` in exercise 3. But what happens if the batch size is *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -104,30 +104,31 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
     print(f"{name:17} accepted; for a batch of 6 the file returns shape {found.shape}, values {found.max():.0f}")
 
 # %% [markdown] tags=["short"]
-# Both are accepted, although both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones.
-# PyTorch's default exporter accepts both, too: its output of `x.reshape(3, -1)`, for images of shape (2, 2), has the shape `[3,
-# (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's outputs with the
-# model's on other batch sizes.
+# Both are accepted, yet both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones. PyTorch's
+# default exporter accepts both as well; for images of shape (2, 2), it gives `x.reshape(3, -1)` the output shape `[3,
+# (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's outputs with the model's
+# on other batch sizes.
 #
-# PyTorch doesn't trace twice. It captures the program with symbols for the dynamic dimensions, so its file for `x / len(x)` has
-# the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) follows `x.shape[0]`, too, but freezes
-# `len(x)`, with a `TracerWarning`.
+# PyTorch doesn't trace twice. Instead, it captures the program with symbols for the dynamic dimensions, so its file for `x /
+# len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) also follows `x.shape[0]`, but it
+# freezes `len(x)`, with a `TracerWarning`.
 #
 # **Interview · What are dynamic axes?**
 #
-# - *Thirty seconds:* They are dimensions that have a name instead of a fixed size in the file. By default an export fixes each
-#   dimension to the example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first one of `x` dynamic.
-# - *Longer:* Each operation in between must be expressible with the dynamic size, either by a `Reshape` to −1 or by nodes that
-#   compute sizes from the input's shape.
+# - *Thirty seconds:* They are dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the
+#   example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic.
+# - *Longer:* Every operation in between must cope with the dynamic size, either by a `Reshape` to −1 or by nodes that compute
+#   sizes from the input's shape.
 # - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
-# - *The trap:* A hard-coded batch size in `forward`, which the exporter may accept although the file then mixes samples without
-#   an error. With `dynamo=False`, `len(x)` is frozen as well.
+# - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples. With
+#   `dynamo=False`, `len(x)` is frozen as well.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 
 # %% [markdown] tags=["short"]
 # ## The outputs differ
-# A converted model's outputs can differ from the original's. In a port from TensorFlow, a classic cause is `padding="SAME"`, which
-# with stride 2 isn't PyTorch's `padding=1`. (In a file that PyTorch exported, suspect training mode and frozen sizes first.)
+# A converted model's outputs can differ from the original's. In a port from TensorFlow, a classic cause is `padding="SAME"`,
+# which at stride 2 differs from PyTorch's `padding=1`. (In a file that PyTorch exported, suspect training mode and frozen sizes
+# first.)
 
 # %% tags=["proof-same"]
 import minitorch as torch
@@ -138,9 +139,9 @@ print("padding=1", F.conv1d(row, kernel, stride=2, padding=1).flatten().tolist()
 print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().tolist())
 
 # %% [markdown] tags=["short"]
-# SAME pads only as much as it must, and if that is an odd number, the extra zero goes to the end. Here it adds one zero on the
-# right only, so the shapes agree although the values don't. To find such a node, make each intermediate result an output of the
-# file, and compare these in order. In the bad file below, the input of the second convolution is shifted by one row:
+# SAME pads only as much as it must, and if that is odd, the extra zero goes at the end. Here it adds a single zero on the right,
+# so the shapes agree but the values don't. To find such a node, make every intermediate result an output of the file, and compare
+# them in order. In the bad file below, the input of the second convolution is shifted by one row:
 
 
 # %% tags=["proof-first-difference"]
@@ -174,10 +175,10 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 # %% [markdown] tags=["short"]
 # **Interview · The exported model disagrees with the original. How do you find the node?**
 #
-# - *Thirty seconds:* I give both the same input, in evaluation mode. Then I make intermediate results outputs, and look for the
-#   first one that differs by more than rounding, or bisect.
-# - *Longer:* Compare relative errors with a tolerance for each layer, because float32 typically gives 1e-6 and float16 about
-#   1e-3.
+# - *Thirty seconds:* I give both the same input, in evaluation mode. Then I turn intermediate results into outputs, and search,
+#   in order or by bisection, for the first one that differs by more than rounding.
+# - *Longer:* Compare relative errors, with a tolerance for each layer. Rounding typically causes 1e-6 in float32 and about 1e-3
+#   in float16.
 # - *They ask next:* What do you suspect if the shapes agree and the values don't? Padding (SAME), the layout (NHWC), epsilon, and
 #   the order of preprocessing are the usual suspects.
 # - *The trap:* Comparing only the predicted class, which can agree while the logits differ.
@@ -185,7 +186,7 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 
 # %% [markdown]
 # ### A forgotten `eval()`
-# What becomes of dropout if you export in training mode, where each call draws a new mask?
+# What happens to dropout if you export in training mode, where each call draws a new mask?
 
 # %% tags=["proof-train-mode"]
 mytorch.manual_seed(0)
@@ -195,24 +196,24 @@ forgotten = onnx.export(drop, ones, batch=None)
 print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ in range(2)))
 
 # %% [markdown]
-# `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size the export would have been refused, because the
-# masks of two traces differ.) In PyTorch the outcome depends on the exporter. (minitorch's default exporter refuses dropout in
-# training mode.)
+# `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size, the export would have been refused, because the
+# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode, while in PyTorch the outcome
+# depends on the exporter:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
 # | `dynamo=True`, the default | `Dropout` | the export warns, and each run drops different units |
 # | `dynamo=False` | `Identity` | the exporter switches to evaluation mode and back |
 #
-# So a forgotten `eval()` was harmless with the old exporter, but with the new one the shipped model drops units. Batch norm
-# hides the mistake: with both exporters its file uses the running statistics, even if the module was in training mode.
+# So a forgotten `eval()` was harmless with the old exporter, while with the new one the shipped model drops units. Batch norm
+# won't reveal the mistake: with both exporters, its file uses the running statistics even if the module was in training mode.
 #
 # **Interview · What do you check before you ship an exported model?**
 #
 # - *Thirty seconds:* I call `eval()` before the export. Then I compare the file's outputs with the model's on real data, for
 #   several batch sizes and for extreme inputs, with the same preprocessing.
-# - *Longer:* Put normalization and softmax into the exported module, so that nobody has to repeat them. Measure latency after a
-#   warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
+# - *Longer:* Put normalization and softmax into the exported module, so that nobody has to reimplement them. Measure latency
+#   after a warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
 # - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a
 #   test set.
 # - *The trap:* Testing the file only on the example that was used for the export.
@@ -239,15 +240,15 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # Range constraints: {s31: VR[0, int_oo]}
 # ```
 #
-# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
-# returns a module that runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`, which
-# replaced the older `dynamic_axes`, the sizes are fixed, and another batch raises `Guard failed: input.size()[0] == 3`. Called
-# directly with a `Dim`, `torch.export` refuses `x.reshape(3, -1)`, which `torch.onnx.export` accepted above, because the code
-# "specialized" the batch. It raises the same error if the example has a batch of *one*, so capture with at least two samples.
-# (`torch.onnx.export` accepts both, because it captures with `backed_size_oblivious`.)
+# The weights have become inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
+# returns a module that you can call, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`,
+# which replaced the older `dynamic_axes`, the sizes are fixed, and any other batch size raises `Guard failed: input.size()[0] ==
+# 3`. With a `Dim`, `torch.export` itself refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It raises the same
+# error if the example has a batch of *one*, so capture with at least two samples. (`torch.onnx.export` accepts both, because it
+# captures with `backed_size_oblivious`.)
 #
 # From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
-# depends on a tensor's value. minitorch refuses it, too:
+# depends on a tensor's value, and so does minitorch:
 
 
 # %% tags=["proof-refuses"]
@@ -284,25 +285,25 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 # - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
 #   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
 # - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise.
-# - *The trap:* Believing that what compiles also exports, although a graph break is fine for `torch.compile` and fatal for
+# - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
 #   `torch.export`.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
 #
 # - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or
-#   one with dynamic lengths: the prefill reads the whole prompt, and the decoding step reads one token and the past keys and
-#   values. For int8, the file has pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+#   one with dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token and the past keys and
+#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
 # - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around
 #   a matmul into one integer kernel.
-# - *They ask next:* Which weights lose most in int8? Channels with outliers do, so use a scale for each channel ([chapter
+# - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
-# - *The trap:* A cache whose length isn't dynamic, so that the graph accepts only the example's length.
+# - *The trap:* Leaving the cache's length fixed at the example's.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 #
 # ## The bytes: protocol buffers
-# ONNX files are written as **protocol buffers**. A message is a sequence of *fields*, and each field consists of its number, the
-# *wire type* of its value, and the value. Eight lines are enough to read short ones:
+# ONNX files are messages in the format of **protocol buffers**. A message is a sequence of *fields*, each of which consists of a
+# number, the *wire type* of its value, and the value. Eight lines are enough to read short messages:
 
 
 # %%
@@ -319,12 +320,12 @@ def read(data):
 print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
 
 # %% [markdown]
-# Field 1 is an input, 2 an output, 3 a name and 4 the operator. The names of the fields aren't in the file, so a reader needs the
-# **schema**, `onnx.proto`. A whole model is built in the same way: the model's field 7 is a message with the graph, whose
-# repeated field 1 is a message with a node. That is why `nodes` reads the fields 7, 1 and 4.
+# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`, which says that field 1 is an input, 2 an
+# output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
+# repeated field 1 is a message with a node. That is why `nodes` reads fields 7, 1 and 4.
 #
 # ### Break it
-# The lengths and integers so far were small enough for one byte, so try some that aren't:
+# So far, all lengths and integers were small enough for one byte. Try some that aren't:
 
 # %% tags=["proof-varint"]
 for number in (5, 300, -1):
@@ -332,9 +333,9 @@ for number in (5, 300, -1):
     print(f"{number:3} is read as {next(read(data))[1]:3}, from {data.hex(' ')}")
 
 # %% [markdown]
-# A byte holds 0 to 255, so the toy fails at 300. Integers are **varints**: each byte holds 7 bits of the number, the lowest bits
-# first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture, the numbers below the
-# bits are their place values, and the slider writes other integers:
+# A byte holds 0 to 255, so the toy fails at 300. Integers are therefore stored as **varints**: each byte holds 7 bits of the
+# number, lowest bits first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture,
+# the numbers below the bits are their place values, and the slider selects other integers:
 
 
 # %%
@@ -356,13 +357,13 @@ def draw(number):
 pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -1])
 
 # %% [markdown]
-# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so
-# `mytorch` writes one file that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64,
-# 64)`, PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both files, or pass
-# `external_data=False` if the model is small enough: a protobuf message can't be larger than 2 GB.
+# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch`
+# writes one file that is about as large as the weights. PyTorch's default exporter writes two files: for `nn.Linear(64, 64)`,
+# PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the weight's 16 kB. Ship both, or pass `external_data=False`
+# if the model is small enough: a protobuf message can't be larger than 2 GB.
 #
 # ## Steps become nodes
-# The next cell prints a network, traced and simplified as in chapter 08, and the nodes of its file:
+# The next cell prints the steps of a network, traced and simplified as in chapter 08, and the nodes of its file:
 
 
 # %% tags=["proof-nodes"]
@@ -375,39 +376,39 @@ print([operator for operator, *_ in nodes(data)])
 print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
 
 # %% [markdown]
-# The file can't run by itself, because it only names operators and holds the weights. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator,
-# mostly in one line. If an operation isn't in the table, the export raises an error.
+# The file can't run by itself, because all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
+# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
+# in one line, and if an operation isn't in the table, the export raises an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### In `mytorch`
-# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` multiplies matrices only:
+# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
 
 # %% [markdown]
 # **Interview · What is in an ONNX file?**
 #
-# - *Thirty seconds:* It holds a graph in protocol buffers: nodes with an operator, names of inputs and outputs, and attributes.
-#   It also holds the weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is
-#   called the *opset*.
-# - *Longer:* The file has the numbers of fields, not their names, and Protobuf readers skip fields that they don't know, so the
-#   format can grow. So does yours, but it raises an error for wire types that `mytorch` doesn't write.
+# - *Thirty seconds:* It holds a graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and
+#   outputs. It also holds the weights, the types and shapes of inputs and outputs, and the *opset*, which is the version of the
+#   operator list.
+# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow. Yours
+#   does, too, but raises an error for wire types that `mytorch` doesn't write.
 # - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
 #   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
-# - *The trap:* Believing that the file is the model, although it holds only what the model did for one example.
+# - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
 # - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Then I rewrite the code
-#   with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
+#   with existing operators. The last resort is a custom operator, which every target runtime has to implement.
 # - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators. A higher opset isn't
 #   always better, because the runtime has to know it.
 # - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
-# - *The trap:* Running the unsupported part in Python between two graphs, with copies from and to the GPU in each call.
+# - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## Folding
-# In `mytorch` a convolution isn't a single operation, as this record of one convolution and its batch norm shows:
+# In `mytorch`, a convolution isn't a single operation, as this trace of one convolution and its batch norm shows:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
@@ -424,12 +425,12 @@ pictures.graph(
 
 # %% [markdown] given="mytorch.onnx.fusing:recognize"
 # Three things happened. The simplification of chapter 08 folded everything that doesn't depend on an input, such as reshaped
-# weights and `1 / √(var + eps)`. Then the steps of a convolution were recognized as a whole, by their pattern:
+# weights and `1 / √(var + eps)`. Then the steps that make up a convolution were recognized by their pattern:
 
 # %% [markdown]
-# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as
-# [chapter 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, scale and shift can be
-# merged into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. That is `fold`, in exercise 3. PyTorch's exporter
+# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
+# 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, this scale and shift can be merged
+# into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. You write this as `fold` in exercise 3. PyTorch's exporter
 # folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape`
 # and `Gemm`. A norm *before* a convolution with padding can't be folded exactly, because the padding adds its zeros after the
 # norm, so the shift doesn't apply to them.
@@ -451,22 +452,22 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 # %% [markdown]
 # **Interview · What do you fold before you ship a model?**
 #
-# - *Thirty seconds:* I fold constants, which is everything that depends on no input, then batch norms into the layers before
-#   them, and I fuse neighbours for which the runtime has one operator.
+# - *Thirty seconds:* I fold constants, that is, everything that doesn't depend on an input, and then batch norms into the layers
+#   before them. I also fuse neighbours for which the runtime has one operator.
 # - *Longer:* Runtimes do much of this themselves. But fold before you quantize, because folding changes the ranges of the
 #   weights.
 # - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
 #   stands between it and the layer, such as a ReLU.
-# - *The trap:* Continuing to train the folded model, although its batch norms are gone.
+# - *The trap:* Continuing to train the folded model, whose batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
 #
 # ## A runtime
 # A runtime needs a dict of values by name and a table of kernels. It goes from node to node, looks up the inputs, calls the
-# kernel, and stores the output. `run_onnx` is exercise 4, and here are two of its kernels:
+# kernel, and stores the output. You write `run_onnx` in exercise 4, and here are two of its kernels:
 
 # %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
 # ### A convolution without `mytorch`
-# `runtime.py` imports NumPy alone:
+# `runtime.py` imports only NumPy:
 
 # %% [markdown]
 # ### Milestone: LeNet without a library
@@ -510,7 +511,7 @@ print(f"the same predictions: {same}; logits that differ by more than 0.001: {of
 print([operator for operator, *_ in nodes((folder / "lenet.onnx").read_bytes())])
 
 # %% [markdown]
-# The tests of this course run the same files in `onnxruntime`, and `onnx.checker` accepts them.
+# The course's tests run the same files in `onnxruntime`, and `onnx.checker` accepts them.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
