@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Embeddings
-# In this chapter you write the layer that turns words into vectors, and a gradient that reaches only the rows that were used.
-# Then your layer reads *Alice's Adventures in Wonderland*, and words that occur in similar contexts get similar vectors.
+# In this chapter you write the layer that turns words into vectors, with a gradient that reaches only the rows that were used.
+# You then train it on *Alice's Adventures in Wonderland*, where words that occur in similar contexts end up with similar vectors.
 
 # %% hidden=true
 from course import lesson
@@ -10,8 +10,8 @@ mytorch = lesson.mytorch(13)  # your library as it is after this chapter, with y
 
 # %% [markdown] tags=["short"]
 # ## Repeated indices: three votes, one counted
-# Of four votes, three are for row 2 and one is for row 0. The cell counts them in two ways: by adding 1 to the rows, and as the
-# gradient of a sum.
+# Of four votes, three are for row 2 and one is for row 0. The next cell counts them in two ways: by adding 1 to the chosen rows,
+# and by taking the gradient of a sum.
 
 # %% tags=["proof-lost-votes"]
 import minitorch as torch
@@ -26,17 +26,17 @@ print("written: ", counted.tolist())
 print("gradient:", table.grad.flatten().tolist())
 
 # %% [markdown] tags=["short"]
-# `counted[votes] += 1` reads four elements, adds 1 to each and writes the four results back, so row 2 is written three times
-# with the same 1. A gradient must not lose anything: a row that was used three times gets three gradients, and they add up. An
-# embedding is this lookup with its gradient, and little else.
+# `counted[votes] += 1` reads four elements, adds 1 to each and writes the four results back, so the same 1 is written to row 2
+# three times. A gradient can't afford to lose anything: a row that was used three times receives three gradients, which have to
+# be added up. An embedding is this lookup with its gradient, and little else.
 #
 # ## A table of vectors
-# Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Therefore
-# each word also gets a vector, which is a row of a table, and training finds the values of these rows.
+# Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Each word
+# therefore also gets a vector, stored as a row of a table, and training finds the values of these rows.
 #
 # ### The smallest model
-# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. The product of one-hot vectors and the table picks rows,
-# and since it is a matrix multiplication, you know its gradient from [chapter 06](06_computation_graph.ipynb).
+# Word 2 of 4 can be written as the vector 0 0 1 0, which is called **one-hot**. Multiplying one-hot vectors by the table picks
+# out rows, and since this is a matrix multiplication, you know its gradient from [chapter 06](06_computation_graph.ipynb).
 
 
 # %% tags=["proof-one-hot"]
@@ -76,8 +76,8 @@ pictures.grids(*forwards, "↓", *backwards)
 # Row 2 of the gradient is 1 + 3 + 4, the sum over all positions at which the word occurred.
 #
 # ### Break it
-# In the model, each result is a sum over *all* rows, of which all but one are multiplied by 0. So put an infinity into a row that
-# no word of the batch uses, and then count the bytes for a batch of 1,024 words from GPT-2's vocabulary.
+# In this model, each result is a sum over *all* rows, all but one of which are multiplied by 0. So put an infinity into a row
+# that no word of the batch uses, and then count the bytes that a batch of 1,024 words from GPT-2's vocabulary would take.
 
 # %% tags=["proof-one-hot-breaks"]
 spoilt = np.array([values[0], [np.inf, np.inf], values[2], values[3]])
@@ -87,24 +87,23 @@ print("lookup: ", F.embedding(votes, torch.from_numpy(spoilt))[0].numpy())
 print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} MB")
 
 # %% [markdown]
-# Because 0 · inf is `nan`, one bad row spoils every result, while a lookup never reads it. The lookup also needs neither the 206
-# MB nor the multiplications.
+# Because 0 · inf is `nan`, one bad row spoils every result, whereas a lookup never reads that row. The lookup needs neither the
+# 206 MB nor the multiplications.
 #
 # **Interview · What is an embedding layer, and how is it related to one-hot vectors?**
 #
-# - *Thirty seconds:* It is a table with a trainable vector for each word or other category. Looking up row i gives what a one-hot
-#   vector times the table would give, but without storing the one-hot vector and without the multiplication.
-# - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that aren't looked up take no part in the
-#   result.
-# - *They ask next:* Is it the same as a linear layer without a bias? It is the same map, but `nn.Linear` stores the transpose of
-#   the table and needs one-hot vectors as its input. The initialization differs, too: `nn.Embedding` draws from a normal
+# - *Thirty seconds:* It is a table with a trainable vector for each word or other category. Looking up row i gives the same
+#   result as multiplying a one-hot vector by the table, but without storing the vector or doing the multiplication.
+# - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that aren't looked up can't affect the result.
+# - *They ask next:* Is it the same as a linear layer without a bias? It computes the same map, but `nn.Linear` stores the
+#   transpose of the table and needs one-hot inputs. The initialization differs, too: `nn.Embedding` draws from a normal
 #   distribution with a standard deviation of 1.
-# - *The trap:* Feeding the indices of words to a linear layer as numbers, although their order and their distances mean nothing.
+# - *The trap:* Feeding word indices to a linear layer as if they were quantities, when their order and distances mean nothing.
 # - *Proof:* `proof-one-hot`, `proof-one-hot-breaks`.
 #
 # ## `mytorch`: a lookup and its gradient
-# The gradient of the model was the transposed one-hot matrix times `g`. Without the zeros it is a loop in which each position
-# adds its row of `g` to the row of its word, and that is the scatter-add of [chapter 04](04_broadcasting_indexing_joining.ipynb).
+# The model's gradient was the transposed one-hot matrix times `g`. Without the zeros, this becomes a loop in which each position
+# adds its row of `g` to the row of its word, which is the scatter-add of [chapter 04](04_broadcasting_indexing_joining.ipynb).
 # Move the slider to see it position by position:
 
 
@@ -122,12 +121,12 @@ def after(places):
 pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
 
 # %% [markdown] given="mytorch.nn.embedding:derivative.embedding mytorch.nn.embedding:derivative.embedding_backward"
-# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without
-# a loop. Their derivatives are provided. The first needs only the shape of the table, and the second says that the gradient of
-# a scatter-add is a lookup again.
+# In `mytorch`, the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both without
+# a loop, while their derivatives are provided. The first of these needs only the shape of the table, and the second says that the
+# gradient of a scatter-add is again a lookup.
 
 # %% [markdown]
-# Check the gradient, and the gradient of the gradient, against finite differences:
+# The next cell checks the gradient, and the gradient of the gradient, against finite differences:
 
 # %% tags=["proof-gradcheck"]
 ids = mytorch.tensor([[0, 2, 2], [2, 1, 0]])
@@ -156,17 +155,17 @@ print("index_put_        ", counted.tolist())
 # %% [markdown]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
-# - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add, while rows
-#   that weren't used get zero.
-# - *Longer:* The same rule holds for any value that is used several times; here the three positions share a row.
+# - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add. Rows that
+#   weren't used get zero.
+# - *Longer:* The same rule holds for any value that is used more than once; here, three positions share one row.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
-# - *The trap:* Writing it as `grad[words] += g`, which keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or
+# - *The trap:* Writing `grad[words] += g`, which keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or
 #   `index_put_(accumulate=True)`.
 # - *Proof:* `proof-lost-votes`, `proof-repeats`.
 #
 # ## Padding
-# Sentences have different lengths, while a batch is a rectangle. Short sentences are therefore **padded** with an index that
-# means nothing, often 0, for which `padding_idx=0` does two things:
+# Sentences differ in length, but a batch is a rectangle. Short sentences are therefore **padded** with an index that means
+# nothing, often 0, and `padding_idx=0` does two things for its row:
 
 
 # %% tags=["proof-padding"]
@@ -190,12 +189,12 @@ head(layer(torch.tensor([0, 0]))).sum().backward()
 padding_row("shared with the output", layer)
 
 # %% [markdown]
-# The row starts at zero and gets no gradient from the layer's own *lookup*, and that is all. Code that writes to the table
-# later can put anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's
-# gradient reaches the row as well, and so does that of `layer.weight[ids]`, which ignores `padding_idx`.
+# The row starts at zero and gets no gradient from the layer's own *lookup*, but that is all. Code that writes to the table later
+# can put anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient
+# reaches the row as well, and so does the gradient of `layer.weight[ids]`, which ignores `padding_idx`.
 #
-# Moreover, a vector of zeros still counts as a word. The next cell takes the mean of a sentence, first by itself and then in a
-# batch with a longer one:
+# Besides, a vector of zeros still counts as a word. The next cell averages a sentence, first by itself and then in a batch with a
+# longer one:
 
 # %% tags=["proof-padded-mean"]
 vectors = torch.tensor([[0.0, 0], [1, 7], [5, 3], [9, 1], [2, 2]])
@@ -211,10 +210,10 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 # %% [markdown]
 # **Interview · What does `padding_idx` do, and what doesn't it do?**
 #
-# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask, though: the zeros take part in
+# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. That isn't a mask, though: the zeros take part in
 #   means, softmaxes and everything else that follows.
-# - *Longer:* For a mean, divide the sum by the true lengths, and in attention mask the positions ([chapter
-#   14](14_attention.ipynb)). `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
+# - *Longer:* For a mean, divide the sum by the true lengths; in attention, mask the positions ([chapter 14](14_attention.ipynb)).
+#   `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
 # - *They ask next:* Does the row stay zero? It doesn't if `nn.init` or a checkpoint overwrites it, or if an output layer shares
 #   the table.
 # - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, when it keeps the table as it is.
@@ -222,8 +221,7 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 
 # %% [markdown]
 # ## Which rows move?
-# Word 0 occurs in the first batch and never again, so from the second batch on its gradient is zero. Does its vector stay where
-# it is?
+# Word 0 occurs in the first batch and never again, so from the second batch on, its gradient is zero. Does its vector stay put?
 
 
 # %% tags=["proof-unused-rows"]
@@ -247,25 +245,24 @@ for name, places in paths.items():
 pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
-# Plain SGD, RMSprop and Adagrad leave it alone, because without momentum and weight decay their step is a multiple of the current
-# gradient. Momentum and Adam average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and go on moving the
-# vector, while weight decay pulls it back to zero. In a table that consists mostly of rare words, many rows move without any
-# data.
+# Plain SGD, RMSprop and Adagrad leave the vector alone, because without momentum and weight decay, their step is a multiple of
+# the current gradient. Momentum and Adam average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and so go
+# on moving it, while weight decay pulls it back to zero. If most words of the table are rare, many rows move without any data.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
 #
-# - *Thirty seconds:* Its gradient is zero, but it isn't missing, so it depends on the optimizer. Plain SGD leaves the vector in
+# - *Thirty seconds:* That depends on the optimizer, because the gradient is zero but not missing. Plain SGD leaves the vector in
 #   place, whereas momentum and Adam go on moving it for a while if it was used before, and weight decay shrinks it.
 # - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table, which has a
 #   gradient as soon as one word is used.
 # - *They ask next:* How do you avoid it? I use sparse gradients with `SparseAdam`, which updates only the rows that were used.
-# - *The trap:* Concluding that a zero gradient means no step, which is true only if each step is a multiple of the current
+# - *The trap:* Concluding that a zero gradient means no step. That is true only if each step is a multiple of the current
 #   gradient, as in SGD, RMSprop and Adagrad without momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ### Sparse gradients
-# A batch uses few rows, and yet its gradient is as large as the table. It can be stored as two small arrays instead: the rows
-# that were used, and the gradient of each of them.
+# A batch uses only a few rows, yet its gradient is as large as the table. It can be stored as two small arrays instead: the
+# indices of the rows that were used, and the gradient of each.
 
 
 # %% tags=["proof-sparse"]
@@ -282,16 +279,16 @@ sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
 print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
 
 # %% [markdown]
-# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated
-# rows. `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`, while most others refuse:
-# "Adam does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients.
+# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows.
+# `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`. Most other optimizers refuse: "Adam
+# does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients.
 #
 # **Interview · When do you want sparse gradients?**
 #
-# - *Thirty seconds:* I want them for a large table of which each batch uses few rows. The memory of the gradient and the work of
-#   the optimizer then grow with the batch and not with the table.
-# - *Longer:* `SparseAdam` updates the two means only for the rows that were used, so it isn't quite Adam: the means of rare
-#   words become outdated. Moreover, the means still fill two whole tables.
+# - *Thirty seconds:* I want them when the table is large and each batch uses only a few of its rows. The gradient's memory and
+#   the optimizer's work then grow with the batch and not with the table.
+# - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words
+#   go stale. Besides, the means still fill two whole tables.
 # - *They ask next:* Why aren't they the default? Because many optimizers and options need dense gradients.
 # - *The trap:* Expecting a faster forward pass, which is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
@@ -301,8 +298,8 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 # bytes, and repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size,
 # usually 30,000 to 250,000.
 #
-# Often the output layer shares the table, so a token's logit is the dot product of a hidden state with the token's row. What
-# happens if you add a token, and its row is drawn as `nn.Embedding` draws it?
+# Often the output layer shares the table, so a token's logit is the dot product of a hidden state and the token's row. What
+# happens if you add a token and draw its row as `nn.Embedding` does?
 
 # %% tags=["proof-new-row"]
 torch.manual_seed(0)
@@ -315,49 +312,50 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
     print(f"new row {name:19}: probability from {share.min().item():.0e} to {share.max().item():.0e}")
 
 # %% [markdown]
-# A large row takes over the softmax for some hidden states and disappears for others. The mean of all rows gives the mean of all
-# logits, so the new token begins with a probability of at most about 1/1001. The sharper the model's predictions are, the smaller
+# A large row dominates the softmax for some hidden states and vanishes for others. The mean of all rows gives the mean of all
+# logits, so the new token starts with a probability of at most about 1/1001. The sharper the model's predictions are, the lower
 # it is.
 #
 # **Interview · You add tokens to the tokenizer. What has to change in the model?**
 #
 # - *Thirty seconds:* The embedding needs a row for each new token, and so does the output layer, because otherwise the new
-#   indices are out of range. I copy the old rows, initialize the new ones with the mean of the old rows, so that the new tokens
-#   start with a small probability, and then train them.
-# - *Longer:* With LoRA the embedding is usually frozen, so it has to be made trainable or the new rows stay as they are. If the
-#   two layers are tied, they have to be tied again after resizing.
+#   indices are out of range. I copy the old rows, initialize the new ones with the mean of the old, so that the new tokens start
+#   with a small probability, and then train them.
+# - *Longer:* With LoRA, the embedding is usually frozen, so make it trainable, or the new rows will stay as they are. If the two
+#   layers are tied, tie them again after resizing.
 # - *They ask next:* Why not draw them as `nn.Embedding` does? Its standard deviation is 1, while GPT-2's rows start at 0.02, so a
 #   new logit would be about fifty times too large.
-# - *The trap:* Creating the optimizer before resizing, because it would then hold the old table.
+# - *The trap:* Creating the optimizer before resizing, so that it still holds the old table.
 # - *Proof:* `proof-new-row`.
 #
 # **Interview · Why do language models share the table with the output layer?**
 #
-# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which in the smallest GPT-2 is 39 of 124 million
-#   parameters. Both layers need the same thing, a vector for each token, and in small models sharing often helps quality as well,
-#   while large models often keep two tables.
-# - *Longer:* The table then gets two gradients: a sparse one from the lookup and a dense one from the softmax, which reaches all
-#   rows.
+# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which is 39 of the 124 million parameters of the smallest
+#   GPT-2. Both layers need the same thing, a vector for each token, and in small models, sharing often improves quality as well.
+#   Large models often keep two tables.
+# - *Longer:* The table then receives two gradients: a sparse one from the lookup, and a dense one from the softmax that reaches
+#   all rows.
 # - *They ask next:* Does the padding row still stay zero? It doesn't, because the output layer's gradient reaches it.
-# - *The trap:* Assigning a copy. Both modules must hold the same `Parameter` object, even after the model was moved or loaded.
+# - *The trap:* Assigning a copy. Both modules must hold the same `Parameter` object, even after the model has been moved or
+#   loaded.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
 #
-# - *Thirty seconds:* Memory gets expensive: with a width of 300 the table takes 1.2 GB in float32, its dense gradient as much
+# - *Thirty seconds:* Memory gets expensive: at a width of 300, the table takes 1.2 GB in float32, its dense gradient as much
 #   again, and Adam's two means twice that. The output layer gets expensive, too, because it computes a million logits for each
 #   position.
 # - *Longer:* For the table, use sparse gradients or spread the rows over several machines. For the output, use negative sampling,
 #   which compares the correct word with a few random ones, or share one table between input and output.
 # - *They ask next:* What do language models do? They use subwords, so that 30,000 to 250,000 rows are enough for any text.
-# - *The trap:* Trying to make the lookup faster, although its cost doesn't depend on the number of rows.
+# - *The trap:* Trying to speed up the lookup, whose cost doesn't depend on the number of rows.
 # - *Proof:* `proof-sparse`, `proof-one-hot-breaks`; a shared table: `proof-padding`.
 #
 # ## Milestone: vectors from a book
-# "King" and "queen" occur in similar contexts: "the" often stands before them, and "said" before that. So we train a table to
-# predict the context of a word, with a linear layer that predicts from its vector the two words before it and the two after it.
-# (This is word2vec's skip-gram, with all four neighbours of a word at once.) Words in the same contexts need the same prediction,
-# so they get similar vectors. The book that we train on is *Alice's Adventures in Wonderland*:
+# "King" and "queen" occur in similar contexts: "the" often comes before them, and "said" before that. So we train a table to
+# predict a word's context: from the word's vector, a linear layer predicts the two words before it and the two after it. (This is
+# word2vec's skip-gram, with all four neighbours of a word at once.) Words that share their contexts need the same predictions, so
+# they get similar vectors. The text is *Alice's Adventures in Wonderland*:
 
 # %%
 import re
@@ -402,8 +400,8 @@ print(
 
 # %% [markdown]
 # ### Nearest neighbours
-# The angle between two vectors shows how similar their directions are. Its cosine is the dot product of the two vectors after
-# each was divided by its length. The cell compares three pairs of words before and after training, on three seeds:
+# The angle between two vectors shows how similar their directions are, and its cosine is the dot product of the vectors after
+# each has been divided by its length. The next cell compares three pairs of words before and after training, for three seeds:
 
 
 # %% tags=["proof-neighbours"]
@@ -436,8 +434,8 @@ def neighbours(word):
 pictures.slider(neighbours, word=["king", "he", "down", "could", "his"])
 
 # %% [markdown]
-# Move the slider to look at other words. The table was trained only on contexts, and yet characters of the book are near other
-# characters, and pronouns near pronouns. Three points show why we use the cosine and not the dot product alone:
+# Move the slider to look at other words. Although the table was trained only on contexts, characters of the book are near other
+# characters, and pronouns near pronouns. Three points show why we use the cosine and not just the dot product:
 
 # %% tags=["proof-cosine"]
 points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
@@ -450,15 +448,16 @@ print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
 #
 # - *Thirty seconds:* I use the cosine: divide all rows by their lengths, multiply them by the word's normalized row, and take the
 #   largest results.
-# - *Longer:* That is a single matrix-vector product for all words, and for millions of rows an approximate index, such as HNSW,
-#   is faster. Retrieval works the same way with vectors of whole texts.
+# - *Longer:* That is a single matrix-vector product for all words; for millions of rows, an approximate index such as HNSW is
+#   faster. Retrieval works the same way, with vectors of whole texts.
 # - *They ask next:* Why not the dot product? With it, a long vector can beat a more similar one, and even the word itself.
-# - *The trap:* Forgetting that the first result is the word itself, and that a row of zeros, such as the padding, gives 0 / 0.
+# - *The trap:* Forgetting that the first result is the word itself, and that a row of zeros, such as the padding row, gives 0 /
+#   0.
 # - *Proof:* `proof-cosine`, `proof-neighbours`.
 #
 # ## Edge cases
-# The indices may have any shape, and the result has one dimension more. Unlike in indexing, negative indices don't count from the
-# end but raise an error.
+# The indices may have any shape, and the result has one more dimension. Unlike in indexing, negative indices raise an error
+# instead of counting from the end.
 
 # %% tags=["proof-edges"]
 none, short = np.zeros((2, 0), dtype="int64"), np.zeros(2, dtype="int32")
@@ -477,19 +476,19 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 # **Interview · "CUDA error: device-side assert triggered". What is it, and how do you find the line?**
 #
 # - *Thirty seconds:* An assertion in a kernel failed, most often because an index is out of range: in an embedding, in `gather`,
-#   or as a class index in the loss. Run the same batch on the CPU, where the call itself raises an error and the traceback points
-#   to the line.
-# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the traceback
-#   points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no longer use the
-#   GPU, so restart it.
-# - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
+#   or as a class index in the loss. I run the same batch on the CPU, where the call itself raises an error and the traceback
+#   points to the line.
+# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so the error is reported by a later call, and the
+#   traceback points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no
+#   longer use the GPU, so restart it.
+# - *They ask next:* What do you check first? I compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
-# - *The trap:* Taking −1 for the last row, as it is in indexing, although a lookup refuses it.
+# - *The trap:* Taking −1 for the last row, as in indexing, when a lookup refuses it.
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
 #
 # ## The real one
-# minitorch sorts the positions by row, so the positions of one row become neighbours, called a *run*. It adds the first values of
-# all runs at once, then the second ones:
+# minitorch sorts the positions by row, so that those of one row become neighbours, called a *run*. It adds the first values of
+# all runs at once, then the second ones, and so on:
 
 # %%
 import inspect
@@ -504,7 +503,7 @@ print(source[source.index("    while 0") : source.index("    for run")])
 # values.
 #
 # ## A common myth: "A forward pass doesn't change the weights"
-# With `max_norm` it does, because rows that are looked up and are longer than `max_norm` are scaled down in the table itself.
+# With `max_norm` it does, because any row that is looked up and is longer than `max_norm` is scaled down in the table itself.
 
 # %% tags=["proof-max-norm"]
 layer = torch.nn.Embedding.from_pretrained(torch.tensor([[3.0, 4], [6, 8]]), max_norm=1)
@@ -541,7 +540,7 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # ## You try
 # In [the exercises](../exercises/13_embeddings.ipynb) you predict a gradient; write the lookup, its gradient and the layer; find
 # neighbours for a whole batch; repair an initialization; and measure how long an optimizer remembers a word. In [chapter
-# 14](14_attention.ipynb) the vectors of a sentence exchange information.
+# 14](14_attention.ipynb), the vectors of a sentence exchange information.
 
 # %% [markdown]
 # ## If you have time
@@ -567,15 +566,15 @@ twice = torch.cat([texts[:32], texts[:32]])
 print(f"the same, with each text twice:     loss {info_nce(twice, twice, 0.05):.1f}")
 
 # %% [markdown]
-# A cosine is at most 1, so at a temperature of 1 the softmax can't become certain: even perfect matches have a loss of 3.2. A text
-# that occurs twice is its own negative (a *false negative*), and the loss can't fall below ln 2 = 0.7.
+# A cosine is at most 1, so at a temperature of 1 the softmax can't become confident: even perfect matches have a loss of 3.2. A
+# text that occurs twice is its own negative (a *false negative*), so the loss can't fall below ln 2 = 0.7.
 #
 # **Interview · How do you train an embedding model for retrieval?**
 #
-# - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the
-#   other texts serve as negatives. A temperature of about 0.05 lets the softmax become certain.
+# - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the other
+#   texts serve as negatives. A temperature of about 0.05 lets the softmax become confident.
 # - *Longer:* *Hard negatives*, which an earlier model ranks high by mistake, help most.
 # - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
-#   advance, so it only reranks hits.
+#   advance, so it is used only to rerank hits.
 # - *The trap:* Duplicates in a batch, which become false negatives.
 # - *Proof:* `proof-in-batch-negatives`; you write the loss in an exercise of [chapter 16](16_losses_and_optimizers.ipynb).
