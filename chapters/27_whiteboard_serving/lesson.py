@@ -1,15 +1,15 @@
 # %% [markdown]
 # # A server in one file
-# In this chapter you build a server for language models at the size of a whiteboard: it turns text into tokens, chooses tokens,
-# keeps the KV caches of many requests in blocks, and decides in each step which requests run. Every schedule serves the same trace
-# of requests, and each request must get the text that the model would have written for it alone. The exercises are the thirteen
-# problems that interviewers ask about it.
+# In this chapter you build a language-model server that fits on a whiteboard: it turns text into tokens, chooses new ones, keeps
+# many requests' KV caches in blocks, and decides in each step which requests run. Every schedule serves the same trace of
+# requests, and each request must get the text that the model would have written for it alone. The exercises are thirteen problems
+# that interviewers pose about such a server.
 
 # %% [markdown] tags=["short"]
 # ## Static and continuous batching
-# Twelve requests arrive at once, and the server runs four at a time. Most answers have a few tokens, while three have about
-# twenty. The toy model is a table, so a pass costs nothing, and we count *steps* instead: in each step, every running request
-# gets one token. How many steps does the server save if a request may start as soon as another one ends?
+# Twelve requests arrive at once, and the server runs four at a time. Most answers are only a few tokens long, while three have
+# about twenty. The toy model is a table, so a pass costs nothing, and we count *steps* instead: in each step, every running
+# request gets one token. How many steps does the server save if a request may start as soon as another one ends?
 
 # %% tags=["proof-continuous"]
 from dataclasses import dataclass, field
@@ -82,19 +82,19 @@ def draw(batching):
 pictures.slider(draw, start={"batching": "static"}, batching=["static", "continuous"])
 
 # %% [markdown] tags=["short"]
-# In *static batching*, a batch takes as long as its longest answer, and the slots of the short ones stay empty. *Continuous
-# batching* decides again in each step which requests run, so a slot is filled again at once. The texts don't change, because each
-# request attends to its own cache alone.
+# With *static batching*, a batch takes as long as its longest answer, and the slots of the short ones sit empty. *Continuous
+# batching* decides anew in each step which requests run, so a free slot is filled at once. The texts don't change, because each
+# request attends only to its own cache.
 #
 # **Interview · Static or continuous batching?**
 #
-# - *Thirty seconds:* With static batching, the whole batch runs until its longest answer ends, so short requests leave empty
-#   slots, and new ones wait outside. With continuous batching, requests join and leave after every step, so the spread of the
-#   lengths costs hardly anything.
-# - *Longer:* It works because decoding is one token per step for everybody, whatever their lengths. The attention kernel must
-#   handle sequences of different lengths in one batch, which is why paged attention came with it.
-# - *They ask next:* What do you gain if all answers have the same length and arrive together? You gain nothing, because both
-#   schedules are then the same.
+# - *Thirty seconds:* With static batching, the whole batch runs until its longest answer ends, so short requests leave their
+#   slots empty while new ones wait. With continuous batching, requests join and leave after every step, so differences in length
+#   cost hardly anything.
+# - *Longer:* It works because every request decodes one token per step, whatever its length. The attention kernel must handle
+#   sequences of different lengths in one batch, which is why paged attention came with it.
+# - *They ask next:* What do you gain if all answers have the same length and arrive together? Nothing, because the two schedules
+#   are then the same.
 # - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
 #   takes at least as long as a step of a single request.
 # - *Proof:* `proof-continuous`.
@@ -103,7 +103,7 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 # ## Tokenization and sampling
 # ### Byte-pair encoding (BPE)
 # A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token,
-# and repeats. With letters for the new tokens you can do it by hand:
+# and repeats. With letters as the new tokens, you can do it by hand:
 
 # %% tags=["proof-merges"]
 from collections import Counter
@@ -116,18 +116,18 @@ for new in "XYZ":
     print(f"{new} = {a + b!r}, {count} times: {text!r}")
 
 # %% [markdown]
-# In the third step ' Y' and 'Ye' tie at two; this cell takes the one that it met first, the exercise takes the smallest pair. The
-# merge glues a space to the word behind it. Most tokenizers allow that, but they split the text into such pieces first, so that no
-# merge joins two words, as in `of the`.
+# In the third step, ' Y' and 'Ye' tie at two; this cell takes the one that it met first, while the exercise takes the smallest
+# pair. The merge attaches a space to the word that follows it. Most tokenizers allow that, but they first split the text into
+# such pieces, so that no merge joins two words, as in `of the`.
 #
-# Encoding a new text applies the merges in the order in which they were learned: a later merge may be built from earlier ones, and
-# where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is another algorithm (WordPiece), and it
-# can give other tokens.
+# To encode a new text, apply the merges in the order in which they were learned: a later merge may be built from earlier ones,
+# and where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is a different algorithm
+# (WordPiece) and can give different tokens.
 #
 # ### Penalties and min-p
-# Before a token is drawn, *processors* change the logits. *Frequency* and *presence* penalties subtract something from the logit of each
-# token that was written, for each occurrence or once. A *repetition* penalty also counts the prompt's tokens, and it scales the
-# logit instead; the next cell shows why that isn't simply a division:
+# Before a token is drawn, *processors* change the logits. A *frequency* penalty is subtracted from a token's logit for each time
+# that the token was written, a *presence* penalty only once. A *repetition* penalty also counts the prompt's tokens, and it
+# scales the logit instead; the next cell shows why that isn't simply a division:
 
 # %% tags=["proof-penalty"]
 logits = np.array([2.0, -2.0, 1.0, 0.5])
@@ -148,13 +148,13 @@ for temperature in (1, 3):
     )
 
 # %% [markdown]
-# A division moves the second logit, −2, closer to 0, so that its token becomes *more* likely; negative logits are multiplied
-# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Because it depends on the
-# temperature before it, the order of the processors matters.
+# Division moves the second logit, −2, closer to 0, which makes its token *more* likely, so negative logits are multiplied
+# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Its result depends on the
+# temperature, so the order of the processors matters.
 #
 # ### Beam search
-# Greedy decoding takes the likeliest token in each step, whereas *beam search* keeps the `width` best prefixes. A sum of log
-# probabilities never rises with a further token, so finished texts are compared by the sum divided by a power of their length:
+# Greedy decoding takes the likeliest token in each step, whereas *beam search* keeps the `width` best prefixes. Since another
+# token never raises the sum of log probabilities, finished texts are compared by that sum divided by a power of their length:
 
 # %% tags=["proof-beam"]
 tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
@@ -172,14 +172,14 @@ for alpha in (0, 1):
     )
 
 # %% [markdown]
-# With alpha = 0, the empty text wins, since further tokens can't raise the sum, while with alpha = 1, `be.` wins.
-# Greedy decoding starts with `a` and ends at `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences that
-# end are *finished* and leave the beam, and the search goes on until no live prefix can win.
+# With alpha = 0, the empty text wins, because more tokens can't raise the sum; with alpha = 1, `be.` wins. Greedy decoding starts
+# with `a` and ends at `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences that end are *finished*
+# and leave the beam, and the search goes on until no live prefix can still win.
 #
 # ### Constrained decoding
-# To force a format, compile it into an automaton over characters. In each state, a mask forbids all tokens that can't be read
-# from there. Since a token may have several characters, all of them have to fit, and the token must not lead into a *dead end*,
-# from which no further tokens complete a match. The automaton here accepts a number with one digit behind an optional point:
+# To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every token that
+# can't be read from there: all its characters have to fit, and the token must not lead into a *dead end*, from which no further
+# tokens can complete a match. The automaton here accepts a number, optionally followed by a point and one digit:
 
 # %% tags=["proof-mask"]
 moves = {0: {"7": 1}, 1: {"7": 1, ".": 2}, 2: {"7": 3}, 3: {}}  # 1 and 3 accept
@@ -196,13 +196,13 @@ for state in moves:
 
 # %% [markdown]
 # None means that the token can't be read. The tokens `7.` and `.` are allowed because the token `7` leads on from state 2 to the
-# end. If the vocabulary had no token `7`, they would have to be masked, because no token would spell the way out of state 2.
+# end. If the vocabulary had no token `7`, they would have to be masked, because state 2 would then be a dead end.
 #
 # ## KV cache memory: blocks, preemption, prefixes
 # ### PagedAttention: a KV cache in blocks
-# So far four requests ran because we said so, but in a real server, memory for the KV cache decides. Suppose it holds 64 tokens.
-# A server that can't tell how long an answer gets has to reserve the longest possible cache, here 32 tokens. A server with
-# *blocks* of four tokens takes a block when it needs one, through a table like that of virtual memory:
+# So far, four requests ran at once because we said so, but in a real server, the memory for the KV cache decides. Suppose it
+# holds 64 tokens. Since nobody can tell how long an answer will get, one server reserves the longest possible cache, here 32
+# tokens. The other takes *blocks* of four tokens as it needs them, through a table like that of virtual memory:
 
 
 # %% tags=["proof-pages"]
@@ -222,22 +222,22 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # %% [markdown]
 # **Interview · What does PagedAttention remove?**
 #
-# - *Thirty seconds:* It removes cache memory that is reserved and never used, and fragmentation between the reservations. The
-#   cache is cut into blocks of, say, 16 tokens, and each sequence has a table of its blocks. So less than one block per sequence
-#   is wasted, and more sequences run at once.
-# - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, with a count of
-#   references, and a shared block is copied before somebody writes into it.
+# - *Thirty seconds:* It removes two kinds of waste: cache memory that is reserved but never used, and fragmentation between
+#   reservations. The cache is divided into blocks of, say, 16 tokens, and each sequence has a table of its blocks. Less than one
+#   block per sequence is then wasted, so more sequences run at once.
+# - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, which are
+#   reference-counted, and a shared block is copied before it is written to.
 # - *They ask next:* What does it cost? It costs one more lookup per block in the attention kernel, and reads are contiguous only
 #   within a block.
-# - *The trap:* Saying that it makes the cache smaller, although each token takes as many bytes as before.
+# - *The trap:* Saying that it makes the cache smaller, when each token takes as many bytes as before.
 # - *Proof:* `proof-pages`.
 #
 # ### When the cache is full: preemption
-# The paged server admits requests without knowing how long they get, so it can run out of blocks in the middle. It then
-# *preempts* the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and
-# tokens run through the model once more. The next cell serves the trace with the full memory and with half of it. Recomputing
-# is free in this toy, because it counts steps and a step has no budget of tokens; exercise 8 has one. The minimum is 24
-# steps, because the longest answer has 24 tokens.
+# The paged server admits requests without knowing how long they will get, so it can run out of blocks midway. It then *preempts*
+# the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run
+# through the model once more. The next cell serves the trace with all of the memory and with half of it. Recomputing is free in
+# this toy, because we count steps and a step has no token budget; exercise 8 adds one. The minimum is 24 steps, because the
+# longest answer has 24 tokens.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -252,21 +252,20 @@ for memory in (16, 8):
 # %% [markdown]
 # **Interview · The KV cache is full. What now?**
 #
-# - *Thirty seconds:* I preempt the newest request: free its blocks, put it at the front of the queue, and recompute its cache
-#   when there is room. The tokens that it has written are kept, because the user has seen them. The oldest request always makes
-#   progress, so nobody starves.
-# - *Longer:* The alternative to recomputing is swapping the blocks to the CPU's memory. Recomputing is one prefill, which is
-#   bound by FLOPs, while a swap moves the cache over PCIe twice.
+# - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
+#   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
+#   makes progress, so none starves.
+# - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is compute-bound,
+#   while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid it? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject
 #   early when the queue is long.
-# - *The trap:* Restarting the victim from its prompt alone, because with sampling it would write something else than what was
-#   sent.
+# - *The trap:* Restarting the victim from its prompt alone: with sampling, it would write something other than what was sent.
 # - *Proof:* `proof-preemption`.
 #
 # ### Prefix caching
-# Requests with a common system prompt can share its blocks. A key and a value depend on all tokens before them, so a block may be
-# reused only if *everything* from the start of the text is equal. The key of a block is therefore a hash of its tokens and of the
-# key of the block before it.
+# Requests with a common system prompt can share its blocks. Keys and values depend on all earlier tokens, so a block may be
+# reused only if *everything* from the start of the text is equal. The cache therefore finds a block by a hash of its tokens and
+# of the hash of the block before it.
 
 # %% tags=["proof-prefix"]
 system = list(range(100, 122))
@@ -281,23 +280,23 @@ for name, prompt in prompts.items():
 # %% [markdown]
 # **Interview · When does a prefix cache not hit, and what is its key?**
 #
-# - *Thirty seconds:* The key of a block is a hash of its tokens and its parent's key, so it stands for everything from the
-#   start. A single different token early on, such as a date in the system prompt, spoils all blocks after it. Partly filled
-#   blocks aren't entered.
-# - *Longer:* The first key also contains everything else that changes keys and values, such as the adapter or images, and it
-#   contains the tenant if timing mustn't reveal what others have sent.
+# - *Thirty seconds:* A block's key is a hash of its tokens and its parent's key, so it stands for everything from the start. A
+#   single different token early on, such as a date in the system prompt, therefore causes misses from there on. Partly filled
+#   blocks aren't cached.
+# - *Longer:* The first key also covers everything else that changes keys and values, such as the adapter or images, and the
+#   tenant as well if timing mustn't reveal what others have sent.
 # - *They ask next:* To which of several replicas do you send a request? To the one with the longest cached prefix, unless its queue
 #   is too long.
 # - *They ask next:* What do you run if the whole prompt is cached? At least the last token has to run, because its logits are
 #   needed and the cache has only keys and values.
-# - *The trap:* Hashing a block by its own tokens, although the same words after another beginning have other keys and values, and
-#   other positions.
+# - *The trap:* Hashing only the block's own tokens. After a different beginning, the same words have different keys, values and
+#   positions.
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
 # A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
-# 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls everybody who decodes.
-# *Chunked prefill* reads the prompt in pieces, along with the decodes:
+# 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls every request that is
+# decoding. *Chunked prefill* reads the prompt in pieces, alongside the decoding:
 
 
 # %% tags=["proof-chunks"]
@@ -329,8 +328,8 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 #
 # **Interview · Why split prefill and decode on different GPUs?**
 #
-# - *Thirty seconds:* Prefill is bound by FLOPs and decode by bandwidth, and they have different limits: time to first token, and
-#   time per output token. On separate GPUs neither disturbs the other, and each side gets its own batch size, parallelism and
+# - *Thirty seconds:* Prefill is compute-bound and decode bandwidth-bound, and each has its own target: time to first token, and
+#   time per output token. On separate GPUs, neither disturbs the other, and each side gets its own batch size, parallelism and
 #   number of GPUs. The price is that the cache has to be sent over the network.
 # - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
 #   ms at 50 GB/s and can be sent layer by layer during the prefill.
@@ -341,8 +340,8 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 #
 # ## Speculative decoding: when does it lose?
 # [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the
-# batch: verifying four drafts runs five tokens for each sequence, which is nearly free only while reading the weights bounds the
-# step. Here each drafted token costs 5 % of a step:
+# batch: verifying four drafts runs five tokens for each sequence, which is nearly free only as long as reading the weights bounds
+# the step. Here, each drafted token costs 5 % of a step:
 
 
 # %% tags=["proof-speculation"]
@@ -361,11 +360,11 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # %% [markdown]
 # **Interview · When does speculation lose?**
 #
-# - *Thirty seconds:* It loses when there are no spare FLOPs, that is at large batches; when the draft is rarely accepted; and
-#   when the draft itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a)
-#   tokens on average, and it has to take less time than that many plain steps.
-# - *Longer:* Long contexts move the limit: reading the caches keeps the step bound by bandwidth even for large batches, and then
-#   speculation still helps.
+# - *Thirty seconds:* It loses when there are no spare FLOPs, as at large batches, when drafts are rarely accepted, or when
+#   drafting itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
+#   and it has to take less time than that many plain steps.
+# - *Longer:* Long contexts move the limit: reading the caches keeps the step bandwidth-bound even at large batches, so
+#   speculation still helps there.
 # - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
 #   batch, down to zero.
 # - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
@@ -401,23 +400,23 @@ for replicas in (1, 2):
 # %% [markdown]
 # **Interview · How many GPUs for 20 requests/s of 2,000 + 300 tokens on a 70B model?**
 #
-# - *Thirty seconds:* The weights take 140 GB, so at least two 80 GB cards hold them. But prefill is 20 · 2,000 tokens a second
-#   at 140 GFLOP each, 5.6 PFLOP/s, for which I need at least twelve H100s at half of their peak. With decoding on top I would
-#   take two replicas of eight, and then check memory by Little's law.
+# - *Thirty seconds:* The weights take 140 GB, so I need at least two 80 GB cards to hold them. But prefill is 20 · 2,000 tokens a
+#   second at 140 GFLOP each, or 5.6 PFLOP/s, which takes at least twelve H100s at half of their peak. With decoding on top, I
+#   would take two replicas of eight, and then check memory by Little's law.
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
 #   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
-# - *They ask next:* What does this estimate neglect? It neglects bursts, a reserve for a lost node, the spread of lengths, and
+# - *They ask next:* What does this estimate ignore? It ignores bursts, a reserve for a lost node, the spread of lengths, and
 #   communication, so I'd size for the peak hour and measure.
 # - *The trap:* Stopping as soon as the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
 #
-# - *Thirty seconds:* 8-bit weights halve the bytes of weights that a decoding step reads, so they help small batches. 8-bit activations together
-#   with the weights double the FLOP/s on hardware that has such units, so they help prefill. An 8-bit cache halves its bytes, so
-#   twice as many requests fit, and long contexts read less.
-# - *Longer:* Weights alone in 8 bits are converted back to 16 bits before the matmul, so prefill gains nothing, or loses a
-#   little.
+# - *Thirty seconds:* 8-bit weights halve the weight bytes that a decoding step reads, so they help at small batches. If the
+#   activations have 8 bits as well, hardware with such units does twice the FLOP/s, which helps prefill. An 8-bit cache takes
+#   half the bytes, so twice as many requests fit, and long contexts read less.
+# - *Longer:* If only the weights have 8 bits, they are converted back to 16 bits before the matmul, so prefill gains nothing, or
+#   loses a little.
 # - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels, whereas weights need at
 #   most scales per channel or group.
 # - *The trap:* Saying that 8 bits are twice as fast, when that depends on what bounds the phase.
@@ -435,9 +434,10 @@ for phase, (tokens, kept) in phases.items():
 
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
-# At temperature 0 the largest logit wins. But a logit is a sum, and floating-point sums depend on the order in which a kernel adds.
-# When a batch is too small to fill a GPU, many libraries pick a *split* kernel, which adds the pieces of each sum in parallel. The
-# next cell computes 64 requests one at a time, in 16 pieces, and then in one batch. Two tokens would tie without rounding:
+# At temperature 0 the largest logit wins. But a logit is a sum, and floating-point sums depend on the order in which a kernel
+# adds. When a batch is too small to fill a GPU, many libraries pick a *split* kernel, which adds the pieces of each sum in
+# parallel. The next cell computes 64 requests one at a time, in 16 pieces, and then in one batch. Without rounding, two of the
+# tokens would tie:
 
 
 # %% tags=["proof-order", "last digits: the order of adding is what this cell shows"]
@@ -456,26 +456,27 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
     print(f"{kernel}: {np.mean(one_by_one != batch):.0%} of the logits differ, and {flips} of 64 chosen tokens")
 
 # %% [markdown]
-# With the same pieces for every batch size, which is called *batch invariance*, nothing changes. Otherwise most logits differ in
-# their last digits, and where two nearly tie, another token may win, after which the texts diverge. PyTorch does so, too: on one CPU,
-# 98 % of the elements of a product (64 × 4,096 by 4,096 × 100) changed when the rows came one at a time.
+# If the sums are split in the same way for every batch size, which is called *batch invariance*, nothing changes. Otherwise, most
+# logits differ in their last digits, and where two nearly tie, another token may win, after which the texts diverge. The same
+# happens in PyTorch: on one CPU, 98 % of the elements of a product (64 × 4,096 by 4,096 × 100) changed when the rows came one at
+# a time.
 #
 # **Interview · Temperature 0, two answers. Why?**
 #
 # - *Thirty seconds:* Because the order of summation depends on the batch. Other requests change the batch size, the library
 #   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
 #   everything after it differs.
-# - *Longer:* Each kernel is typically deterministic for a fixed shape, and what varies is the shape. *Batch-invariant* kernels
-#   fix the order of reduction for every batch size, at some cost in speed.
-# - *They ask next:* Why does it matter? It matters because tests can't be repeated, and because in reinforcement learning the
-#   sampler's probabilities disagree with the trainer's.
-# - *The trap:* Blaming the seed, although nothing is drawn at temperature 0, or atomic additions, which the forward pass of a language
-#   model rarely has.
+# - *Longer:* Each kernel is typically deterministic for a fixed shape; what varies is the shape. *Batch-invariant* kernels fix
+#   the order of reduction for every batch size, at some cost in speed.
+# - *They ask next:* Why does it matter? Because tests can't be reproduced, and because in reinforcement learning the sampler's
+#   probabilities disagree with the trainer's.
+# - *The trap:* Blaming the seed, when nothing is drawn at temperature 0, or atomic additions, which the forward pass of a
+#   language model rarely has.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
-# The picture shows all schedules of this chapter side by side. The first two may run four requests, the last two have 64 tokens of
-# cache, so compare within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
+# The picture shows all schedules of this chapter side by side. The first two may run four requests, while the last two have 64
+# tokens of cache, so compare within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
 
 # %% tags=["proof-milestone"]
 print(
@@ -505,7 +506,7 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 # 3. Beam search compares finished texts by sum / lengthᵅ, and goes on while a live prefix can win.
 # 4. A token is allowed if all its characters fit and the end can still be reached.
 # 5. Continuous batching decides in each step which requests run.
-# 6. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written.
+# 6. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written to.
 # 7. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
 # 8. When the cache is full, preempt the newest request, and keep what was sent.
 # 9. Chunks trade the first token of one request against the gaps of the others.
