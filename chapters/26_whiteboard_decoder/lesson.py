@@ -1,14 +1,14 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you take a transformer decoder apart as interviewers do: you change its positions, shrink its cache, make its
-# attention linear, and write its backward pass by hand. Each change is either a *rewrite*, which keeps the outputs up to rounding, or
-# a *real change*, and you learn to say which it is before you run it. The exercises are whiteboard problems.
+# In this chapter you take a transformer decoder apart, as interviewers do: you change its positions, shrink its cache, make its
+# attention linear, and write its backward pass by hand. Each change is either a *rewrite*, which keeps the outputs up to
+# rounding, or a *real change*, and you learn to say which it is before you run it. The exercises are whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## Biases of keys, queries and values: which of them matter?
-# Here is causal attention in NumPy, followed by four edits to it. The first three add a constant vector to all keys, to all queries,
-# or to all values, as the bias of a projection does. The fourth multiplies the queries by 3 and divides the keys by 3. Which of the
-# four leave the output as it was?
+# Here is causal attention in NumPy, followed by four edits to it. The first three add a constant vector to all keys, to all
+# queries, or to all values, as the bias of a projection does. The fourth multiplies the queries by 3 and divides the keys by 3.
+# Which of the four leave the output unchanged?
 
 # %% tags=["proof-edits"]
 import numpy as np
@@ -60,22 +60,22 @@ biased = attend(rotate(q), rotate(k + constant), v)
 print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
 # %% [markdown] tags=["short"]
-# The first and the fourth edit are rewrites. A constant that is added to all keys adds the same number to all scores of a query, and a
-# softmax ignores what is common to a row. This is why the bias of a key projection does nothing, and why Whisper, for example, has
-# none. A constant in the queries, however, adds a different number for each key, so it shifts the attention towards some of them.
+# The first and fourth edits are rewrites. A constant that is added to all keys adds the same number to every score of a query,
+# and a softmax ignores whatever its whole row has in common. This is why the bias of a key projection does nothing, and why
+# Whisper, for example, has none. A constant in the queries, however, adds a different number for each key, so it shifts attention
+# towards some of them.
 #
-# The key bias does nothing only as long as nothing between the bias and the dot product depends on the position or the key. RoPE
-# rotates the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are
-# normalized.
+# The key bias drops out only as long as nothing between it and the dot product depends on the position or the key. RoPE rotates
+# the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized.
 #
 # A constant in the values reappears unchanged in the output, because each row of weights adds up to 1. These two facts, *softmax
 # ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
 
 # %% [markdown]
 # ## Causal masks with a KV cache
-# In this chapter the last query belongs to the last key, so that one new token sees the whole cache. `F.scaled_dot_product_attention`
-# with `is_causal=True`, however, aligns its mask with the *first* key, so that with a cache a single query sees key 0 alone. Leave
-# `is_causal` out when you decode one query at a time, and pass a mask when there are several.
+# In this chapter, the last query belongs to the last key, so a single new token sees the whole cache.
+# `F.scaled_dot_product_attention` with `is_causal=True`, however, aligns its mask with the *first* key, so with a cache, a single
+# query sees only key 0. Leave `is_causal` out when you decode one query at a time, and pass a mask when there are several.
 #
 # ## Padding: a fully masked row gives NaN
 # In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞,
@@ -93,17 +93,18 @@ print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ val
 # returns zeros for such a row, while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain
 # softmax, returns NaN.
 #
-# A large negative number instead of −∞ avoids the NaN, but the output is then the average of the padding, and no error tells you so.
-# In float16, −1e30 is out of range, so people use `finfo.min`, which has to be *filled in*, because adding it to a score of −100
-# overflows to −∞ again. The safe remedy is to multiply the weights by the mask, which sets such a row to 0 and leaves all other rows
-# alone.
+# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you
+# so. In float16, −1e30 is out of range, so people use `finfo.min`, which has to be *filled in*, because adding it to a score of
+# −100 overflows to −∞ again. The safe fix is to multiply the weights by the mask, which sets such a row to 0 and leaves all other
+# rows alone.
 #
 # ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. So positions have
-# to be put in: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to the scores. **ALiBi** subtracts slope ·
-# distance, with a different slope for each head, and **T5** learns one number per head for each *bucket* of distances. The next cell
-# computes T5's buckets, which are exact for near keys and logarithmic for far ones, and draws ALiBi's factors:
+# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. Positions
+# therefore have to be supplied: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to the scores.
+# **ALiBi** subtracts slope · distance, with a different slope for each head, and **T5** learns one number per head for each
+# *bucket* of distances. The next cell computes T5's buckets, which are exact for near keys and logarithmic for far ones, and
+# draws ALiBi's factors:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -139,10 +140,11 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 # - *Proof:* `proof-buckets`.
 #
 # ### Extending the context of RoPE: position interpolation, NTK, YaRN
-# A context is extended by lowering RoPE's frequencies, since RoPE rotates each pair of elements by position · frequency. In a model
-# that was trained on 1,024 tokens, the fast pairs have turned many times, while the slow ones have not made a full turn. At four times
-# the length, those slow pairs would reach angles that the model never saw. *Position interpolation* (PI) divides all frequencies by 4,
-# *NTK* raises the base so that only the slowest pair is divided by 4, and *YaRN* divides the slow pairs and leaves the fast ones:
+# Since RoPE rotates each pair of elements by position · frequency, a context is extended by lowering the frequencies. In a model
+# that was trained on 1,024 tokens, the fast pairs have turned many times, while the slow ones haven't completed a single turn. At
+# four times the length, those slow pairs would reach angles that the model has never seen. *Position interpolation* (PI) divides
+# all frequencies by 4, *NTK* raises the base so that only the slowest pair is divided by 4, and *YaRN* divides the slow pairs and
+# leaves the fast ones:
 
 # %% tags=["proof-stretch"]
 original, scale, width = 1024, 4, 64
@@ -170,10 +172,10 @@ def draw(method):
 pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 
 # %% [markdown]
-# Position interpolation blurs the fast pairs, which tell neighbours apart, because it slows all pairs alike. NTK spares them, but it
-# divides most slow pairs by less than 4, so 13 of them still reach new angles. YaRN divides every pair with less than one turn by 4
-# and leaves every pair with at least 32 turns as it is. Since more keys compete in a longer text, it also multiplies the scores by a
-# factor, (0.1 · ln s + 1)².
+# Position interpolation blurs the fast pairs, which tell neighbours apart, because it slows all pairs alike. NTK spares them, but
+# it divides most slow pairs by less than 4, so 13 of them still reach new angles. YaRN divides every pair with less than one turn
+# by 4 and leaves every pair with at least 32 turns unchanged. Since more keys compete in a longer text, it also multiplies the
+# scores by a factor, (0.1 · ln s + 1)².
 #
 # **Interview · How do you stretch a context from 8k to 128k?**
 #
@@ -223,8 +225,8 @@ print(
 # - *Thirty seconds:* There are four common errors: reading empty slots before the ring is full, rotating a key by its slot instead of
 #   its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test the ring
 #   against masked attention for every way of cutting the text into chunks.
-# - *Longer:* The same test finds a window that is off by one, w + 1 keys instead of w, because only equality over all splits pins the
-#   window down.
+# - *Longer:* The same test catches a window that is off by one, with w + 1 keys instead of w, because only equality over all
+#   splits pins the window down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
 #   put its weight somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
@@ -251,9 +253,9 @@ for count in (1, 2, 3):
 
 # %% [markdown]
 # ### Multi-head latent attention (MLA): absorb the up-projection
-# Multi-head latent attention caches a short vector c per token, from which a head's keys are c U. The score (x W)·(c U) is the same
-# number as (x W Uᵀ)·c, so a decoder never has to compute the keys. [Chapter 24b](24b_llama.ipynb) shows that for one head, while this
-# cell counts what it costs in a model with 128 heads of 128 and a latent of 512 + 64:
+# Multi-head latent attention caches a short vector c per token, from which each head computes its keys as c U. Since the score (x
+# W)·(c U) equals (x W Uᵀ)·c, a decoder never has to compute these keys. [Chapter 24b](24b_llama.ipynb) shows this for one head,
+# while the next cell counts the cost in a model with 128 heads of 128 and a latent of 512 + 64:
 
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
@@ -278,8 +280,8 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 #   pays in decoding, with one query at a time, while in prefill expanding the keys is cheaper.
 # - *Longer:* Absorbed dot products are longer, with 512 + 64 terms instead of 128 + 64, and each weighted sum of values has 512
 #   elements instead of 128. From about 170 queries per key on, expanding the keys and values once is therefore cheaper.
-# - *They ask next:* How does MLA go with tensor parallelism? Badly, because all heads read the same latent, so splitting the heads
-#   over 8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers
+# - *They ask next:* Does MLA suit tensor parallelism? Badly, because all heads read the same latent, so splitting the heads over
+#   8 GPUs leaves a whole copy of the cache on each. Large deployments split the *requests* over the GPUs in the attention layers
 #   instead.
 # - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of
 #   positions, so nothing could be merged.
@@ -309,8 +311,8 @@ print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v),
 print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice the text is
-# therefore cut into *chunks*, which are computed in parallel inside and pass a state on.
+# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice, the text is
+# therefore cut into *chunks*, each of which is computed in parallel and passes a state on to the next.
 #
 # The **delta rule** can also erase. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new
 # value. The next cell writes 20 new values to each of 20 keys, with both rules and three seeds, and counts how many keys recall the
@@ -337,11 +339,11 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax attention
-#   keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow. Hybrids keep a few layers
-#   of full attention for the recall.
+# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax
+#   attention keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow.
+#   Hybrids keep a few layers of full attention for recall.
 # - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value
-#   instead of adding to it, so both use the room better, although neither makes it larger.
+#   instead of adding to it, so both make better use of the space, although neither enlarges it.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
 #   few dense matmuls plus one update of the state.
 # - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or
@@ -349,10 +351,10 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
 #
 # ## The feed-forward layer: SwiGLU and mixtures of experts
-# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4 · C,
-# rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one weight.
-# Whether that weight is stored in halves or interleaved is a convention that no shape reveals: if you read it the other way,
-# everything runs and the outputs are garbage.
+# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4
+# · C, rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one
+# weight. Whether that weight is stored in halves or interleaved is a convention that no shape reveals: if you get it wrong,
+# everything runs, but the outputs are garbage.
 #
 # A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches
 # it, and exercises 1 and 9 here are about its layer and its balance.
@@ -394,9 +396,9 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 # - *Proof:* `proof-row-sum`.
 #
 # ## Debugging a decoder that doesn't learn
-# In debugging rounds you get a training script and a list of complaints. Three checks find many faults of a decoder within a minute:
-# the first loss, a leak test, and a single batch that the model has to memorize. The next cell runs the first two on a tiny decoder,
-# once as it should be and twice with a common fault:
+# In debugging rounds, you get a training script and a list of symptoms. Three checks find many of a decoder's bugs within a
+# minute: the first loss, a leak test, and a single batch that the model has to memorize. The next cell runs the first two on a
+# tiny decoder, once as it should be and twice with a common bug:
 
 # %% tags=["proof-checks"]
 V, T = 50, 10
@@ -431,7 +433,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 #   loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
 #   initialization, a missing norm, or a missing scale.
-# - *The trap:* Searching by reading, although each check rules out a part of the script.
+# - *The trap:* Searching by reading alone, when each check would rule out a part of the script.
 # - *Proof:* `proof-checks`.
 #
 # ## Milestone: rewrites and changes, side by side
@@ -489,10 +491,10 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # %% [markdown]
 # ## If you have time
 # ### Sparse attention: NSA and DSA
-# In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64 tokens,
-# while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you
-# switch a trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head, computes the gradient that a
-# rough indexer gets, and counts the multiplications of decoding in the sizes of DeepSeek-V3.2:
+# In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64
+# tokens, while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you switch a
+# trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head, computes the gradient that a rough
+# indexer gets, and counts the multiplications of a decoding step at the size of DeepSeek-V3.2:
 
 # %% tags=["proof-sparse"]
 memory_keys, memory_values = rng.normal(size=(2, 512, 64))
@@ -533,20 +535,20 @@ for length in (2048, 8192, 32768, 131072):
 # - *Thirty seconds:* A cheap scorer selects keys for each query, and the softmax runs over those alone. NSA selects blocks by attention
 #   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
 #   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
-# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with it: attention to the compressed blocks is part of the
-#   output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model: first the indexer
-#   alone learns the weights of full attention by a KL loss, and then the model is trained further with the selection.
+# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed blocks is part
+#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model: first
+#   the indexer alone learns the weights of full attention by a KL loss, and then the model is trained further with the selection.
 # - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
 #   8 bits. The cache doesn't shrink, because a later query may select any key.
 # - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
 #   selection, so each block is read once.
-# - *The trap:* Calling DSA linear in the length, although its indexer is quadratic.
+# - *The trap:* Calling DSA linear in the length, when its indexer is quadratic.
 # - *Proof:* `proof-sparse`.
 #
 # ### Attention sinks: StreamingLLM and gpt-oss
-# An *attention sink* is a key that takes the weight for which a head has no use, since a row of weights adds up to 1. In trained models
-# the first tokens become sinks, with high scores and small values. The next cell makes such a key, drops it from a window, and then
-# replaces it with what gpt-oss has, a number b per head in the softmax's denominator:
+# An *attention sink* is a key that absorbs the weight that a head has no use for, since a row of weights must add up to 1. In
+# trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key, drops it from
+# a window, and then replaces it with what gpt-oss has, a number b per head in the softmax's denominator:
 
 # %% tags=["proof-sinks"]
 scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
@@ -570,12 +572,13 @@ print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, rea
 # %% [markdown]
 # **Interview · What is an attention sink, and why do StreamingLLM and gpt-oss keep one?**
 #
-# - *Thirty seconds:* It is a key that takes the weight for which a head has no use, because a softmax can't give zero to everything.
-#   Models use the first tokens for it, since every later query sees them, so StreamingLLM caches the first four beside its
-#   window. In gpt-oss each head learns a number in the softmax's denominator instead, and so can attend to nothing.
-# - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of 5,158,
-#   and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than the
-#   text. In gpt-oss every second layer has a window of 128 tokens, from which the first token soon drops out.
+# - *Thirty seconds:* It is a key that absorbs the weight that a head has no use for, because a softmax can't give zero to
+#   everything. Models use the first tokens for this, since every later query sees them, so StreamingLLM caches the first four
+#   along with its window. In gpt-oss, each head learns a number in the softmax's denominator instead and so can attend to
+#   nothing.
+# - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of
+#   5,158, and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than
+#   the text. In gpt-oss, every second layer has a window of 128 tokens, from which the first token soon drops out.
 # - *They ask next:* How does a fused kernel add a learned sink b? It multiplies the output by sigmoid(log-sum-exp − b), which amounts to one
 #   more key with score b and value 0.
 # - *They ask next:* Which positions do the keys get? StreamingLLM counts within the cache, so that RoPE sees no distance beyond the
@@ -584,9 +587,9 @@ print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, rea
 # - *Proof:* `proof-sinks`.
 #
 # ### QK-norm: attention logits that explode
-# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold, it grows
-# sixteenfold, and the norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, and then its gradient
-# p · (gp − Σ p·gp) is close to 0:
+# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold,
+# it grows sixteenfold, and the norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, so that
+# its gradient p · (gp − Σ p·gp) is close to 0:
 
 
 # %% tags=["proof-QK-norm"]
@@ -620,6 +623,6 @@ print("per head or over the whole width: differs by", difference(heads, rms_norm
 #   sums over all GPUs.
 # - *They ask next:* What else bounds logits? Gemma 2 caps them with c · tanh(s / c). Kimi K2 has MLA, which doesn't compute its
 #   keys in decoding, so after a step it shrinks the projections of heads whose logits exceed 100 (*QK-clip*).
-# - *The trap:* "Dividing by √d does that." It makes logits small for random queries and keys, and bounds nothing once the projections
-#   grow.
+# - *The trap:* "Dividing by √d does that." It makes logits small for random queries and keys, but it bounds nothing once the
+#   projections grow.
 # - *Proof:* `proof-QK-norm`.
