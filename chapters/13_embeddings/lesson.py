@@ -221,7 +221,8 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 
 # %% [markdown]
 # ## Which rows move?
-# Word 0 occurs in the first batch and never again, so from the second batch on, its gradient is zero. Does its vector stay put?
+# Word 0 occurs in the first batch and never again, so from the second batch on, its gradient is zero. Does its vector stay where
+# it is?
 
 
 # %% tags=["proof-unused-rows"]
@@ -479,7 +480,7 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 #   or as a class index in the loss. I run the same batch on the CPU, where the call itself raises an error and the traceback
 #   points to the line.
 # - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so the error is reported by a later call, and the
-#   traceback points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error this process can no
+#   traceback points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error, this process can no
 #   longer use the GPU, so restart it.
 # - *They ask next:* What do you check first? I compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
@@ -526,7 +527,7 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. An embedding is a table, and looking up a row equals multiplying by a one-hot vector, without the multiplication.
+# 1. An embedding is a table, and looking up a row gives what a one-hot vector times the table would, without the multiplication.
 # 2. Its gradient is a scatter-add: repeated words add up, and unused rows get zero.
 # 3. `grad[words] += g` loses repeated words.
 # 4. `padding_idx` starts a row at zero and gives it no gradient through lookups.

@@ -160,7 +160,7 @@ pictures.storage(x, {"x": x, "x[1]": x[1], "x.t()": x.t()})
 # %% [markdown]
 # The archive has one pickle, `data.pkl`, and one record for each *storage* (PyTorch adds three small ones). The pickle doesn't
 # contain the tensors' elements. Instead, it pushes a storage's type, its key (here "0"), its device and its size, and lets
-# `BINPERSID` fetch that storage from its record. An offset, a shape and strides follow. Since all three tensors refer to one
+# `BINPERSID` fetch that storage from its record; an offset, a shape and strides follow. Since all three tensors refer to one
 # storage of twelve 4-byte elements, they share memory again after loading:
 
 # %% tags=["proof-sharing"]
@@ -407,7 +407,7 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 # - *Thirty seconds:* It needs the model, the optimizer, the scheduler, the state of every random generator, and the position in
 #   the data. With float16 it needs the `GradScaler` as well.
 # - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
-#   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also takes deterministic kernels.
+#   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also requires deterministic kernels.
 # - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
 # - *The trap:* Just setting the same seed again, which makes the run repeat the random numbers from its beginning.
 # - *Proof:* `proof-resume`, `proof-generators`.
@@ -451,8 +451,8 @@ print(
 # %% [markdown]
 # The old optimizer didn't move the new bias, so create the optimizer after loading. The tied weight has become two parameters
 # that still share memory. With plain SGD this goes unnoticed, because the two updates add up, but Adam keeps a state for each of
-# them, so training differs. Finally, a buffer that isn't in the state is still on `meta`. Tie the weights again, and recompute
-# the buffer.
+# them, so training differs. Finally, a buffer that isn't in the state is still on `meta`. So tie the weights again, and recompute
+# such buffers.
 #
 # How do you load a `state` that is larger than memory? You leave it in the file until it is used:
 

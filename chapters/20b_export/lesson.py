@@ -48,7 +48,7 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
 # a constant.
 #
 # ## Dynamic shapes: the batch size
-# A convolutional network flattens its images. What does the trace then record about the batch size?
+# When a convolutional network flattens its images, what does the trace record about the batch size?
 
 # %% tags=["proof-fixed-batch"]
 from course import check
@@ -197,7 +197,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size, the export would have been refused, because the
-# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode, while in PyTorch the outcome
+# masks of the two traces differ.) While minitorch's default exporter refuses dropout in training mode, the outcome in PyTorch
 # depends on the exporter:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
@@ -325,7 +325,7 @@ print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
 # repeated field 1 is a message with a node. That is why `nodes` reads fields 7, 1 and 4.
 #
 # ### Break it
-# So far, all lengths and integers were small enough for one byte. Try some that aren't:
+# So far, all lengths and integers were small enough for one byte, so try some that aren't:
 
 # %% tags=["proof-varint"]
 for number in (5, 300, -1):
@@ -399,8 +399,8 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Then I rewrite the code
-#   with existing operators. The last resort is a custom operator, which every target runtime has to implement.
+# - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Otherwise, I rewrite the
+#   code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
 # - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators. A higher opset isn't
 #   always better, because the runtime has to know it.
 # - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
