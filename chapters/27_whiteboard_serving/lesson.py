@@ -227,7 +227,7 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 #   block per sequence is then wasted, so more sequences run at once.
 # - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, which are
 #   reference-counted, and a shared block is copied before it is written to.
-# - *They ask next:* What does it cost? It costs one more lookup per block in the attention kernel, and reads are contiguous only
+# - *They ask next:* What does it cost? The attention kernel needs one more lookup per block, and its reads are contiguous only
 #   within a block.
 # - *The trap:* Saying that it makes the cache smaller, when each token takes as many bytes as before.
 # - *Proof:* `proof-pages`.
@@ -264,8 +264,8 @@ for memory in (16, 8):
 #
 # ### Prefix caching
 # Requests with a common system prompt can share its blocks. Keys and values depend on all earlier tokens, so a block may be
-# reused only if *everything* from the start of the text is equal. The cache therefore finds a block by a hash of its tokens and
-# of the hash of the block before it.
+# reused only if *everything* from the start of the text is equal. A block's key is therefore a hash of its tokens and of the
+# preceding block's key.
 
 # %% tags=["proof-prefix"]
 system = list(range(100, 122))
