@@ -12,8 +12,8 @@ mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code
 # %% [markdown] tags=["short"]
 # ## Whose code runs in a training step?
 # You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python
-# count them: `sys.setprofile` registers a function that Python calls at every function call. LeNet, a small GPT and the programs that train
-# them are in [a file](files/milestones.py) that takes any library.
+# count: `sys.setprofile` installs a hook that runs on every function call. LeNet, a small GPT and their training programs are in [one
+# file](files/milestones.py), which works with any library.
 
 # %% tags=["proof-chapters"]
 import inspect
@@ -41,11 +41,11 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13}", *chapters_that_run(job))
 
 # %% [markdown]
-# Even LeNet runs code from the first chapter on, because a tensor needs a dtype before it can exist. Only LeNet runs convolutions, while
-# only the GPT runs normalization, embeddings and attention. Both need the core: tensors, views, dispatch, the graph, modules, the loss and
-# the optimizer.
+# Even LeNet runs code from the very first chapter, because no tensor can exist without a dtype. Convolutions run only in LeNet, while
+# normalization, embeddings and attention run only in the GPT. Both need the core: tensors, views, dispatch, the graph, modules, the loss
+# and the optimizer.
 #
-# The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` by your library's, `descend` takes one
+# The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` with your library's, `descend` takes one
 # training step, and each program builds a model and calls `descend` a few times:
 
 # %%
@@ -67,19 +67,19 @@ print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
 # **Interview · What do you need to write before you can train a GPT without a framework?**
 #
 # - *Thirty seconds:* You need arrays with views and broadcasting, a graph with a backward pass, and about twenty operations with their
-#   gradients. On top of those come modules that collect parameters, cross-entropy and an optimizer, while the model itself is the shortest
-#   part.
-# - *Longer:* Its layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention is made of matrix
-#   multiplications and a softmax.
-# - *They ask next:* What would make it fast? Better kernels, such as fused attention and matrix multiplications on a GPU, would, while
+#   gradients. On top of those you need cross-entropy, an optimizer, and modules that collect the parameters. The model itself is the
+#   shortest part.
+# - *Longer:* The layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention itself is only
+#   matrix multiplications and a softmax.
+# - *They ask next:* What would make it fast? You'd need better kernels, such as fused attention and matrix multiplications on a GPU, but
 #   the design can stay as it is.
-# - *The trap:* Beginning with attention instead of testing the operations first. If a gradient isn't summed over a broadcast dimension,
-#   everything above it is wrong, and you notice it late.
+# - *The trap:* Starting with attention instead of testing the operations first. If a gradient isn't summed over a broadcast dimension,
+#   everything above it is wrong, and you find out late.
 # - *Proof:* `proof-chapters`, `proof-operations`.
 #
 # ## Is it correct? Comparing with an oracle
-# An *oracle* is an implementation that you trust and compare with. Here it is minitorch: both libraries get the same seed and the same
-# data, and the next cell compares their losses over three steps.
+# An *oracle* is an implementation that you trust enough to compare yours with. Here it is minitorch: both libraries get the same seed and
+# the same data, and the next cell compares their losses over three steps.
 
 # %% tags=["proof-oracle"]
 import minitorch
@@ -91,7 +91,7 @@ for job in (lenet_losses, gpt_losses):
 
 # %% [markdown]
 # Each loss after the first depends on the forward pass, the gradients and the previous update, so three steps reveal a gross fault in any
-# of them. The section *One wrong part* shows which smaller faults they miss.
+# of them. The section *One wrong part* shows which smaller faults slip through.
 #
 # ## Milestone: LeNet reads digits
 # The images are scikit-learn's digits, enlarged to 32×32. Each training image is shifted by up to two pixels whenever it is loaded, while
@@ -139,18 +139,18 @@ pictures.curves(
 )
 
 # %% [markdown]
-# The cell never prints more than 98 %, because another CPU may misclassify one or two images more. The seed matters just as much: with
-# seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images when we ran it.
+# The cell never prints more than 98 %, because a different CPU may misclassify an image or two more. The seed matters just as much: when we
+# ran seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images.
 #
 # **Interview · One seed misclassifies 1 of 450 images, another 6. What do you report?**
 #
 # - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
 #   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
-# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from 99.3
-#   % with two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer, because
-#   only the images on which they disagree count.
-# - *They ask next:* May you report the best seed? Yes, if I say how many seeds it was chosen from, and if the test set played no part in
-#   the choice.
+# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from
+#   99.3 % at two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer,
+#   because only the images on which they disagree count.
+# - *They ask next:* May you report the best seed? Yes, as long as I say how many seeds I tried, and the test set played no part in the
+#   choice.
 # - *The trap:* Comparing two models that were trained with one seed each.
 # - *Proof:* `proof-spread`.
 
@@ -162,9 +162,9 @@ print(
 
 # %% [markdown]
 # ## Milestone: a GPT that writes, killed on the way
-# [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines by Shakespeare, with dropout, a shuffling loader and a
+# [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines of Shakespeare, with dropout, a shuffling loader and a
 # schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the
-# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run isn't interrupted and serves as the reference.
+# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run is left undisturbed and serves as the reference.
 
 # %%
 import subprocess
@@ -188,8 +188,8 @@ def start(folder, until=240):
 print("in one go:", start(folders[0]))
 
 # %% [markdown]
-# The second run writes to another folder, and the cell kills it as soon as it reports step 103, which is in the middle of an epoch and
-# three steps after a checkpoint. The process has no chance to clean up. Then the script is started again:
+# The second run writes to its own folder. As soon as it reports step 103, in the middle of an epoch and three steps past a checkpoint, the
+# cell kills it, so the process has no chance to clean up. Then the script starts again:
 
 # %%
 print("first time: ", start(folders[1], until=103))
@@ -205,21 +205,21 @@ lines = {"in one go": straight["losses"][::4], "resumed": (range(101, 241, 4), r
 pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", marks={"killed": 103}, alt=about)
 
 # %% [markdown]
-# All differences are exactly zero, although steps 101 to 103 ran twice. The second time they had the same batches and the same dropout
+# Every difference is exactly zero, even though steps 101 to 103 ran twice: the second time, they got the same batches and the same dropout
 # masks, so they produced the same losses.
 #
 # **Interview · How do you prove that a resume is exact?**
 #
-# - *Thirty seconds:* I run the training once straight through and once with a kill, and compare every loss with `==`. I kill the process
+# - *Thirty seconds:* I train once straight through and once with a kill and a restart, and compare every loss with `==`. I kill the process
 #   from outside, at a step that is neither the end of an epoch nor a checkpoint.
 # - *Longer:* Keep dropout, shuffling and the schedule switched on, because each of them has state that a resume may miss. With several
-#   ranks, the position in the data and each rank's random state belong to the checkpoint as well.
+#   ranks, the position in the data and each rank's random state belong in the checkpoint as well.
 # - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation isn't deterministic.
-#   Two runs without a kill tell which of the two it is, because they differ only in the second case.
-# - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even if it lost Adam's averages.
+#   To find out which, I compare two uninterrupted runs, because they differ only in the second case.
+# - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even after losing Adam's averages.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 #
-# What does the trained GPT write? The next cell gives it the first eight letters of the second line and lets it choose the most probable
+# What does the trained GPT write? The next cell prompts it with the first eight letters of the second line and takes the most probable
 # letter from there on.
 
 # %% tags=["proof-writes"]
@@ -281,9 +281,9 @@ for name, trained, saved in (
     print(f"{saved / size(half) * 2:.0f} bytes a parameter: {saved / size(half) * 14:.0f} GB for 7 billion")
 
 # %% [markdown]
-# Saving takes time, and so does repeating the steps that a failure has lost. Suppose that a save takes six minutes, with $T$ hours
-# between saves and a failure every $M$ hours. Then the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the
-# slider to see how the best interval depends on $M$.
+# Saving takes time, and so does repeating the steps that a failure wiped out. Suppose that a save takes six minutes, with $T$ hours between
+# saves and a failure every $M$ hours. Then the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the slider to
+# see how the best interval depends on $M$.
 
 # %% tags=["proof-interval"]
 intervals = np.geomspace(0.2, 20, 41)
@@ -309,12 +309,11 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 # %% [markdown]
 # **Interview · How often do you save a checkpoint?**
 #
-# - *Thirty seconds:* I choose the interval at which the time spent on saves equals the time lost to failures. If a save takes time $c$
-#   and the mean time between failures is $M$, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
+# - *Thirty seconds:* I choose the interval at which the time spent on saves equals the time lost to failures. If a save takes time $c$ and
+#   the mean time between failures is $M$, the best interval is about $\sqrt{2 c M}$, a rule known as Young's formula.
 # - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as
-#   the bfloat16 weights, or 14 bytes per parameter. You can leave two of the 14 out of the file, because the bfloat16 weights are the
-#   rounded master copy. It pays to keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that
-#   caused it.
+#   the bfloat16 weights, or 14 bytes per parameter. You can omit two of those 14 bytes, because the bfloat16 weights are just the rounded
+#   master copy. It pays to keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
 # - *The trap:* Saving once an epoch out of habit, although an epoch of a large run may take days.
@@ -333,8 +332,8 @@ print("one rank:  ", [f"{loss:.3f}" for loss in one])
 print("four ranks:", [f"{loss:.3f}" for loss in four], "(mean over the ranks)")
 
 # %% [markdown]
-# The losses agree because the GPT has no dropout here. With dropout they couldn't, because one rank draws a mask for sixteen rows, while
-# four ranks draw masks for four rows each. These masks depend on the seeds of the ranks:
+# The losses agree because the GPT has no dropout here. With dropout they couldn't: one rank draws a single mask for sixteen rows, whereas
+# four ranks each draw one for four rows, and these masks depend on the ranks' seeds:
 
 # %% tags=["proof-rank-seeds"]
 for rule in ("the same seed", "seed + rank "):
@@ -351,20 +350,21 @@ for rule in ("the same seed", "seed + rank "):
 #
 # **Interview · Four GPUs give a different loss curve from one GPU. What do you check?**
 #
-# - *Thirty seconds:* I check that the global batch is the same, that gradients are averaged and not summed, that the ranks take disjoint shares
-#   of one order, and that all of them begin with the same weights.
+# - *Thirty seconds:* I check that the global batch is the same, that gradients are averaged and not summed, that the ranks take disjoint
+#   shares of the same order, and that all of them start from the same weights.
 # - *Longer:* If the ranks have unequal numbers of tokens, averaging their gradients gives a mean of means, and batch norm sees only a
-#   quarter of the rows. Dropout draws other masks than one device would, and the same ones on every rank if all ranks have the same seed.
+#   quarter of the rows. Dropout draws different masks than a single device would, and identical ones on every rank if all ranks share a
+#   seed.
 # - *They ask next:* What if the curve is the same at first and then drifts? A different order of summation changes the last bits, and
-#   training amplifies them, so I compare the first steps, in float64 if I can. Would the loss show that gradients are summed? With SGD it
-#   would, but Adam divides by the gradient's own size, so its steps hardly change.
+#   training amplifies the difference, so I compare the first steps, in float64 if I can. Would the loss show that gradients are summed?
+#   With SGD it would, but Adam divides by the gradient's own size, so its steps hardly change.
 # - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
 # - *Proof:* `proof-four-ranks`, `proof-rank-seeds`, `proof-sum-or-mean`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 #
 # ## One wrong part
 # You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell
-# replaces one part of the library at a time with an incorrect version, such as a tired programmer might write. Which of the four tests
-# fails for which part?
+# replaces one part of the library at a time with the kind of faulty version that a tired programmer might write. Which of the four tests
+# will catch which fault?
 
 # %% tags=["proof-wrong-part"]
 WRONG = {
@@ -398,14 +398,14 @@ for part, tests in table.items():
     print(f"{part:23}", ", ".join(tests) or "no test fails")
 
 # %% [markdown]
-# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both
-# pass and only four ranks fail, the averaging is probably incorrect; this test finds it because it trains with SGD, and with Adam it
-# would have passed (see *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the
-# four ranks pass, because each of these tests compares two runs that are equally wrong.
+# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both pass
+# and only the four ranks fail, suspect the averaging; this test catches it because it trains with SGD, whereas with Adam it would have
+# passed (see *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks
+# pass, because each of those tests compares two runs that are equally wrong.
 #
 # ### Faults below the tolerance
-# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree to 0.001, but is that
-# enough?
+# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree within 0.001, but is
+# that enough?
 
 # %% tags=["proof-slips-through"]
 ADAMW = """
@@ -438,7 +438,7 @@ lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.ite
 pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
 
 # %% [markdown]
-# All five slip through, because the tolerance is too loose: two correct libraries differ by less than a millionth in three steps, so
+# All five slip through, because the tolerance is too loose: two correct libraries differ by less than a millionth over three steps, so
 # 0.001 is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh
 # approximation, stays within the noise for three steps. To catch it, compare the part itself, on inputs where it matters:
 
@@ -452,18 +452,19 @@ print("loss after 30 steps, from 2.4:", last)
 #
 # **Interview · Your library's loss differs from PyTorch's at the third step. How do you find the wrong part?**
 #
-# - *Thirty seconds:* With the same weights and the same batch, I compare the first loss; if it differs, the forward pass is wrong. Then I compare
-#   the gradients, from the last layer to the first. If they agree, I compare the weights after one step, which tests the optimizer.
-# - *Longer:* Bisect: hooks give each module's output and gradient, and the first one that differs has the fault. Use float64 and a tight
-#   tolerance, so that rounding can't hide it.
+# - *Thirty seconds:* I start both with the same weights and the same batch, and compare the first loss; if it differs, the forward pass is
+#   wrong. Otherwise I compare the gradients, from the last layer to the first, and if those agree, the weights after one step, which tests
+#   the optimizer.
+# - *Longer:* To bisect, I hook each module's output and gradient, and the first module that differs contains the fault. I use float64 and a
+#   tight tolerance, so that rounding can't hide it.
 # - *They ask next:* Is the library correct if all losses agree to three digits? Not necessarily, so I measure the noise floor, set the
 #   tolerance a little above it, and test each part by itself as well.
-# - *The trap:* Looking only at the curve of a whole training run, although a model with an incorrect part often learns as well.
+# - *The trap:* Looking only at the curve of a whole training run, although a model with a faulty part often learns anyway.
 # - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
 #
 # ## The real one
-# PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each device with the
-# CPU. Most of its numerical tests come down to one comparison, of which this is minitorch's version:
+# PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each device with the CPU.
+# Most of the numerical tests come down to a single function, and here is minitorch's version:
 
 # %%
 from minitorch.testing import assert_close
@@ -492,17 +493,17 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes per parameter in float32, 14 in mixed precision.
 # 8. A language model that recites its training text has memorized it, so hold out some text.
 # 9. For four ranks, keep the global batch, average the gradients, average the losses, and seed dropout by rank.
-# 10. A wrong part often still learns, and a test sees only what it compares.
+# 10. A faulty model often still learns, and a test sees only what it compares.
 #
 # ## You try
-# In [the exercises](../exercises/24_capstone.ipynb) you predict which tests fail, assemble a run that may be killed at any time, repair a resume
-# that isn't exact, measure the best interval between checkpoints, and make four ranks with unequal shares equal to one.
+# In [the exercises](../exercises/24_capstone.ipynb) you predict which tests fail, assemble a run that may be killed at any time, fix a
+# resume that isn't exact, measure the best interval between checkpoints, and make four ranks with unequal shares match a single one.
 # [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.
 #
 # ## If you have time
-# The map shows how much of the library you have written. Each box is a definition of `mytorch`, and the wider the box, the more lines it
-# has. The filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover
-# about 35 % of the code, and `course mine` gives the exact numbers.
+# The map shows how much of the library you have written. Each box is a definition in `mytorch`, and the wider the box, the more lines it
+# has. The filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover about
+# 35 % of the code, and `course mine` gives the exact numbers.
 
 # %%
 whole = lesson.mine()
@@ -510,8 +511,8 @@ pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and tho
 
 # %% [markdown]
 # ### Summed instead of averaged: Adam hides it
-# Suppose that four ranks sum their gradients instead of averaging them, so every gradient is four times too large. SGD takes steps that
-# are four times too long, but Adam divides the mean of the gradients by the root of their mean square, and the factor cancels:
+# Suppose that four ranks sum their gradients instead of averaging them, so every gradient is four times too large. SGD takes steps that are
+# four times too long, but Adam divides the mean of the gradients by the root of their mean square, so the factor cancels:
 
 
 # %% tags=["proof-sum-or-mean"]
@@ -533,8 +534,8 @@ for kind in (mytorch.optim.SGD, mytorch.optim.AdamW):
     print(f"{kind.__name__:5} losses differ by {'less than 0.001' if apart < 0.001 else 'more than 0.05'}")
 
 # %% [markdown]
-# Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients
-# themselves, and not only the losses.
+# Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients themselves, not
+# just the losses.
 #
 # ### Duplicates in the training text
 # Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
@@ -566,9 +567,9 @@ for name, each in (("edited", edited), ("another", other)):
 print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
 
 # %% [markdown]
-# Nobody can compare all pairs of a billion pages. So the 128 values are divided into 16 bands of 8, and only pages that share a whole
-# band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost certainly
-# compared, and a pair with 0.3 almost never.
+# Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
+# whole band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost
+# certainly compared, and a pair with 0.3 almost never.
 #
 # **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
 #
@@ -577,13 +578,13 @@ print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for e
 #   similarity, and by grouping the values into bands I compare only pages that share a band.
 # - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one page of each
 #   cluster, and train small models with and without the duplicates to compare. Repeating good data for a few epochs does little harm.
-# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations repeat inside different pages, and a
-#   copy of a held-out page has to leave the training set.
+# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations recur across different pages, and
+#   copies of held-out pages have to leave the training set.
 # - *Proof:* `proof-near-duplicates`.
 #
 # ### Contaminated evaluations
 # A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
-# finds copies even if a number was changed, but doesn't find rewordings:
+# finds copies even if a number has been changed but misses rewordings:
 
 # %% tags=["proof-contamination"]
 question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
@@ -603,11 +604,11 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 #
 # - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
 #   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
-#   different numbers. If its score drops there more than that of other models, that is evidence.
+#   different numbers. If its score drops more on those than other models' scores do, that is evidence.
 # - *Longer:* Without access to the data, ask the model to continue the first half of a question, or compare the likelihood of the items
 #   in their published order with that of shuffled orders. A model that hasn't seen them has no reason to prefer the published order.
 # - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. Compare with a model
 #   that is known to be clean, on the same two groups, with error bars.
-# - *The trap:* Searching the pretraining data alone. The data for fine-tuning, text written by models that knew the benchmark, and the choice
-#   of a checkpoint by its score leak it, too.
+# - *The trap:* Searching only the pretraining data. The benchmark also leaks through fine-tuning data, through text by models that knew it,
+#   and through choosing a checkpoint by its score.
 # - *Proof:* `proof-contamination`.
