@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Four swaps: GPT-2 becomes Llama
-# After this chapter your own library loads a Llama checkpoint from Hugging Face, computes the same logits as `transformers`,
-# and generates text with a cache. You will have measured, on three seeds and in three steps, what the changes from GPT-2 to
-# Llama do to the loss, and you will be able to prove that speculative decoding keeps the large model's distribution.
+# By the end of this chapter your own library will load a Llama checkpoint from Hugging Face, compute the same logits as
+# `transformers`, and generate text with a cache. You will have measured on three seeds how the loss changes in three steps
+# from GPT-2 to Llama, and you will be able to prove that speculative decoding keeps the large model's distribution.
 
 # %% hidden=true
 from course import lesson
@@ -12,8 +12,7 @@ mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your c
 # %% [markdown] tags=["short"]
 # ## Absolute and relative positions: shift everything by 100
 # A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a learned
-# vector for each position, while Llama *rotates* the queries and keys. What happens to the attention score in each of the two
-# models?
+# vector for each position, while Llama *rotates* the queries and keys. What happens to the attention score in each model?
 
 # %% tags=["proof-shift"]
 import minitorch as torch
@@ -34,9 +33,10 @@ for moved in (0, 7, 100):
 # table, a shift by 7 changes the score, and a shift by 100 raises an error because the table has only 64 rows.
 #
 # ## Rotary position embedding (RoPE)
-# Take a query and a key of two elements each, and rotate each of them by one radian times its position. A dot product depends on
-# the two lengths and on the angle between the vectors, so it stays the same when both rotate by the same amount. This is **RoPE**,
-# the rotary position embedding. Move the slider to see both vectors rotate while their angle stays the same:
+# Take a query and a key of two elements each, and rotate each of them by one radian times its position. A dot product depends
+# on the two lengths and on the angle between the vectors, so it stays the same when both rotate by the same amount. This is
+# **RoPE**, the rotary position embedding. Move the slider to see both vectors rotate while the angle between them stays the
+# same:
 
 # %% tags=["proof-rotate"]
 import itertools
@@ -65,9 +65,9 @@ pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 
 # %% [markdown]
 # ### Break it: a single pair repeats itself
-# A rotation repeats after 2π, so with a single pair, a key 44 positions away looks like one at the query's own position, because 44
-# radians are nearly seven full turns. A head of 64 elements therefore has 32 pairs, and each pair has its own **frequency**, from
-# one radian per position down to less than 1/7,000.
+# A rotation repeats after 2π. With a single pair, a key 44 positions away therefore looks like one at the query's own
+# position, because 44 radians are nearly seven full turns. A head of 64 elements has 32 pairs, each with its own
+# **frequency**, from one radian per position down to less than 1/7,000.
 
 # %% tags=["proof-frequencies"]
 ones, distances = torch.ones(1, 64), range(101)
@@ -91,30 +91,30 @@ for dtype in (torch.float32, torch.bfloat16):
     print(f"{dtype!s:14} positions {[int(each) for each in held]}, scores {scores}")
 
 # %% [markdown]
-# Which elements form a pair is a convention. Llama's checkpoints at Hugging Face pair element *i* with element *i + dim/2*
-# (`rotate_half`), while the paper and Meta's own files pair neighbours. Meta's files also use other names (`wq` instead of
-# `q_proj`), so loading them directly raises an error. The silent bug comes from a converter that renames the keys but doesn't permute the
-# rows of the query and key weights: such a checkpoint loads and computes something else. You write `rotary_tables`, `rotate_half`
-# and `apply_rotary` in exercise 2.
+# Which elements form a pair is a matter of convention. Llama checkpoints on Hugging Face pair element *i* with element *i +
+# dim/2* (`rotate_half`), while the paper and Meta's own files pair neighbours. Meta's files also use different names (`wq`
+# instead of `q_proj`), so loading them directly raises an error. The silent bug is a converter that renames the keys but
+# doesn't permute the rows of the query and key weights: its checkpoint loads, but computes something else. In exercise 2 you
+# write `rotary_tables`, `rotate_half` and `apply_rotary`.
 #
 # **Interview · Why does RoPE's score depend on the distance alone?**
 #
-# - *Thirty seconds:* The query at position *m* is multiplied by a rotation R(m), and the key at position *n* by R(n). Their dot
-#   product is qᵀ R(m)ᵀ R(n) k = qᵀ R(n − m) k, because transposing a rotation reverses it and angles add up. So only the
-#   distance n − m is left.
+# - *Thirty seconds:* The query at position *m* is multiplied by a rotation R(m), and the key at position *n* by R(n). Their
+#   dot product is qᵀ R(m)ᵀ R(n) k = qᵀ R(n − m) k, because transposing a rotation reverses it and angles add up. So only the
+#   distance n − m remains.
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
-# - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near
-#   from far, and a single pair would repeat itself. And why are the angles computed in float32? Because bfloat16 can't hold
-#   every position above 256.
+# - *They ask next:* Why are there so many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell
+#   near from far, and a single pair would repeat itself. And why are the angles computed in float32? Because bfloat16 can't
+#   hold every position above 256.
 # - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
 #   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
 # - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`, `proof-rotary-dtype`.
 #
 # ## The four swaps
 # ### Swap 1: RMSNorm instead of layer norm
-# Layer norm subtracts the mean, divides by the standard deviation, then scales and shifts. RMSNorm, which you wrote in chapter 12,
-# only divides by the root mean square and scales, so the mean and the shift are gone:
+# Layer norm subtracts the mean, divides by the standard deviation, then scales and shifts. RMSNorm, which you wrote in
+# chapter 12, drops the mean and the shift: it only divides by the root mean square and scales.
 
 # %% tags=["proof-RMSNorm"]
 x = torch.tensor([1.0, 2.0, 3.0, 6.0])
@@ -122,13 +122,13 @@ print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "�
 print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 
 # %% [markdown] given="mytorch.nn.llama:SwiGLU"
-# RMSNorm computes less, and models that were trained with it turned out to be about as good
-# ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
+# RMSNorm does less work, and models trained with it turned out to be about as good ([Zhang and Sennrich
+# 2019](https://arxiv.org/abs/1910.07467)).
 #
 # ### Swap 2: SwiGLU instead of GELU
 # GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three: the output of the first passes through `silu` and
 # *gates* the output of the second elementwise, and the third projects the product back. If the hidden width is 8/3 of the
-# model's width instead of 4 times as large, the three matrices have as many weights as the two:
+# model's width instead of 4 times that width, the three matrices have as many weights as the two:
 
 # %% [markdown]
 # ### Swap 3: RoPE instead of a table of positions
@@ -150,14 +150,14 @@ for kv_heads in (4, 2):
     print(f"{kv_heads} KV heads: q_proj {shapes[0]}, k_proj {shapes[1]}; 10 tokens cache {cached} elements")
 
 # %% [markdown]
-# You write `repeat_kv`, which gives each group of query heads its key head, and the attention around it in exercise 3.
+# In exercise 3 you write `repeat_kv`, which gives each group of query heads its key head, and the attention around it.
 #
 # ## What does each swap do to the loss?
-# The model below has a switch for each of the changes. It reads *Alice's Adventures in Wonderland* one character at a time, and it
-# is evaluated on the last 12,000 characters, which it never trains on. For a fair comparison, all models get the same FLOPs: they
-# see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs per token in
-# training. The weights that GQA saves are therefore spent on a wider MLP. Since one seed proves nothing, each model is trained on
-# three.
+# The model below has a switch for each change. It reads *Alice's Adventures in Wonderland* one character at a time and is
+# evaluated on the last 12,000 characters, which it never trains on. To keep the comparison fair, all models get the same
+# FLOPs: they see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs
+# per token in training. The weights that GQA saves are therefore spent on a wider MLP. Since one seed proves nothing, each
+# model is trained on three.
 
 # %% tags=["proof-losses"]
 text = Path("files/alice.txt").read_text()
@@ -234,43 +234,44 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # %% [markdown]
 # RMSNorm and SwiGLU together lower the loss by 0.01 here, which is less than the difference between two seeds and therefore
 # proves little, although the sign is the same on all three. In larger models, gated MLPs were found to give a slightly lower
-# loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A
-# rotation expresses *the previous character* in the same way at all positions, whereas a table has to learn it separately for
-# each row. GQA's loss is higher on all three seeds, by 0.04 on average, but its runs differ from each other by about as much,
-# so this only hints at the cost that larger experiments measured ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In
-# return, the cache is half as large.
+# loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)).
+#
+# RoPE lowers the loss by a quarter of a nat. A rotation expresses *the previous character* in the same way at all positions,
+# whereas a table has to learn it separately for each row. With GQA the loss is higher on all three seeds, by 0.04 on average,
+# but the runs differ from each other by about as much, so this only hints at the cost that larger experiments measured
+# ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In return, the cache is half as large.
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
-# - *Thirty seconds:* RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because
-#   it is slightly better at the same FLOPs. Rotary positions replace learned ones because they encode distances and aren't
-#   limited to the length of a table. Grouped queries make the KV cache smaller, at a small cost in quality.
-# - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so,
-#   while the pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have
-#   them.
-# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama 3? Many models normalize
-#   queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores can't grow without bound, and mix windowed or linear
-#   layers with full attention.
-# - *The trap:* Saying that each of them lowers the loss. RMSNorm saves work and GQA saves memory, and GQA lowered the loss on none of
-#   the three seeds here.
+# - *Thirty seconds:* Layer norm becomes RMSNorm, which is cheaper and about as good, and the GELU MLP becomes SwiGLU, which
+#   is slightly better at the same FLOPs. Rotary positions replace learned ones because they encode distances and aren't
+#   limited to the length of a table. Grouped queries shrink the KV cache at a small cost in quality.
+# - *Longer:* Llama also drops all biases, and unless the configuration says so, it doesn't tie the output matrix to the
+#   embedding. Its pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3
+#   all sizes have them.
+# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama
+#   3? Many models normalize queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores
+#   can't grow without bound, and mix layers of windowed or linear attention with full ones.
+# - *The trap:* Saying that each of them lowers the loss. RMSNorm is there to save work, and GQA to save memory; here GQA
+#   raised the loss on all three seeds.
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
 # ### A common myth: "RoPE extrapolates by itself"
-# Without a table of positions, the model accepts any length. These three models were trained on 48 characters; let them read
-# 240:
+# Without a table of positions, a model accepts any length. Let the three RoPE models, which were trained on 48 characters,
+# read 240:
 
 # %% tags=["proof-extrapolate"]
 far = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
 print({f"{at} to {at + 48}": f"{far[:, at : at + 48].mean():.1f}" for at in (0, 48, 96, 144)})
 
 # %% [markdown]
-# The model runs, but its loss rises with the position, because longer distances produce angles between query and key that never occurred
-# in training. How the context is extended is shown at the end, under *If you have time*.
+# They run, but the loss rises with the position, because longer distances produce angles between query and key that never
+# occurred in training. The last section, *If you have time*, shows how to extend the context.
 #
 # ## Milestone: a checkpoint from Hugging Face
-# `files/tiny_llama` was written by `transformers`: it has random weights, a `config.json`, and the logits that it computed.
-# `minitorch/models/llama.py` uses the parameter names of its `LlamaForCausalLM`. Run that file on your library, with your own
-# attention and MLP in place of its classes:
+# `files/tiny_llama` was written by `transformers`. It contains random weights, a `config.json`, and the logits that
+# `transformers` computed. `minitorch/models/llama.py` uses the same parameter names as the `LlamaForCausalLM` there, and the
+# next cell runs it on your library, with your own attention and MLP in place of its classes:
 
 # %% tags=["proof-checkpoint"]
 import inspect
@@ -298,8 +299,8 @@ print("tokens generated:", *written[0, 12:].tolist(), "· transformers:", *expec
 # tokens come from the cache; [chapter 14](14_attention.ipynb) explains why that is allowed.
 #
 # ### A common myth: "A KV cache saves memory"
-# The next cell writes 20 tokens with a cache. It counts the positions that are computed with it and without it, and the elements
-# that it holds:
+# The next cell generates 20 tokens with a cache, and counts the elements that it holds and the positions computed with and
+# without it:
 
 # %% tags=["proof-cache"]
 caches, passed = model.new_caches(), {"with": 0, "without": 0}
@@ -314,10 +315,10 @@ held = sum(each.numel() for cache in caches for each in (cache.key, cache.value)
 print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2 heads * 6 * {len(caches[0])}")
 
 # %% [markdown]
-# The cache saves work but costs memory, which grows with each token. (The last token isn't in the cache yet, because it hasn't passed
-# through the model.) How much memory does a real model need? **MQA**, multi-query attention, has one head of keys and values for all
-# query heads. **MLA**, DeepSeek's multi-head latent attention, caches one short vector per token instead, from which the keys and values
-# of all heads are computed.
+# The cache saves work but costs memory, which grows with each token. (The last token isn't in the cache yet, because it
+# hasn't passed through the model.) How much memory a real model needs depends on its attention. **MQA**, multi-query
+# attention, has a single head of keys and values for all query heads, while **MLA**, DeepSeek's multi-head latent attention,
+# caches one short vector per token, from which the keys and values of all heads are computed.
 
 # %% tags=["proof-bytes"]
 kinds = {"MHA, 32 heads": 2 * 32 * 128, "GQA, 8 heads": 2 * 8 * 128, "MLA, 512 + 64": 512 + 64, "MQA, 1 head": 2 * 128}
@@ -329,12 +330,13 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 # %% [markdown] tags=["short"]
 # **Interview · How large is the cache of 32 layers, 8 KV heads of 128, and 8k tokens in 16 bits?**
 #
-# - *Thirty seconds:* There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
-#   sequence. With 32 KV heads it would be 4 GiB.
+# - *Thirty seconds:* There are keys and values, so it holds 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB
+#   per sequence. With 32 KV heads it would be 4 GiB.
 # - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences take as much
 #   memory as the weights.
-# - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink
-#   a cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
+# - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't
+#   shrink a cache, but it wastes less memory, because it allocates small pages instead of reserving the longest possible
+#   sequence.
 # - *The trap:* Counting the query heads, although only keys and values are cached.
 # - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
@@ -342,18 +344,18 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #
 # - *Thirty seconds:* MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
 #   MLA caches a short latent vector per token, from which the keys and values of all heads are computed.
-# - *Longer:* MQA is the smallest of the first three and costs some quality, while 8 groups were found to be nearly as good as MHA
-#   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
-# - *They ask next:* Why does MLA have 64 extra elements? With a rotation between them, the up-projection of the keys can't be merged
-#   into the query, so a few elements carry the positions separately.
+# - *Longer:* MQA is the smallest of the first three and costs some quality, while GQA with 8 groups was found to be nearly as
+#   good as MHA ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
+# - *They ask next:* Why does MLA have 64 extra elements? A rotation of the keys would keep their up-projection from being
+#   merged into the query, so a few elements carry the positions separately.
 # - *The trap:* Saying that fewer KV heads mean fewer attention scores. Each query head still meets each key, so only the cache, the
 #   reads from it, and `k_proj` and `v_proj` shrink.
 # - *Proof:* `proof-GQA`, `proof-bytes`, `proof-latent`.
 #
 # ### Prefill and decode on the roofline
-# A weight in 16 bits takes 2 bytes to read and is used for 2 FLOPs per token. A GPU such as the H100, which computes about 1,000 TFLOP/s
-# and reads 3.3 TB/s, therefore needs about 300 FLOPs per byte to be busy. The next cell counts weights and caches for a model with 8 billion
-# parameters; the FLOPs of attention itself are not included.
+# A weight in 16 bits takes 2 bytes to read and is used for 2 FLOPs per token. A GPU such as the H100, which computes about
+# 1,000 TFLOP/s and reads 3.3 TB/s, therefore needs about 300 FLOPs per byte to stay busy. The next cell counts weights and
+# caches for a model with 8 billion parameters, but leaves out the FLOPs of attention itself.
 
 # %% tags=["proof-prefill"]
 weights, per_token = 8e9, 2**17  # bytes of cache per token: 1 GiB for 8,192
@@ -365,25 +367,26 @@ for name, (tokens, cached) in cases.items():
     print(f"{name:24} {flops / read:5.0f} FLOP/byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
 
 # %% [markdown]
-# The slower of the two sets the time. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even though it
-# is prefill. Decoding becomes bound by FLOPs only if several hundred sequences share the weights and their caches are short.
-# With long caches no batch is large enough, because reading a sequence's cache then takes longer than computing its next token.
+# Whichever of the two is slower sets the time. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even
+# though it is prefill. Decoding becomes bound by FLOPs only if several hundred sequences share the weights and their caches
+# are short. With long caches no batch is large enough, because reading a sequence's cache then takes longer than computing
+# its next token.
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
 # - *Thirty seconds:* Prefill runs all tokens of the prompt at once, so each weight that is loaded is reused for every token, and a
 #   long prompt is bound by FLOPs. Decode reads all weights and the cache for a single token per sequence, so it is usually bound by
 #   memory bandwidth.
-# - *Longer:* Batching lets the sequences share the weights, but each sequence brings its own cache. *Continuous batching* lets a new
-#   sequence join as soon as another one ends, which keeps the batch large.
-# - *They ask next:* When does it flip? Where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300 tokens, or at
-#   batches of more than 300 sequences with short caches.
+# - *Longer:* Batching lets the sequences share the weights, but each sequence brings its own cache. *Continuous batching*
+#   lets a new sequence join as soon as another ends, which keeps the batch large.
+# - *They ask next:* When does it flip? It flips where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300
+#   tokens, or at batches of more than 300 sequences with short caches.
 # - *The trap:* Judging decode by FLOPs. For one sequence, a GPU with twice the FLOPs and the same bandwidth generates no faster.
 # - *Proof:* `proof-prefill`.
 #
 # ### Padding prompts of different lengths
 # The next cell pads a short prompt to the length of a longer one, first on the right and then on the left, and compares its
-# logits with those that it gets without padding:
+# logits with those of the unpadded prompt:
 
 # %% tags=["proof-padding"]
 long, short = expected["tokens"][:1, :8], expected["tokens"][1:2, :5]
@@ -399,8 +402,8 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 #
 # - *Thirty seconds:* I pad on the left, because then the last position of every row is its last real token, and the new tokens
 #   follow without a gap. A mask has to hide the padding.
-# - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right padding, the
-#   logits in the last column belong to a padding token for every shorter row.
+# - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right
+#   padding, the logits in the last column of every shorter row belong to a padding token.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
 #   With RoPE, shifting a whole row changes none of its attention scores.
 # - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
@@ -423,15 +426,14 @@ print("divided by 0        ", (logits / 0.0).softmax(-1).numpy()[0])
 
 # %% [markdown]
 # As the temperature approaches 0, only the largest logit survives, but dividing by 0 gives `nan`. Libraries therefore treat 0
-# as a special case, as yours does, or reject it. They do the same with `top_p=0`, which in your library keeps only the most
+# as a special case, as yours does, or reject it. The same goes for `top_p=0`, which in your library keeps only the most
 # likely token.
 #
 # ## Speculative decoding
-# A decoding step for one sequence reads all weights to compute a single token, so checking five tokens in one pass costs little
-# more. In **speculative decoding** a small model drafts tokens from its distribution *q*, and the large model, with
-# distribution *p*, checks all drafts in one pass. A draft is accepted with probability min(1, p/q). A rejected draft is
-# replaced by a sample from max(p − q, 0), normalized, which is the part of p that exceeds q, and the drafts after it are
-# discarded.
+# A decoding step for one sequence reads all weights to compute a single token, so checking five tokens in one pass costs
+# little more. In **speculative decoding** a small model drafts tokens from its distribution *q*, and the large model, with
+# distribution *p*, checks all drafts in one pass. A draft is accepted with probability min(1, p/q). If it is rejected, its
+# replacement is drawn from the normalized max(p − q, 0), the part of p that exceeds q, and all later drafts are discarded.
 
 # %% tags=["proof-speculative"]
 p, q = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([0.2, 0.4, 0.4])
@@ -452,11 +454,12 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # %% [markdown]
 # **Interview · Why is speculative decoding exact?**
 #
-# - *Thirty seconds:* A token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). The rest of the time, with
-#   probability 1 − Σ min(p, q), it is drawn from the normalized max(p − q, 0), whose sum before normalizing is exactly that. The two
-#   add up to p.
-# - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance rate is Σ min(p, q). With
-#   k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average, if a is the same for each.
+# - *Thirty seconds:* A given token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). A draft is
+#   rejected with probability 1 − Σ min(p, q), and the replacement comes from the normalized max(p − q, 0), whose sum before
+#   normalizing is exactly that. So the two parts add up to p.
+# - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance
+#   rate is Σ min(p, q). With k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
+#   if a is the same for each draft.
 # - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more
 #   token for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to
 #   both models. When doesn't it help? In large batches, which are no longer bound by bandwidth ([chapter
@@ -471,9 +474,9 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n", 1)[1])
 
 # %% [markdown] tags=["short"]
-# It computes 16-bit inputs in float32 (`is_low_precision`), because squares overflow float16 from 256 on, and rounds once at the end
-# (`type_as`). `_check_normalized_shape` raises the errors for a wrong shape. On a GPU, PyTorch has a fused kernel that does all of it
-# in one launch where the dtypes allow it.
+# It handles 16-bit inputs in float32 (`is_low_precision`), because squares overflow float16 from 256 on, and rounds once at
+# the end (`type_as`). `_check_normalized_shape` raises an error if the shape is wrong. On a GPU, PyTorch has a fused kernel
+# that does all of it in one launch where the dtypes allow it.
 #
 # ## Rapid fire
 # 1. Which tensors does RoPE rotate? It rotates the queries and keys, but not the values.
@@ -504,18 +507,18 @@ print("5.", round(3 * 4096 * 11008 / 1e6))
 # 10. Speculative decoding keeps p: it accepts with min(1, p/q) and otherwise draws from the normalized max(p − q, 0).
 #
 # ## You try
-# In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped queries
-# with a cache, and the sampler. You build speculative decoding, fix a prefill that reads the prompt in pieces, and measure
-# widths at equal FLOPs. [Chapter 24c](24c_mixture_of_experts.ipynb) replaces the MLPs by experts.
+# In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped
+# queries with a cache, and the sampler. You build speculative decoding, fix a prefill that reads the prompt in pieces, and
+# measure widths at equal FLOPs. [Chapter 24c](24c_mixture_of_experts.ipynb) replaces the MLPs with experts.
 
 # %% [markdown]
 # ## If you have time
 # ### Extending the context: position interpolation, NTK, YaRN
 # A model can read texts that are longer than those it was trained on if its rotations are slowed down, so that long distances
 # produce only angles that occurred in training. *Position interpolation* divides all positions by the extension factor s.
-# *NTK-aware scaling* raises `theta` instead, to theta · s^(dim/(dim − 2)), which slows the slowest pair by s and leaves the
-# fastest as it is. *YaRN* divides the slow frequencies by s, leaves the fast ones, blends in between, and adjusts the
-# attention's temperature. Here is NTK-aware scaling on the three models from above, without any further training:
+# *NTK-aware scaling* raises `theta` instead, to theta · s^(dim/(dim − 2)), which slows the slowest pair by a factor of s and
+# leaves the fastest as it is. *YaRN* divides the slow frequencies by s, leaves the fast ones, blends in between, and adjusts
+# the attention's temperature. Here is NTK-aware scaling on the three models from above, without further training:
 
 # %% tags=["proof-longer-context"]
 for trained in models["+ RoPE"]:
@@ -553,8 +556,8 @@ print("query projected:", (latent @ (up @ query)).numpy().round(2))
 
 # %% [markdown]
 # ### Multi-token prediction
-# A model can be trained to predict several of the next tokens at every position. The head for k tokens ahead has the tokens k places later as its targets,
-# and the last k positions of a row have none:
+# A model can be trained to predict several of the next tokens at every position. The head that looks k tokens ahead has the
+# tokens k positions later as its targets, so the last k positions of a row have none:
 
 # %% tags=["proof-several-tokens"]
 row = list("rotary")
@@ -578,8 +581,8 @@ print("tokens a pass, if the second one is accepted 85 % of the time:", 1 + 0.85
 
 # %% [markdown]
 # ### A common myth: "Perplexity compares across tokenizers"
-# Perplexity is exp(mean loss per *token*). The same model gives the same text the same probability, whether you count it by
-# characters or by pairs of them, but the perplexity differs. So compare bits per byte, or use the same tokenizer:
+# Perplexity is exp(mean loss per *token*). A model gives a text the same probability whether you count characters or pairs of
+# characters, but the perplexity differs. So compare bits per byte, or use the same tokenizer:
 
 # %% tags=["proof-perplexity"]
 nats = losses(models["+ GQA"][0], 48, 200)
@@ -611,9 +614,9 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 # %% [markdown]
 # **Interview · What is DPO's loss if the policy is the reference?**
 #
-# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts there, and the
-#   gradient isn't 0.
-# - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
+# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts at this
+#   point, where the gradient isn't 0.
+# - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
 #   doesn't change the loss.
 # - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the third
 #   line both fall, and the loss equals that of the second.
