@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Mock interview
-# After this chapter you will have been interviewed in six rounds, which are drawn from the whole course, and you will know how
-# far you can trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
+# By the end of this chapter you will have sat an interview of six rounds, drawn from the whole course, and you will know how far
+# to trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
 #
 # ## Ten questions, and how sure are you?
 # Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
@@ -10,11 +10,11 @@
 # 1. What is the shape of `torch.zeros(3, 1) - torch.zeros(3)`?
 # 2. What is the dtype of `torch.arange(3) / 2`?
 # 3. If `x` is 3 and `(x * x).backward()` runs twice, what is `x.grad`?
-# 4. What does `nn.Dropout(0.2)` make of a 1 in eval mode?
+# 4. What does `nn.Dropout(0.2)` turn a 1 into in eval mode?
 # 5. What is the shape of the weight of `nn.Linear(3, 4)`?
 # 6. Does `x` change if you run `y = x.detach()` and then `y[0] = 7`?
-# 7. What is the loss of a classifier of ten classes that has learned nothing?
-# 8. What is the learning rate after three epochs if `StepLR(optimizer, 2)` starts with 1?
+# 7. What is the loss of a ten-class classifier that has learned nothing?
+# 8. What is the learning rate after three epochs if `StepLR(optimizer, 2)` starts at 1?
 # 9. What is the running mean of a new batch norm after one batch whose mean is 10?
 # 10. Into how many pieces does `chunk(4)` cut nine rows?
 
@@ -43,7 +43,7 @@ for number, answer in enumerate(ten, 1):
     print(f"{number:2}. {answer}")
 
 # %% [markdown]
-# The two lists below are those of an invented reader. Replace them with yours, and run the cell again:
+# The two lists below belong to an invented reader. Replace them with your own, and run the cell again:
 
 # %% tags=["proof-curve"]
 from course import pictures
@@ -58,9 +58,9 @@ print(f"Brier score {calibration.brier(pairs):.2f}; saying 50 % each time gives 
 print(calibration.bars(calibration.levels(pairs)))
 
 # %% [markdown]
-# This reader would get a better score by saying 50 % each time, because lower scores are better. The **Brier score** is the mean
-# squared difference between the stated probability and the outcome, which is 1 for a correct answer and 0 for an incorrect one.
-# Your confidence is *calibrated* if 70 % of the answers you were 70 % sure of are correct, and likewise for the other levels.
+# The **Brier score** is the mean squared difference between the stated probability and the outcome, 1 for a correct answer and 0
+# for an incorrect one. Lower is better, so this reader would have done better by saying 50 % each time. Your confidence is
+# *calibrated* if 70 % of the answers you were 70 % sure of are correct, and likewise for the other levels.
 #
 # The slider makes the reader more or less confident in every answer, while the answers stay the same:
 
@@ -85,8 +85,8 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
 # This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a
-# view" and "I think it's a view, and I'd check `data_ptr`". Ten answers are few: the share of correct ones has a standard error
-# of about 16 points, so judge your curve only after a hundred answers or more.
+# view" and "I think it's a view, and I'd check `data_ptr`". But ten answers are too few to judge by: the share of correct ones
+# has a standard error of about 16 points, so wait for a hundred or more.
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
@@ -94,14 +94,14 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 #   strides don't fit, and I'd compare `data_ptr` to be sure."
 # - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want
 #   to see.
-# - *They ask next:* How would you check that in one line? Have that line ready: `is`, `data_ptr`, `_version`, `grad_fn`.
+# - *They ask next:* How would you check that in one line? Have such a line ready: `is`, `data_ptr`, `_version`, `grad_fn`.
 # - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts, because at 90 % a wrong answer
 #   adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
 #
 # ## How an interview loop is built in 2026
-# Loops differ from company to company, so ask the recruiter for the list of rounds and for what may be looked up. These are
-# common at companies that train models:
+# Loops differ from company to company, so ask the recruiter which rounds there are and what you may look up. These are common at
+# companies that train models:
 #
 # | round | minutes | what is graded | in this course |
 # |---|---|---|---|
@@ -112,7 +112,7 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
 # | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
 #
-# In coding rounds, documentation is often allowed while searching for the solution isn't. Some companies, such as Meta, have
+# In coding rounds you may often consult the documentation, but not search for the solution. Some companies, such as Meta, have
 # added a round with an AI assistant, in which you are graded on how you divide the problem and how you verify what the assistant
 # wrote.
 #
@@ -120,16 +120,15 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 #
 # - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one
 #   piece at a time, read each line as I would in a code review, and test it on an input whose answer I know.
-# - *Longer:* The grade is for the decomposition, the verification and the explanation, so I say what I expect from each piece
-#   before I run it.
+# - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
 # - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
 #   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Accepting code because it runs, although eight of the fourteen faults below run and leave the loss as it should be.
+# - *The trap:* Accepting code because it runs. Eight of the fourteen faults below run, too, and leave the loss as it should be.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 #
 # ## Which question comes next? Spaced repetition
-# You have 400 questions and an evening. In order, you never reach chapter 23; at random, you spend most of the time on what you
-# already know. So let a card *rest*, and for longer each time you know the answer:
+# You have 400 questions and one evening. If you take them in order, you never reach chapter 23; if you draw them at random, you
+# spend most of the time on what you already know. So let each card *rest*, for longer every time you know the answer:
 
 # %% tags=["proof-rests"]
 import numpy as np
@@ -161,8 +160,8 @@ pictures.curves(counts, xlabel="day", ylabel="times asked")
 # %% [markdown]
 # **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may
 # still not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore
-# draws half of the cards with weights: a card that you failed the last time counts a hundredfold, and a card counts more, the
-# larger the share of points that its topic has lost. The other half ignores your answers. Resting cards come last.
+# draws half of the cards with weights: a card that you failed last time counts a hundredfold, and the larger the share of points
+# that a topic has lost, the more its cards count. The other half ignores your answers, and resting cards come last.
 
 # %% tags=["proof-weak"]
 from course.interview.cards import Card
@@ -179,24 +178,24 @@ print("first, of 1,000 draws two hours later:", {name: sum(each[0].name == name 
 print("last:", {name: sum(each[-1].name == name for each in draws) for name in topics})
 
 # %% [markdown]
-# A topic that hasn't been asked about counts as half known, so it comes between the two. The failed card is first in most draws
-# but not in all of them, because one mistake shouldn't decide what a whole interview is about.
+# A topic that hasn't come up yet counts as half known, so it comes between the two. The failed card is first in most draws but
+# not in all of them, because one mistake shouldn't decide what a whole interview is about.
 #
 # **Interview · You have three evenings. How do you prepare?**
 #
 # - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read
 #   those sections, write their code once, and test myself again the next day.
-# - *Longer:* What I know rests for longer each time, and the last evening is for speaking aloud.
-# - *They ask next:* How do you know that you know something? I can explain it without the page, name the exception, and write
-#   the line that shows it.
+# - *Longer:* The cards that I know rest for longer each time, and I spend the last evening answering aloud.
+# - *They ask next:* How do you know that you know something? I can explain it without notes, name the exception, and write the
+#   line that shows it.
 # - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing, whereas one failed question shows
 #   what is missing.
 # - *Proof:* `proof-rests`, `proof-weak`.
 
 # %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
-# You have fifteen minutes for attention, a loss or a layer. Start with a comment that states the shapes, because it costs only a
-# minute, and it finds the mistake that raises no error:
+# You have fifteen minutes for attention, a loss or a layer. Start with a comment that states the shapes, which costs only a
+# minute and finds the mistake that raises no error:
 
 # %% tags=["proof-shapes"]
 torch.manual_seed(0)
@@ -219,25 +218,25 @@ for name, difference in differences.items():
     print(name, " →", tuple(difference(torch.zeros(64, 1)).shape), fitted(difference))
 
 # %% [markdown]
-# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, and the best that a model
-# can do then is to predict their mean, so it trained without an error and learned nothing. PyTorch's `mse_loss` warns when the two
+# The weights should be 1, −2 and 0.5. In the first line every prediction is compared with every target, so the best that the
+# model can do is predict their mean: it trained without an error and learned nothing. PyTorch's `mse_loss` warns when the two
 # sizes differ, but a loss written by hand doesn't.
 #
 # **Interview · What do you write first at the whiteboard?**
 #
 # - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads, length and
 #   width. Then I write the line that contracts a dimension, and then the rest.
-# - *Longer:* I say what I leave out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the smallest
-#   input that isn't square.
-# - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ, such as (2, 3, 5), so the
-#   batch isn't 1.
+# - *Longer:* I say what I'm leaving out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the
+#   smallest input that isn't square.
+# - *They ask next:* What is the smallest input that would show a bug? It is one whose dimensions all differ and whose batch
+#   isn't 1, such as (2, 3, 5).
 # - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
-# In a debug round you get a program of 80 lines and four reports about its faults. The program trains a small language model,
-# serves one, or fine-tunes one. The training program's faults are drawn from a list of fourteen. Which of them show in the
-# loss? The next cell trains it with one fault at a time, from three seeds:
+# In a debug round you get an 80-line program, which trains, serves or fine-tunes a small language model, and four reports about
+# its faults. The training program's faults are drawn from a list of fourteen. Which of them show up in the loss? The next cell
+# trains it with one fault at a time, from three seeds:
 
 # %% tags=["proof-losses"]
 import warnings
@@ -259,11 +258,11 @@ alt = "From seed 1, compared with no fault: " + ", ".join(f"{name} {change[name]
 pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 
 # %% [markdown]
-# Eight of the fourteen faults leave the loss as it should be, and a ninth shows from only two of the three seeds. The two
-# lowest curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that doesn't see its targets
-# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that is a fault as well.
+# Eight of the fourteen faults leave the loss as it should be, and a ninth shows up with only two of the three seeds. The two
+# lowest curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that can't see its targets
+# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
 #
-# So look at the loss first, but know which value to expect. Then ask questions that a few lines of code can answer. The next
+# So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer. The next
 # cell asks three of them about four programs:
 
 
@@ -294,15 +293,15 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
     print(f"{name:20} {first_loss(program):>22} {certain(program):>19} {moved(program):>17}")
 
 # %% [markdown]
-# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct token
-# should have a loss of 0, and checking that finds two of them, while a weight that hardly moves reveals the third. In a whole
+# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct
+# token should have a loss of 0; checking this finds two of them, while a weight that hardly moves reveals the third. In a whole
 # program, check five things in this order:
 #
 # 1. *The data:* print one batch, decoded, and see whether the targets are what you think they are.
 # 2. *The loss:* what should it be at the start, what is its floor, and what is it for a perfect prediction?
 # 3. *The gradients:* does each parameter have one, is it from this step, and does the weight move as far as it should?
 # 4. *The modes:* is evaluation in eval mode, without gradients, and does training continue in train mode?
-# 5. *The bookkeeping:* the order of `step` calls, weighted means, and copies of what is kept.
+# 5. *The bookkeeping:* are the `step` calls in order, the means weighted, and the kept values copied?
 #
 # **Interview · A run doesn't learn. What do you check first, second and third?**
 #
@@ -315,10 +314,10 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 #
 # **Interview · The validation loss is too good to be true. Name four causes.**
 #
-# - *Thirty seconds:* The target may be in the input, because of a missing shift or a mask with the wrong polarity, or rows of the
-#   validation set may be in the training set. Batch norm may use the statistics of the validation batch, or the mean may give
-#   easy batches more weight.
-# - *Longer:* You have to know the floor. For random tokens it is their entropy, and for a benchmark it is the share of wrong
+# - *Thirty seconds:* The target may leak into the input, through a missing shift or a mask with the wrong polarity. Rows of the
+#   validation set may be in the training set, batch norm may use the validation batch's statistics, or the mean may give easy
+#   batches more weight.
+# - *Longer:* You have to know the floor: for random tokens it is their entropy, and for a benchmark it is the share of wrong
 #   labels.
 # - *They ask next:* How do you prove a leak? I change what the model isn't allowed to see, and check whether an output moves.
 # - *The trap:* Reporting the number before you have looked for a leak.
@@ -335,19 +334,19 @@ for name in ("no fault", "mask polarity"):
     print(f"{name:14} another last token changes the outputs at", [place for place in range(8) if change[place] > 1e-4])
 
 # %% [markdown]
-# What do you *say* in the meantime? Repeat three kinds of sentences: what you see, what could cause it, and what you will look
-# at to decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input, so I'll print one
-# row and its target." If you say nothing, you seem to be stuck, whereas a hypothesis that you rule out counts in your favour.
+# What do you *say* while you search? Cycle through three kinds of sentences: what you see, what could cause it, and what you
+# will look at to decide. "The loss is 0.00 after six epochs. Either the data is trivial or the target is in the input, so I'll
+# print one row and its target." If you fall silent, you seem stuck, whereas a hypothesis that you rule out counts in your
+# favour.
 #
 # **Interview · How do you think aloud in a debug round?**
 #
-# - *Thirty seconds:* I go through observation, hypothesis and test, and I say what each outcome of the test would mean before I
-#   run it.
+# - *Thirty seconds:* I name the observation, the hypothesis and the test, and before I run the test, I say what each outcome
+#   would mean.
 # - *Longer:* I write the test as an assertion, which proves that the fault was there and keeps it from coming back.
-# - *They ask next:* When do you stop? I stop when each report is explained by a line, and each has a test that failed before and
-#   passes now.
-# - *The trap:* Trusting a fix because "it still trains", which proves nothing, since eight of the faults can't be seen in the
-#   loss either.
+# - *They ask next:* When do you stop? I stop when a line of code explains each report, and each has a test that failed before
+#   and passes now.
+# - *The trap:* Trusting a fix because "it still trains", which proves nothing, since eight of the faults don't show in the loss.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 
 # %% tags=["proof-assertion"]
@@ -362,7 +361,7 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
 # %% [markdown]
 # ## Estimate before you calculate
 # An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round
-# early. The first number to memorize is sixteen bytes per parameter. The next cell counts them in a real training step:
+# early. The first number to memorize is sixteen bytes per parameter, which the next cell counts in a real training step:
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
@@ -406,22 +405,22 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 # %% [markdown]
 # **Interview · How much memory does it take to train 7 billion parameters?**
 #
-# - *Thirty seconds:* In mixed precision with Adam it takes 2 bytes for the weight, 2 for its gradient, 4 for the master weight
-#   and 8 for two moments. 16 bytes times 7 billion are 112 GB, without activations.
-# - *Longer:* That doesn't fit on one GPU of 80 GB, but sharded over eight it is 14 GB each, which leaves room for activations.
-#   `torch.autocast` gets to 16 as well, because it keeps weights and gradients in float32: 4 + 4 + 8, plus the 16-bit copies that it
-#   makes during the forward pass.
+# - *Thirty seconds:* In mixed precision with Adam, a parameter takes 2 bytes for the weight, 2 for its gradient, 4 for the
+#   master weight and 8 for two moments. For 7 billion parameters, these 16 bytes make 112 GB, without activations.
+# - *Longer:* That doesn't fit on one 80 GB GPU, but sharded over eight it is 14 GB each, which leaves room for activations.
+#   `torch.autocast` comes to 16 as well, because it keeps weights and gradients in float32: 4 + 4 + 8, plus the 16-bit copies
+#   that it makes during the forward pass.
 # - *They ask next:* How much does inference take? The weights take 14 GB, and the cache takes 4.3 GB for 8,192 tokens with 32
 #   layers and 32 heads of width 128.
-# - *The trap:* Counting only the weights, which are an eighth of it.
+# - *The trap:* Counting only the weights, which are an eighth of the total.
 # - *Proof:* `proof-16-bytes`, `proof-cache`.
 #
 # **Interview · How long does it take to train 7 billion parameters on a trillion tokens?**
 #
 # - *Thirty seconds:* Training takes six FLOPs per parameter and token, so 6 · 7·10⁹ · 10¹² = 4.2 · 10²² in all. If each of 256
 #   GPUs reaches 4 · 10¹⁴ FLOP/s, which is 40 % of an H100's dense peak in bfloat16, that takes 4.1 · 10⁵ seconds, or five days.
-# - *Longer:* Two of the six are the forward pass, a multiplication and an addition, while the backward pass needs two matrix
-#   multiplications of that size.
+# - *Longer:* Two of the six, a multiplication and an addition, belong to the forward pass, while the backward pass needs two
+#   matrix multiplications of that size.
 # - *They ask next:* What does this leave out? It leaves out attention's own matrix multiplications, whose share grows with the
 #   length, and all the waiting for memory and for other GPUs, so reaching half of the peak is already good.
 # - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
@@ -445,9 +444,9 @@ print(f"{6 * 7e9 * 1e12 / (256 * 4e14) / 86400:.1f} days")
 
 # %% [markdown]
 # ### A capacity question
-# A product manager wants a 70-billion-parameter model for 20 requests per second, each of which takes 25 seconds and has 4,096
-# tokens in its cache. The model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second times
-# seconds per request gives the number of requests that are in the system at once:
+# A product manager wants a 70-billion-parameter model to serve 20 requests per second, each of which takes 25 seconds and has
+# 4,096 tokens in its cache. The model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second
+# times seconds per request gives the number of requests in the system at once:
 
 # %% tags=["proof-capacity"]
 together = 20 * 25  # requests per second times seconds per request
@@ -472,15 +471,15 @@ print(
 # - *Longer:* Memory isn't the only limit. Each decoding step reads weights and caches once, about 950 GB over 16 GPUs of 3.35
 #   TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
 # - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic, and paged caches
-#   avoid reserving the longest length for everybody ([chapter 22b](22b_memory.ipynb)).
+#   avoid reserving the longest length for every request ([chapter 22b](22b_memory.ipynb)).
 # - *The trap:* Dividing only the weights by 80 GB, although here the caches need five times as much as the weights.
 # - *Proof:* `proof-capacity`.
 
 # %% [markdown] tags=["short"]
 # ## Run an interview
 # The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have
-# buttons, while in a terminal `course interview` runs the same interview, with `--round debug`, `--minutes 20`, or `--no-clock`
-# if a running clock is in your way. You can stop at any time, and the interview continues where you left it.
+# buttons, while in a terminal `course interview` runs the same interview, with options such as `--round debug`, `--minutes 20`,
+# or `--no-clock` if a running clock distracts you. You can stop at any time and pick up where you left off.
 # `course interview --export cards.txt` makes cards for Anki, and `--export questions.html` makes a page to print.
 
 # %%
@@ -500,7 +499,7 @@ notebook.show()
 # 1. Say how sure you are, and how you'd check.
 # 2. Test yourself first, read afterwards, and let what you know rest.
 # 3. The weakness is a topic, not a single card.
-# 4. Write shapes first, then code, then a small input that isn't square.
+# 4. Write the shapes first, then the code, and try a small input that isn't square.
 # 5. Name the observation, the hypothesis and the test, all three aloud.
 # 6. Check data, loss, gradients, modes and bookkeeping, in this order.
 # 7. Know the loss at the start and its floor, because a loss that is too low is a fault as well.
