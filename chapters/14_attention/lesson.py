@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Attention
-# After this chapter a GPT, whose file was written for PyTorch's interface, runs on your own library and recites what it has learned. You
-# will know why attention scores are scaled, what a mask has to forbid, what heads are for, and how a decoder reads from an encoder.
+# By the end of this chapter, a GPT written for PyTorch's interface will run on your own library and recite what it has learned. You will
+# know why attention scores are scaled, what a mask has to hide, what heads are for, and how a decoder reads from an encoder.
 
 # %% hidden=true
 from course import lesson
@@ -25,8 +25,8 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 
 # %% [markdown] tags=["short"]
 # It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so the result depends on
-# which vectors there are, not on where they are. (It is *permutation equivariant*, because reordered inputs give reordered outputs.) If
-# order matters, positions have to be added.
+# which vectors there are, not on where they are. (It is *permutation equivariant*: reordering the inputs reorders the outputs.) If order
+# matters, you have to add positions.
 #
 # **Interview · How does a transformer know the order of its tokens?**
 #
@@ -35,14 +35,15 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 # - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations are formulas that can be evaluated anywhere,
 #   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only through the distance between the two
 #   tokens ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, one layer gives every later position the
-#   same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4 do.
-# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting positions, which PyTorch doesn't add.
+# - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, a single layer gives every later position
+#   the same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4
+#   do.
+# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting the positions, which PyTorch doesn't add.
 # - *Proof:* `proof-order`, `proof-causal`.
 #
 # ## A soft lookup
-# A Python dict compares a query with its keys and returns the value of the key that is equal. Attention compares too, but softly: a dot
-# product says how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
+# A Python dict looks for the key that equals the query and returns its value. Attention does the same, but softly: a dot product measures
+# how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
 
 # %%
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -60,8 +61,8 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
-# A query that points at the first key finds nearly that key's value, while a query of zeros gets the plain mean. The result changes
-# smoothly, so gradients flow to queries, keys and values, and a network can learn what to look for.
+# A query that points towards the first key returns nearly that key's value, while a query of zeros returns the plain mean. The result
+# changes smoothly, so gradients flow to queries, keys and values, and a network can learn what to look for.
 #
 # In **self-attention**, queries, keys and values are three linear projections of the same vectors, and two matrix multiplications do all
 # the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
@@ -84,11 +85,11 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # %% [markdown]
 # **Interview · What does attention compute, and what does it cost?**
 #
-# - *Thirty seconds:* For each query it computes a weighted mean of the values, and the weights are the softmax of scaled dot products
-#   between that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
+# - *Thirty seconds:* For each query it computes a weighted mean of the values, whose weights are the softmax of scaled dot products between
+#   that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
 # - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
 #   22b](22b_memory.ipynb)).
-# - *They ask next:* What dominates for short sequences? The projections around it, which grow linearly with the length.
+# - *They ask next:* What dominates for short sequences? The projections around it do, whose cost grows linearly with the length.
 # - *The trap:* Applying softmax along the wrong dimension. It has to run over the *keys*, so that each row sums to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
@@ -112,13 +113,13 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
 #   allow the content that is passed on to differ from the content that is matched. The Reformer shares queries and keys, but it has to keep
 #   tokens from attending to themselves.
-# - *They ask next:* Then why is there an output projection? The heads' results are only concatenated, and it mixes them.
-# - *The trap:* Thinking of three inputs. In self-attention all three are projections of the same vectors.
+# - *They ask next:* Then why is there an output projection? It mixes the heads' results, which are only concatenated before.
+# - *The trap:* Taking them for three inputs. In self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# What breaks without the division? The entries of $q$ and $k$ are standard normal. How far apart are the scores of 16 keys, how large is
-# the largest weight, and how much gradient does a query get? There are 500 queries, so the cell takes the median.
+# What breaks without the division? For standard normal entries of $q$ and $k$, the next cell measures the spread of the scores over 16
+# keys, the largest weight, and how much gradient a query gets, as the median of 500.
 
 
 # %% tags=["proof-scale"]
@@ -142,10 +143,10 @@ for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda 
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
-# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly one-hot: at a width of
-# 64 a tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by $\sqrt
-# d$ keeps the spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the gradient
-# shrinks.
+# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. The softmax of scores that far apart is nearly one-hot: at a
+# width of 64 a tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by
+# $\sqrt d$ keeps the spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the
+# gradient shrinks.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
@@ -190,11 +191,10 @@ for name, causal in (("causal", True), ("no mask", False)):
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a causal mask, far less without.")
 
 # %% [markdown]
-# Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour,
-# so its loss falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak.
+# Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour, so the
+# model's loss falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak.
 #
-# The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the others sum to
-# 1.
+# The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the rest sum to 1.
 
 # %% tags=["proof-causal"]
 allowed = torch.ones(5, 5, dtype=torch.bool).tril()
@@ -210,8 +210,8 @@ for depth in (1, 2):
 pictures.grid(allowed.int(), allowed, "1: the query (row) may attend to the key (column)")
 
 # %% [markdown]
-# Sentences of different lengths are **padded** to one length, and no query may attend to padding. PyTorch has two interfaces for this, and
-# `True` means opposite things in them:
+# Sentences of different lengths are **padded** to a common length, and no query may attend to the padding. PyTorch has two interfaces for
+# such a mask, in which `True` means opposite things:
 
 # %% tags=["proof-mask-meaning"]
 padding = torch.tensor([[False, False, True]])  # True: this key is padding
@@ -227,8 +227,8 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line no key is left. The softmax of scores that are all −inf is `nan`, which is what the layer returns if it has to return its
-# weights, as it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for
+# In the last line every key is hidden. The softmax of scores that are all −inf is `nan`, which the layer returns if it also has to return
+# its weights, as it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for
 # evaluation gives `nan` as well, while minitorch has no fast path.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
@@ -246,15 +246,15 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #   masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
 # - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT masks about 15 % of the tokens
 #   and learns from those alone, while GPT learns from each token.
-# - *They ask next:* When do you use which? To write text token by token you need the causal one, while for classification and retrieval a
-#   smaller bidirectional model often does as well.
+# - *They ask next:* When do you use which? To write text token by token you need the causal model, while for classification and retrieval a
+#   smaller bidirectional one often does as well.
 # - *The trap:* "GPT is the decoder of the first transformer" is only half true, because that decoder also attends to an encoder, which GPT
 #   doesn't have.
 # - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
 #
 # ## Cross-attention and encoder–decoder models
 # So far queries, keys and values came from the same sequence. In **cross-attention** the queries come from one sequence, while keys and
-# values come from another. A translator's decoder, for example, has three words so far and reads from an encoder's five:
+# values come from another. Here a translator's decoder has written three words so far and reads the encoder's five:
 
 # %% tags=["proof-cross-attention"]
 torch.manual_seed(0)
@@ -281,7 +281,7 @@ print("the last source word changed, so did positions", (before != after).any(-1
 #   text prompt.
 # - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
 # - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That
-#   is one stack and one objective, and every token of the text gives a training signal.
+#   leaves one stack and one objective, and every token of the text gives a training signal.
 # - *The trap:* Giving the cross-attention a causal mask as well, so that the first word sees only the first source word.
 # - *Proof:* `proof-cross-attention`.
 #
@@ -303,15 +303,15 @@ for heads in (1, 3, 12):
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
 # With the same weights, mytorch's layer returns what minitorch's returns. The number of heads changes neither the parameters nor the work
-# in the projections; there are only more, smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of the
-# layer.
+# in the projections; there are just more and smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of
+# the layer.
 #
 # **Interview · Why several heads instead of one wide one?**
 #
 # - *Thirty seconds:* Each head has its own softmax, so a position can attend to several others for different reasons, whereas a single head
 #   would blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
-# - *They ask next:* What is the shape inside? It is (N, heads, L, d), which you get if you split the last dimension, and then swap heads
+# - *They ask next:* What is the shape inside? It is (N, heads, L, d), which you get by splitting the last dimension and then swapping heads
 #   and length.
 # - *The trap:* Reshaping to (N, heads, L, d) without the swap runs, but it mixes positions ([chapter 03](03_views_and_layout.ipynb) has
 #   that bug).
@@ -339,8 +339,8 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 #   which is $8d^2$. Biases and norms add the remaining $13d$.
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
-# - *They ask next:* How much work is that? It is about 2 floating-point operations for each parameter and token in the forward
-#   pass, and 6 with the backward pass ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
+# - *They ask next:* How much work is that? It is about 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
+#   ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
 # - *The trap:* Multiplying by the number of heads. The heads share the width, so their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
@@ -370,8 +370,8 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # %% [markdown]
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
-# - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without it they often shrink from block to block, as they
-#   do here. Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
+# - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without that path they often shrink from block to block,
+#   as they do here. Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
 # - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth, and a GPT therefore ends with one more norm.
 # - *They ask next:* Which one trains more easily? Pre-norm does, while post-norm usually needs a warm-up of the learning rate ([Xiong et
 #   al. 2020](https://arxiv.org/abs/2002.04745)).
@@ -379,7 +379,8 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: GPT on your library
-# `minitorch/models/gpt.py` is a GPT-2 in 150 lines. Only its imports change; then both libraries train it from the same seed, with dropout.
+# `minitorch/models/gpt.py` is a GPT-2 in 150 lines. The next cell changes only its imports and trains it on both libraries from one seed,
+# with dropout.
 
 # %% tags=["proof-GPT"]
 import inspect
@@ -411,8 +412,8 @@ both = [train(*run, noise, 8, vocab_size=20, dropout=0.1)[1] for run in ((torch,
 print(f"the losses differ by at most {max(abs(a - b) for a, b in zip(*both, strict=True)):.3f}")
 
 # %% [markdown]
-# Now give your library something to read: four lines of the Zen of Python, one character at a time, which is so little text that the model
-# memorizes it.
+# Now give your library something to read, one character at a time: four lines of the Zen of Python, so little text that the model memorizes
+# it.
 
 # %% tags=["proof-zen"]
 text = """Beautiful is better than ugly.
@@ -449,10 +450,10 @@ print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs(
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
-# Nothing changed, because earlier positions don't attend to later ones. So their keys and values can be kept, and only the new token has to
-# go through the model. This stops working when the text is longer than the model's `block_size`: the window slides, each token gets another
-# position, and all keys change. You build a cache in the exercises. There is one more catch: a new token is a single query that faces many
-# keys.
+# Nothing changed, because earlier positions don't attend to later ones. So a cache, which you build in the exercises, can keep their keys
+# and values, and only the new token has to go through the model. This stops working when the text is longer than the model's `block_size`:
+# the window slides, each token gets a new position, and all keys change. There is one more catch: a new token is a single query that faces
+# many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -460,20 +461,21 @@ for causal in (True, False):
     print("is_causal", causal, attend(new, kept, torch.eye(5), is_causal=causal)[0] > 0)
 
 # %% [markdown]
-# `is_causal` aligns queries and keys at the *first* position, so a single query sees a single key. With a cache, a single new query needs
-# no causal mask. Several new queries need one that is aligned at the *last* position, like PyTorch's `causal_lower_right`; you build it in
-# exercise 5.
+# `is_causal` aligns queries and keys at the *first* position, so a single query sees only the first key. With a cache, a single new query
+# therefore needs no causal mask, while several need one that is aligned at the *last* position, like PyTorch's `causal_lower_right`; you
+# build it in exercise 5.
 #
 # **Interview · What is a KV cache?**
 #
 # - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token
 #   computes only its own query, key and value and attends to the cache.
-# - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length.
-#   *Grouped-query attention* lets several query heads share one head of keys and values, which divides the cache by their number
+# - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length. *Grouped-query
+#   attention* lets several query heads share one head of keys and values, which makes the cache that many times smaller
 #   ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Why aren't queries cached? Each is used once, at its own position. What happens beyond the context length? With learned
 #   positions the cache is useless as soon as the window slides.
-# - *The trap:* With `is_causal=True` the new token would see the first key only. Its position is the length of the cache, not 0.
+# - *The trap:* Passing `is_causal=True`, which shows the new token only the first key, or giving it position 0 instead of the cache's
+#   length.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 
 # %% [markdown] tags=["short"]
@@ -507,8 +509,8 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 10. A KV cache works because earlier tokens don't attend to later ones, as long as the window doesn't slide.
 #
 # ## You try
-# In [the exercises](../exercises/14_attention.ipynb) you predict what a changed token changes; write attention, heads, and the sampling of
-# tokens, which [chapter 24b](24b_llama.ipynb) explains; build a KV cache; fix a mask; and measure when the quadratic term takes over.
+# In [the exercises](../exercises/14_attention.ipynb) you predict what changes with a single token; write attention, heads, and the sampling
+# of tokens, which [chapter 24b](24b_llama.ipynb) explains; build a KV cache; fix a mask; and measure when the quadratic term takes over.
 # [Chapter 15](15_recurrent_networks.ipynb) reads one token after the other instead.
 
 # %% [markdown]
@@ -516,7 +518,7 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # ### What do the heads look at?
 # Queries and keys come out of `c_attn`, and their attention weights are one softmax away. Each row belongs to one query, the character that
 # attends, and a dark cell marks a character that it attends to. Which head learns what depends on the seed, so compare the heads: some rows
-# are concentrated on one or two characters, while others spread over everything that was written.
+# are concentrated on one or two characters, while others spread over everything written so far.
 
 # %%
 from matplotlib.colors import LinearSegmentedColormap
@@ -544,7 +546,7 @@ pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2
 
 # %% [markdown]
 # ### Sines and cosines
-# The first transformer computed its positions by a formula: each pair of columns has its own frequency, from one radian per position down
+# The first transformer computed its positions with a formula: each pair of columns has its own frequency, from one radian per position down
 # to nearly a ten-thousandth (0.00018 here). The dot product of two positions then depends only on the distance between them:
 
 # %% tags=["proof-sines"]
@@ -574,7 +576,7 @@ for depth in (1, 2, 3):
 # **Interview · How does a sliding window make attention cheaper, and what is lost?**
 #
 # - *Thirty seconds:* Each query attends to the last w keys, so time grows with length · w instead of length², and the KV cache never holds
-#   more than w keys for a layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
+#   more than w keys per layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
 #   at a time.
 # - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention,
 #   which preserve exact retrieval over long distances.
@@ -594,6 +596,6 @@ print("    scale = 1" + inspect.getsource(_attention).partition("    scale = 1")
 
 # %% [markdown]
 # It multiplies queries *and* keys by the root of the scale, which keeps the products in range for 16-bit types. If the scale is negative,
-# `copysign` gives its sign to the queries. `hidden` marks queries with no key left: their scores stay finite, and their weights become 0. 16-bit
-# inputs were converted to float32 before, and `kind` is the dtype that they had. PyTorch's fused kernels, such as FlashAttention, never store the
-# whole matrix of weights, although the mathematics is the same as yours.
+# `copysign` gives its sign to the queries. `hidden` marks queries with no key left: their scores stay finite, and their weights become 0.
+# By then, 16-bit inputs have been converted to float32, and `kind` is their original dtype. PyTorch's fused kernels, such as
+# FlashAttention, never store the whole matrix of weights, although the mathematics is the same as yours.
