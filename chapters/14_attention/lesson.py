@@ -89,7 +89,7 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 #   that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
 # - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
 #   22b](22b_memory.ipynb)).
-# - *They ask next:* What dominates for short sequences? The projections around it do, whose cost grows linearly with the length.
+# - *They ask next:* What dominates for short sequences? The projections around it do; their cost grows linearly with the length.
 # - *The trap:* Applying softmax along the wrong dimension. It has to run over the *keys*, so that each row sums to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
@@ -277,8 +277,8 @@ print("the last source word changed, so did positions", (before != after).any(-1
 # **Interview · What is cross-attention, and where is it used?**
 #
 # - *Thirty seconds:* Queries come from one sequence, and keys and values from another. The output has the length of the queries, and the
-#   weights are target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for their
-#   text prompt.
+#   weight matrix is target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for
+#   their text prompt.
 # - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
 # - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That
 #   leaves one stack and one objective, and every token of the text gives a training signal.
@@ -379,8 +379,8 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: GPT on your library
-# `minitorch/models/gpt.py` is a GPT-2 in 150 lines. The next cell changes only its imports and trains it on both libraries from one seed,
-# with dropout.
+# `minitorch/models/gpt.py` is a GPT-2 in 150 lines. The next cell changes only its imports and trains it on both libraries from the same
+# seed, with dropout.
 
 # %% tags=["proof-GPT"]
 import inspect

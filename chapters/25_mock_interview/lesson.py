@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Mock interview
-# By the end of this chapter you will have sat an interview of six rounds, drawn from the whole course, and you will know how far
-# to trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
+# By the end of this chapter you will have been through an interview of six rounds, drawn from the whole course, and you will
+# know how far to trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
 #
 # ## Ten questions, and how sure are you?
 # Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
@@ -258,9 +258,9 @@ alt = "From seed 1, compared with no fault: " + ", ".join(f"{name} {change[name]
 pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 
 # %% [markdown]
-# Eight of the fourteen faults leave the loss as it should be, and a ninth shows up with only two of the three seeds. The two
-# lowest curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that can't see its targets
-# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
+# Eight of the fourteen faults leave the loss as it should be, and a ninth shows up with only two of the seeds. The two lowest
+# curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that can't see its targets reaches
+# 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
 #
 # So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer. The next
 # cell asks three of them about four programs:
