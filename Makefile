@@ -22,8 +22,7 @@ BIN := .venv/bin
 PATHS := :
 endif
 RUN := $(BIN)/python -m
-# One more than two cores: tests wait for processes that they start, and for seconds to pass.
-WORKERS ?= 3
+WORKERS ?= 2
 TORCH ?= 2.13.0
 # The kernels of OpenBLAS, where it would not find the best itself: see the file.
 ifndef OPENBLAS_CORETYPE
@@ -32,7 +31,8 @@ ifneq ($(CORETYPE),)
 export OPENBLAS_CORETYPE := $(CORETYPE)
 endif
 endif
-PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
+# One more than there are cores, since tests wait for processes that they start. A notebook's kernel is always busy.
+PYTEST := $(RUN) pytest -n $(shell expr $(WORKERS) + 1) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
