@@ -64,6 +64,8 @@ def interview(
     from course.interview.scope import Plan
 
     if target is not None:
+        if new or no_clock or any(wanted.values()):
+            raise click.UsageError("--export writes all questions and can't be combined with another option")
         try:
             click.echo(f"{target}: {export(Bank(course), target)} cards")
         except ValueError as error:
