@@ -27,7 +27,7 @@ from course.learner.practice import Exercise
 class RapidFire(Round):
     """One line, one answer."""
 
-    name, title, kinds, seconds, share, most = "rapid", "Rapid fire", ("line",), 20, 3, 2
+    name, title, kinds, seconds, share, most = "rapid", "Rapid fire", ("line",), 20, 2, 2
 
     def talk(self, asking: Asking) -> Talk:
         card = asking.card
@@ -78,7 +78,7 @@ def _follow_up(point: Point, words: str) -> str:
 class Explain(Round):
     """A question of an interview: thirty seconds, then what they ask next, then the trap."""
 
-    name, title, kinds, seconds, share, most = "explain", "Explain", ("question",), 150, 8, 1
+    name, title, kinds, seconds, share, most = "explain", "Explain", ("question",), 150, 12, 1
 
     def talk(self, asking: Asking) -> Talk:
         card = asking.card

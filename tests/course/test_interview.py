@@ -1323,7 +1323,7 @@ def test_a_whiteboard_problem_has_the_minutes_that_its_notebook_states(bank: Ban
 
 
 @pytest.mark.parametrize(
-    ("names", "minutes"), [(("debug",), 20), (("rapid",), 3), (("rapid", "debug"), 23), (("whiteboard",), 15)]
+    ("names", "minutes"), [(("debug",), 20), (("rapid",), 2), (("rapid", "debug"), 22), (("whiteboard",), 15)]
 )
 def test_rounds_alone_are_as_long_as_in_a_whole_interview(
     bank: Bank, tmp_path: Path, names: tuple[str, ...], minutes: int
