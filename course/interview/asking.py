@@ -106,6 +106,11 @@ def a_line(text: str, label: str, again: bool = False) -> Generator[Prompt, Any,
     return given
 
 
+def is_pass(given: str) -> bool:
+    """Whether a line says that somebody doesn't know."""
+    return given.strip().lower() in ("none", "pass")
+
+
 def timed(asking: Asking) -> str:
     """How long the answer took, with a full stop; empty without a clock."""
     said = asking.watch.said()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,8 +12,8 @@ import numpy as np
 
 from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
-from course.interview import estimates, faults, judged, predictions, programs, tasks
-from course.interview.asking import Asking, Round, a_line, how_sure, timed
+from course.interview import estimates, faults, judged, predictions, programs, tasks, verdicts
+from course.interview.asking import Asking, Round, a_line, how_sure, is_pass, timed
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
 from course.interview.clock import spoken
@@ -124,12 +123,12 @@ class Predict(Round):
     def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
         told = f"{tasks.task_of(asking.bank.course, exercise)}\n\nWrite what `prediction` is, as a Python value."
         given = yield from a_line(told, "prediction =")
-        while given.strip().lower() not in ("none", "pass") and not tasks.is_value(given):
+        while not is_pass(given) and not tasks.is_value(given):
             told = (
                 f"{code(given)} isn't a Python value. Strings need quotes; `None` says that you don't know. Once more:"
             )
             given = yield from a_line(told, "prediction =", again=True)
-        if given.strip().lower() in ("none", "pass"):  # no check is about it: most of them would fail on it
+        if is_pass(given):  # no check is about it: most of them would fail on it
             asking.watch.stop()
             yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
             return [asking.answer(0.0)]
@@ -229,42 +228,18 @@ class Whiteboard(Round):
             if is_last or not (name := tasks.missing(verdict.message)):
                 break
             name = name if name in answer else name.removeprefix("mini")  # that is what its `import torch` brought
-            yield from written(unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
-        message = _laid_out(verdict.message, [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)])
+            yield from written(verdicts.unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
+        message = verdicts.laid_out(
+            verdict.message, [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)]
+        )
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
-        parts = f" {_by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
+        parts = f" {verdicts.by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
         points = f"{verdict.score * verdict.of:.2g}"
         yield Say(f"**{points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
         return verdict, answer
-
-
-def _laid_out(message: str, known: Collection[str]) -> str:
-    """A judge's message in Markdown: what is said about known mistakes as paragraphs, and compared values as they are.
-
-    Args:
-        known: what is said about each known mistake.
-    """
-
-    def is_said(line: str) -> bool:
-        return line in known or line.partition(": ")[2] in known or line.startswith("Right: ")
-
-    parts = list[str]()
-    for said, group in itertools.groupby(message.splitlines(), is_said):
-        lines = list(group)
-        parts += lines if said or len(lines) == 1 else ["\n".join(["```text", *lines, "```"])]
-    return "\n\n".join(parts)
-
-
-def _by_part(parts: Mapping[str, bool]) -> str:
-    """Which functions of an answer are right and which are not."""
-    right, wrong = (
-        " and ".join(f"`{name}`" for name, holds in parts.items() if holds is side) for side in (True, False)
-    )
-    verb = "are" if sum(parts.values()) > 1 else "is"
-    return f"{right} {verb} right, {wrong} not yet."
 
 
 def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:
@@ -363,7 +338,7 @@ class Estimates(Round):
         given, again = None, False
         while given is None:
             reply = yield from a_line(told, estimate.unit, again)
-            if reply.strip().lower() in ("none", "pass"):
+            if is_pass(reply):
                 asking.watch.stop()
                 yield Say(f"**Passed.** It counts as not right. {estimate.says(numbers)}. {timed(asking)}")
                 return [asking.answer(0.0)]
@@ -404,13 +379,6 @@ def written(told: str, path: Path, hints: Sequence[str] = ()) -> Generator[Promp
         told = f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}"
         taken += int((yield Edit(told, path, True, tuple(hints[taken:]))) or 0)
     return taken
-
-
-def unknown(name: str, names: Sequence[str]) -> str:
-    """What is said about an answer that lacks a name."""
-    listed = ", ".join(f"`{each}`" for each in names)
-    listed = f" Besides Python's own names and modules you have {listed}." if names else ""
-    return f"Your answer needs `{name}`, which isn't there.{listed} Fix that; the next time, the file counts as it is."
 
 
 def kept(course: Course, path: Path) -> str:

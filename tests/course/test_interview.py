@@ -43,6 +43,7 @@ from course.interview import (
     tasks,
     terminal,
     twins,
+    verdicts,
 )
 from course.interview import bank as banks
 from course.interview import export as export_module
@@ -904,13 +905,13 @@ def test_functions_that_have_their_points_are_not_counted_again(
 def test_compared_values_of_a_verdict_stand_as_they_are() -> None:
     """And what is known about a mistake is a sentence of its own; a single line that is neither stays one."""
     message = "one: Divide first.\na step: expected [tensor (2,)\n[1, *2*]], got 3\ntwo: ValueError: no\nRight: three."
-    told = rounds._laid_out(message, ["Divide first."])
+    told = verdicts.laid_out(message, ["Divide first."])
     assert told.split("\n\n") == [
         "one: Divide first.",
         "```text\na step: expected [tensor (2,)\n[1, *2*]], got 3\ntwo: ValueError: no\n```",
         "Right: three.",
     ]
-    assert rounds._laid_out("NameError: no such name", ["Divide first."]) == "NameError: no such name"
+    assert verdicts.laid_out("NameError: no such name", ["Divide first."]) == "NameError: no such name"
 
 
 @pytest.mark.parametrize("answer", ["def one(): return 1\ndef two(", "def one(): return 1", "one = two = 1"])

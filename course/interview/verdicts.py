@@ -1,0 +1,39 @@
+"""What is said about an answer at the whiteboard."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+
+
+def laid_out(message: str, known: Collection[str]) -> str:
+    """A judge's message in Markdown: what is said about known mistakes as paragraphs, and compared values as they are.
+
+    Args:
+        known: what is said about each known mistake.
+    """
+
+    def is_said(line: str) -> bool:
+        return line in known or line.partition(": ")[2] in known or line.startswith("Right: ")
+
+    parts = list[str]()
+    for said, group in itertools.groupby(message.splitlines(), is_said):
+        lines = list(group)
+        parts += lines if said or len(lines) == 1 else ["\n".join(["```text", *lines, "```"])]
+    return "\n\n".join(parts)
+
+
+def by_part(parts: Mapping[str, bool]) -> str:
+    """Which functions of an answer are right and which are not."""
+    right, wrong = (
+        " and ".join(f"`{name}`" for name, holds in parts.items() if holds is side) for side in (True, False)
+    )
+    verb = "are" if sum(parts.values()) > 1 else "is"
+    return f"{right} {verb} right, {wrong} not yet."
+
+
+def unknown(name: str, names: Sequence[str]) -> str:
+    """What is said about an answer that lacks a name."""
+    listed = ", ".join(f"`{each}`" for each in names)
+    listed = f" Besides Python's own names and modules you have {listed}." if names else ""
+    return f"Your answer needs `{name}`, which isn't there.{listed} Fix that; the next time, the file counts as it is."
