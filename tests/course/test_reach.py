@@ -122,7 +122,7 @@ def folded(linear, bn):
 def folded(linear, bn):
     scale = bn.weight.detach() / torch.sqrt(bn.running_var + bn.eps)
     old = torch.zeros_like(bn.running_mean) if linear.bias is None else linear.bias.detach()
-    made = torch.nn.Linear(linear.in_features, linear.out_features)
+    made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
     made.load_state_dict({
         "weight": torch.einsum("o,oi->oi", scale, linear.weight.detach()),
         "bias": (old - bn.running_mean) * scale + bn.bias.detach(),
