@@ -510,9 +510,9 @@ whole = lesson.mine()
 pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and those that you wrote are filled.")
 
 # %% [markdown]
-# ### Summed instead of averaged: Adam hides it
-# Suppose that four ranks sum their gradients instead of averaging them, so every gradient is four times too large. SGD takes steps that are
-# four times too long, but Adam divides the mean of the gradients by the root of their mean square, so the factor cancels:
+# ### Why Adam hides gradients that were summed instead of averaged
+# Suppose that four ranks sum their gradients instead of averaging them. Every gradient is then four times too large, and SGD's steps are
+# four times too long. Adam divides the mean of the gradients by the root of their mean square, so the factor of four cancels:
 
 
 # %% tags=["proof-sum-or-mean"]
@@ -531,7 +531,7 @@ def losses_of(kind, factor):
 
 for kind in (mytorch.optim.SGD, mytorch.optim.AdamW):
     apart = abs(losses_of(kind, 4) - losses_of(kind, 1)).max()
-    print(f"{kind.__name__:5} losses differ by {'less than 0.001' if apart < 0.001 else 'more than 0.05'}")
+    print(f"{kind.__name__:5} losses differ by less than 0.001: {apart < 0.001}, by more than 0.05: {apart > 0.05}")
 
 # %% [markdown]
 # Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients themselves, not
