@@ -65,14 +65,17 @@ def questions(chapter: str, notebook: Any) -> list[Question]:
 
 
 def text(source: str, chapter: str) -> str:
-    """A lesson's text for its page: links lead to pages, sections and cells; headings and questions get names."""
+    """A lesson's text for its page: links lead to pages, sections and cells; headings and questions get names.
+
+    A blank line stands before a name: right after a list it would be text of the list's last item.
+    """
     source = outside_code(CELL, lambda each: f"](#{cell_target(each[1], each[2])})", source)
     source = outside_code(_SECTION, lambda each: f"](#{heading_target(each[1], each[2])})", source)
     source = moved(source, "notebooks")
     source = outside_code(
-        _HEADING, lambda each: f"({heading_target(chapter, each[1].lstrip('# '))})=\n{each[1]}", source
+        _HEADING, lambda each: f"\n({heading_target(chapter, each[1].lstrip('# '))})=\n{each[1]}", source
     )
-    return outside_code(_QUESTION, lambda each: f"({Question(chapter, each[1], '').target})=\n{each[0]}", source)
+    return outside_code(_QUESTION, lambda each: f"\n({Question(chapter, each[1], '').target})=\n{each[0]}", source)
 
 
 def cell_target(chapter: str, identifier: str) -> str:

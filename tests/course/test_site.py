@@ -374,9 +374,12 @@ def test_previews_name_where_the_pages_are(
 
 def test_a_lesson_gets_places_to_link_to() -> None:
     text = lessons.text(
-        "## A head · 1.2 名\n\n**Interview · Why?**\n\nSee [p](06_computation_graph.ipynb#cell-id=ab).", "06_x"
+        "- a list\n## A head · 1.2 名\n\n**Interview · Why?**\n\nSee [p](06_computation_graph.ipynb#cell-id=ab).",
+        "06_x",
     )
-    assert text.splitlines() == [
+    assert re.sub(r"\n{2,}", "\n\n", text).splitlines() == [
+        "- a list",
+        "",  # without which what follows would belong to the list
         "(h-06-a-head-1-2-名)=",
         "## A head · 1.2 名",
         "",
