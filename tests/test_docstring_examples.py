@@ -169,6 +169,7 @@ def differences(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("place", PLACES)
 def test_examples(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -111,6 +111,7 @@ print(torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU())).graph)
 """
 
 
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_names_are_torchs(tmp_path: Path) -> None:
     """Of modules, classes and functions: printed, pickled, and as `torch.compile` and `torch.fx` know them."""

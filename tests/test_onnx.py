@@ -188,6 +188,7 @@ def test_a_gpt() -> None:
     check(model, (torch.randint(0, 11, (2, 6)),), [(torch.randint(0, 11, (5, 6)),)], dynamic_shapes=BATCH)
 
 
+@pytest.mark.turns(8)
 @needs_onnx
 def test_a_residual_network_with_writes_in_place() -> None:
     torch.manual_seed(0)

@@ -80,7 +80,7 @@ def unlike_torch(torch: Any, case: Case, dtype: str, lower: str) -> Iterator[str
             yield f"{dtype}, sample {number}: torch's result is {kinds[0]}, ours {kinds[1]}"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", [n for n in dict.fromkeys(case.name for case in CASES) if n not in UNLIKE_THE_KERNEL])
 def test_types_are_torchs(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")

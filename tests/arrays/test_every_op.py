@@ -123,7 +123,7 @@ def differentiable(tensor: Any) -> bool:
 NAMES = list(dict.fromkeys(case.name for case in CASES))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OTHERWISE])
 def test_an_op_on_a_gpu(name: str) -> None:
     cases = [case for case in CASES if case.name == name]

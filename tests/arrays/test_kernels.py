@@ -154,6 +154,7 @@ case(
 case("Adam of an infinity", "adam_step", steps_of_adam("Adam"), torch.tensor([1.0, torch.inf]))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.needs("g++")
 @pytest.mark.parametrize("name", CASES)
 def test_a_kernel_computes_what_the_cpu_computes(name: str, kernels: KernelsOnHost) -> None:
@@ -166,7 +167,7 @@ def test_a_kernel_computes_what_the_cpu_computes(name: str, kernels: KernelsOnHo
         torch.testing.assert_close(other.cpu(), one, equal_nan=True, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("seed", [0, 123456789, 2**63 + 5])
 @pytest.mark.needs("g++")
 def test_random_numbers_are_those_of_the_twin(
@@ -203,7 +204,7 @@ def test_what_a_kernel_cannot_take_is_left_to_its_twin(kernels: KernelsOnHost) -
     assert kernels.ran == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("g++")
 @pytest.mark.filterwarnings("ignore")
 def test_every_op_computes_with_them_what_the_cpu_computes(kernels: KernelsOnHost) -> None:

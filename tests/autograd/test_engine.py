@@ -50,6 +50,7 @@ def test_ten_thousand_diamonds_take_linear_work_and_the_gradient_is_one() -> Non
     assert x.grad.tolist() == [1.0, 1.0]  # d/dx of (x + 3x) / 4, ten thousand times
 
 
+@pytest.mark.turns(8)
 def test_a_chain_of_a_hundred_thousand_ops_does_not_recurse() -> None:
     x = leaf(minitorch, 3.0)
     z = x

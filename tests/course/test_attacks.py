@@ -29,7 +29,7 @@ from tests.turn import in_turn, this_turn
 KINDS = (answers, delegation, harm, values)  # importing them fills the table
 CHAPTER = "06_computation_graph"  # small, and it has exercises of every kind
 HONEST = target.CHAPTERS[:3]
-ATTACKS = in_turn(TABLE, 4, this_turn())
+ATTACKS = in_turn(TABLE, 8, this_turn())
 LIMITS = Limits(
     cell_seconds=5, processes=100, total_memory_bytes=1 << 30, disk_bytes=8 << 20, memory_bytes=4 << 30, cpu_seconds=30
 )
@@ -235,13 +235,13 @@ def cases(table: dict[Off, list[str]]) -> list[Any]:
     return [pytest.param(off, name, id=f"{off.__name__}-{name}") for off, names in table.items() for name in names]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("off", "name"), cases(OFF))
 def test_an_attack_would_succeed_without_the_defence(points: Callable[[Off, str], int], off: Off, name: str) -> None:
     assert points(off, name) > 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("off", "name"), cases(ALONE))
 def test_a_defence_holds_alone(points: Callable[[Off, str], int], off: Off, name: str) -> None:
     """The guard, the count of calls, and Landlock."""
@@ -264,7 +264,7 @@ def earned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     return {item.grade_id: item.points for result in results for item in result.items}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", [name for _, name in PARTICULAR])
 def test_an_attack_on_one_exercise_scores_0(earned: dict[str, int], name: str) -> None:
     assert earned[name] == 0

@@ -14,7 +14,7 @@ from jupyterlab_server.settings_utils import _get_overrides
 from tests.course.in_browser import ROOT, lab, open_notebook, page, run_all, screenshot, type_into, wait_until_idle
 
 __all__ = ["lab", "page"]  # fixtures
-pytestmark = [pytest.mark.needs("browser"), pytest.mark.turns(4, together=True)]
+pytestmark = [pytest.mark.needs("browser"), pytest.mark.turns(8, together=True)]
 
 CHAPTER = "06_computation_graph"
 EXERCISE, FUNCTION = "graph_fit", "fit"

@@ -27,7 +27,7 @@ def cells_of(notebook: Any, role: str) -> list[Any]:
     return [cell for cell in notebook.cells if cell.metadata.get("minitorch", {}).get("role") == role]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_two_builds_give_the_same_bytes(course: Course, tmp_path: Path) -> None:
     assert set(build(course, to=Course(tmp_path))) == {tmp_path / path for path in NOTEBOOKS}
     for path in NOTEBOOKS:
@@ -85,7 +85,7 @@ def test_nothing_volatile_is_stored(course: Course) -> None:
     assert error.traceback == ["ValueError: cannot reshape array of size 6 into shape (4,)"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_check_lists_what_differs_but_for_images(own_course: Course) -> None:
     paths = [own_course.root / path for path in NOTEBOOKS]
     lesson = nbformat.read(paths[0], as_version=4)
@@ -137,7 +137,7 @@ def test_a_check_of_stored_lessons_compares_all_but_their_outputs(own_course: Co
     assert check() == (1, f"notebooks/{path.name}: missing")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("scale", "found"), [(1 + 1e-12, []), (1.01, [f"{NOTEBOOKS[3]}: cell {{}} differs in its outputs"])]
 )
@@ -162,7 +162,7 @@ LESSON_RAISES = (' tags=["raises-exception"]', "", "cannot reshape array of size
 LESSON_PRINTS = ("print(table.strides", "print(object(), table.strides", ELSEWHERE)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("old", "new", "message", "lesson"),
     [

@@ -153,6 +153,7 @@ def test_a_grade_says_how_many_of_several_secrets_are_right(right: Any, mine: An
     )
 
 
+@pytest.mark.turns(8)
 def test_a_secret_is_a_digest_of_exact_values() -> None:
     secret = bundle({"n": (1, "a", True, np.int64(3))}, 0, 0, True)
     assert list(secret["values"]["n"]) == ["kind", "digest"]
@@ -219,7 +220,7 @@ def test_a_boolean_alone_says_little_about_a_mistake_that_gets_more_wrong() -> N
     assert explained({"D": {"d": False}}, d=False) == ["D"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_two_mistakes_in_secret_values_are_both_explained() -> None:
     known = {"A": {"a": "x"}, "B": {"b": "x", "c": "x"}, "also A": {"a": "y"}}
     assert explained(known, secret=True, a="x") == ["A"]

@@ -83,7 +83,7 @@ def said(tmp_path: Path, mode: str) -> Said:
     return said
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_exercise_leaves_nothing_for_the_next_nor_for_the_next_submission(course: Course, said: Said) -> None:
     assert said(course, [LEAVES] * 2, ["predict_strides", "running_mean", "contiguous_strides"]) == [NOTHING] * 6
 
@@ -92,11 +92,12 @@ def test_a_run_of_all_parts_leaves_nothing_for_that_of_one(core_course: Course, 
     assert said(core_course, [IN_PARTS], ["core_tensor"]) == [NOTHING] * 3
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_two_sandboxes_share_nothing(course: Course, said: Said) -> None:
     assert said(course, [HOLDS, WAITS], ["predict_strides"], jobs=2) == ["found []"] * 2
 
 
+@pytest.mark.turns(8)
 def test_no_right_is_to_be_had(course: Course, said: Said, mode: str) -> None:
     assert said(course, [ASKS], ["predict_strides"]) == ["granted []"]
 
@@ -122,6 +123,7 @@ raise ValueError(f"reached {reached}, {other.recv(4).decode()}")
 """
 
 
+@pytest.mark.turns(8)
 def test_what_listens_on_this_machine_is_out_of_reach(course: Course, said: Said) -> None:
     """Landlock does not ask about sockets that have a path, such as those of Docker and of the desktop."""
     with (

@@ -112,7 +112,7 @@ def test_keys_are_in_order() -> None:
             key(name)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_section_of_a_second_sitting_comes_after_the_first(two_sittings: Course) -> None:
     files = assemble.read(two_sittings.reference)
     first, second, third = (assemble.as_of(files, each)["derivatives.py"] for each in (6, "06b", "07"))
@@ -122,7 +122,7 @@ def test_a_section_of_a_second_sitting_comes_after_the_first(two_sittings: Cours
         assemble.as_of({"a.py": "# 06b · B\n\n# 06 · A\n"}, 7)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_it_is_built_checked_counted_and_read(two_sittings: Course) -> None:
     course = two_sittings
     assert differences(course) == []
@@ -140,7 +140,7 @@ def test_it_is_built_checked_counted_and_read(two_sittings: Course) -> None:
     assert shown(course.root, "06").startswith("# minitorch/derivatives.py: Almost everything.")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_one_sitting_can_be_built_alone(two_sittings: Course) -> None:
     for name in ("06b", "06b_more"):
         path = two_sittings.notebooks / "06b_more.ipynb"

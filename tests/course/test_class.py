@@ -110,7 +110,7 @@ def test_an_error_of_ours_in_one_submission_stops_no_other(
     assert kept == [1, 2]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_grade_that_is_stopped_keeps_what_was_done_and_goes_on_later(
@@ -148,7 +148,7 @@ def test_a_grade_that_is_stopped_keeps_what_was_done_and_goes_on_later(
     assert [(Path(result.path).name, result.score) for result in again.submissions[:1]] == [("a.ipynb", 0)]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_report_never_loses_a_submission(course: Course, submission: Callable[..., Any], tmp_path: Path) -> None:
     """Not when reports are made of it anew, nor while it goes on: what is graded again stays until then."""
     folder, empty, saved, table = (tmp_path / name for name in ("class", "empty", "report.json", "grades.csv"))
@@ -199,7 +199,7 @@ def sandboxed(grader: "subprocess.Popen[bytes]", word: str = "course.sandbox.ins
     raise AssertionError("the grader ended")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @posix
 def test_a_grade_that_is_stopped_while_the_reference_runs(
     own_course: Course, submission: Callable[..., Any], tmp_path: Path
@@ -241,7 +241,7 @@ def test_a_grade_is_stopped_by_a_signal_that_another_thread_gets(
     assert was_stopped == [True]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "mode",
     [

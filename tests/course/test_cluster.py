@@ -57,7 +57,7 @@ def without_times(report: Report) -> list[Any]:
     return report.submissions
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_cluster_grades_as_this_machine_does(course: Course, folder: Path, address: str) -> None:
     assert address.startswith("tcp://")
     kept: list[int] = []
@@ -67,7 +67,7 @@ def test_a_cluster_grades_as_this_machine_does(course: Course, folder: Path, add
     assert report.submissions[-1].items[0].message.startswith("These would be")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_both_workers_grade_and_nothing_stays_on_them(
     course: Course, folder: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +88,7 @@ def test_both_workers_grade_and_nothing_stays_on_them(
     assert not any(Path(place).exists() for places in took[0].values() for place in places)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_command(course: Course, folder: Path, address: str, tmp_path: Path) -> None:
     saved = tmp_path / "report.json"
     command = ["--root", str(course.root), "grade", str(folder / "solved.ipynb"), "--json", str(saved)]
@@ -97,7 +97,7 @@ def test_the_command(course: Course, folder: Path, address: str, tmp_path: Path)
     assert json.loads(saved.read_text())["submissions"][0]["score"] == 8
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_nobody_answers(course: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dask
 

@@ -59,7 +59,7 @@ def run_installed(installed: Path, where: Path, *arguments: str, others: bool = 
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_an_installation_without_a_course_says_so(installed: Path, course: Course, tmp_path: Path) -> None:
     for arguments in (["next"], ["progress"], ["check", "a.ipynb"], ["grade", "a.ipynb"], ["mine"], ["read", "06"]):
         code, said = run_installed(installed, tmp_path, *arguments)
@@ -97,7 +97,7 @@ def answered(course: Course, name: str) -> str:
     return str(text)
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_a_folder_is_started_and_an_answer_graded(installed: Path, started: Course) -> None:
     """From a wheel alone: what a learner does first."""
     here = {path.name for path in started.root.iterdir()}
@@ -113,7 +113,7 @@ def test_a_folder_is_started_and_an_answer_graded(installed: Path, started: Cour
     assert "welcome_more_operations" in str(list(started.mine.glob("*.py")))
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_a_folder_that_holds_something_is_refused(installed: Path, started: Course, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for where, name in ((started.root, "."), (tmp_path, "file"), (tmp_path, ".")):
@@ -125,7 +125,7 @@ def test_a_folder_that_holds_something_is_refused(installed: Path, started: Cour
     assert run_installed(installed, tmp_path, "start", "empty")[0] == 0
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_the_tests_run_in_a_started_folder(installed: Path, started: Course) -> None:
     """With the markers and the way of importing that pyproject.toml has; and none looks beside the installed code."""
     code, said = run_installed(installed, started.root, "mine", "-q", "tests/mytorch/test_01_settings.py")
@@ -133,7 +133,7 @@ def test_the_tests_run_in_a_started_folder(installed: Path, started: Course) -> 
     assert not [path.name for path in started.root.glob("tests/mytorch/*.py") if "import CODE" in path.read_text()]
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_an_update_brings_what_is_installed_and_keeps_the_answers(installed: Path, started: Course) -> None:
     text = answered(started, "welcome_squared_distance")
     assert run_installed(installed, started.root, "update") == (0, "")
@@ -173,7 +173,7 @@ def test_lab_finds_the_command_and_begins_with_the_welcome(course: Course, monke
     assert named["env"]["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 def test_an_installation_without_the_extra_says_which_it_needs(installed: Path, tmp_path: Path) -> None:
     code, said = run_installed(installed, tmp_path, "next", others=False)
     assert code == 1
@@ -233,6 +233,7 @@ def test_without_a_name_a_hint_is_the_next_exercises(own_course: Course) -> None
     assert shown.startswith("Hint 1 of") and practice.hints_given(own_course) == {"contiguous_strides": 1}
 
 
+@pytest.mark.turns(8)
 def test_check_takes_the_exercise_that_next_names_or_one_that_is_named(own_course: Course) -> None:
     path = own_course.exercises / f"{CHAPTER}.ipynb"
 
@@ -315,6 +316,7 @@ def test_progress_in_bars_and_in_detail(own_course: Course) -> None:
     assert "✓ contiguous_strides" in said and "      contiguous_strides" in said  # the part, below the exercise
 
 
+@pytest.mark.turns(8)
 def test_a_folder_is_checked(own_course: Course) -> None:
     path = own_course.exercises / f"{CHAPTER}.ipynb"
     (own_course.exercises / "Untitled.ipynb").write_text("{")

@@ -102,7 +102,7 @@ def test_the_lesson_quotes_given_parts_and_runs_on_its_chapter(core_course: Cour
     assert lesson.cells[-1].outputs[0].text == "4 True False\n"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_reference_is_copied_and_compared(own_core_course: Course) -> None:
     source, copied = own_core_course.chapters / "mytorch", own_core_course.reference
     assert {p.relative_to(source): p.read_bytes() for p in source.rglob("*.py")} == {
@@ -116,7 +116,7 @@ def test_the_reference_is_copied_and_compared(own_core_course: Course) -> None:
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_passes_goes_into_the_learners_mytorch_until_it_is_reset(own_core_course: Course) -> None:
     course = own_core_course
     notebook = filled(course, core_strides=RIGHT, core_tensor=WRONG_TENSOR)
@@ -143,7 +143,7 @@ def test_what_passes_goes_into_the_learners_mytorch_until_it_is_reset(own_core_c
     assert "# the reference's\ndef strides(" in (course.mine / "mytorch" / "strides.py").read_text()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_lesson_runs_on_the_learners_parts_and_in_tests_on_the_reference(own_core_course: Course) -> None:
     course = own_core_course
     wrong = "def strides(size):\n    return (100,) * len(size)"
@@ -164,6 +164,7 @@ def test_a_lesson_runs_on_the_learners_parts_and_in_tests_on_the_reference(own_c
     assert lesson.cells[-1].outputs[0].text == "4 True False\n"
 
 
+@pytest.mark.turns(8)
 def test_a_package_that_is_out_of_date_is_written_anew(own_core_course: Course) -> None:
     course = own_core_course
     course_command(course, "next")
@@ -215,7 +216,7 @@ def tested_course(own_core_course: Course) -> Course:
     return own_core_course
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_course_mine_runs_the_tests_of_the_learners_parts_and_says_their_share(tested_course: Course) -> None:
     course = tested_course
     shown = course_command(course, "mine")
@@ -241,7 +242,7 @@ def find_what_tests_see(course: Course) -> tuple[int, list[str]]:
     return done.returncode, [line[15:] for line in done.stdout.splitlines() if line.startswith("no test misses")]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_definition_that_no_test_misses_is_named(tested_course: Course) -> None:
     code, missing = find_what_tests_see(tested_course)
     unseen = ["derivatives:derivative.mul", "derivatives:derivative.neg", "derivatives:slope", "strides:later"]
@@ -251,7 +252,7 @@ def test_a_definition_that_no_test_misses_is_named(tested_course: Course) -> Non
     assert "mytorch.strides:later" not in seen
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_definition_without_an_exercise_can_be_written(tested_course: Course) -> None:
     course = tested_course
     tests = course.root / "tests" / "mytorch" / "test_parts.py"
@@ -351,6 +352,7 @@ def searching(course: Course, *folders: Path) -> str:
     return SEARCH.replace("FOLDERS", repr([str(folder) for folder in folders]))
 
 
+@pytest.mark.turns(8)
 @pytest.mark.needs("bubblewrap")
 def test_in_a_grade_the_text_of_the_part_under_test_is_nowhere(core_course: Course, tmp_path: Path) -> None:
     search = searching(core_course, core_course.root, CODE, Path("/tmp"), Path("/var/tmp"))
@@ -358,7 +360,7 @@ def test_in_a_grade_the_text_of_the_part_under_test_is_nowhere(core_course: Cour
     assert (items["core_strides"].status, items["core_strides"].message) == ("passed", "")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_a_grade_finds_without_a_sandbox(
     core_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,7 +376,7 @@ def test_what_a_grade_finds_without_a_sandbox(
     assert items["memory"]["core_strides"].status == "passed"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_one_part_costs_no_other_and_a_grade_is_what_the_notebook_says(core_course: Course, tmp_path: Path) -> None:
     torch_at_the_top = "import minitorch\ndef strides(size):\n    return minitorch.empty(size).stride()"
     submissions = {
@@ -400,6 +402,7 @@ def test_one_part_costs_no_other_and_a_grade_is_what_the_notebook_says(core_cour
     assert "\nTensor.describe: the cell does not define describe" in items["raises"]["core_tensor"].message
 
 
+@pytest.mark.turns(8)
 def test_check_needs_no_solved_notebook(own_core_course: Course) -> None:
     (own_core_course.solutions / f"{CHAPTER}.ipynb").unlink()
     path = own_core_course.root / f"{CHAPTER}.ipynb"
@@ -446,7 +449,7 @@ def test_a_core_exercise_that_breaks_a_rule(own_core_course: Course, old: str, n
     assert message in str(raised.value)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_mutant_of_one_part_that_is_right_passes_the_check(own_core_course: Course) -> None:
     """The other part comes from the reference; so nothing is wrong in it, and the build says so."""
     path = own_core_course.chapters / CHAPTER / "exercises.py"
@@ -455,6 +458,7 @@ def test_a_mutant_of_one_part_that_is_right_passes_the_check(own_core_course: Co
         build(own_core_course)
 
 
+@pytest.mark.turns(8)
 def test_a_cell_that_raises_below_docstrings_is_named_by_its_own_line(own_core_course: Course) -> None:
     path = own_core_course.chapters / CHAPTER / "exercises.py"
     head = '# %% check="measure_offset"\n'
@@ -465,6 +469,7 @@ def test_a_cell_that_raises_below_docstrings_is_named_by_its_own_line(own_core_c
         build(own_core_course)
 
 
+@pytest.mark.turns(8)
 def test_a_lesson_may_not_show_what_the_learner_writes(own_core_course: Course) -> None:
     path = own_core_course.chapters / CHAPTER / "lesson.py"
     path.write_text(path.read_text().replace("strides:offset", "strides:strides"))

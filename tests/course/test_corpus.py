@@ -41,6 +41,7 @@ def rows(self):
 """
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
@@ -91,6 +92,7 @@ def run(course: Course, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["--root", str(course.root), *arguments])
 
 
+@pytest.mark.turns(8)
 def test_answers_that_are_misjudged_are_listed_with_their_line(own_core_course: Course) -> None:
     (own_core_course.chapters / "06_core" / "answers.py").write_text(ANSWERS)
     said = run(own_core_course, "answers", "06", "--seed", "3")
@@ -101,12 +103,14 @@ def test_answers_that_are_misjudged_are_listed_with_their_line(own_core_course: 
     assert "counts from one" not in said.stdout and "asks for the length" not in said.stdout
 
 
+@pytest.mark.turns(8)
 def test_a_wrong_answer_that_loses_the_points_of_another_part_alone_scores(own_core_course: Course) -> None:
     text = ANSWERS.split("\n\n")[1].replace('spoils="rows"', 'spoils="describe"')
     (own_core_course.chapters / "06_core" / "answers.py").write_text(text)
     assert "core_tensor: wrong, but scores (1 of 2): counts from one" in run(own_core_course, "answers").stdout
 
 
+@pytest.mark.turns(8)
 def test_an_open_answer_is_listed_once_it_is_judged_as_it_should_be(own_core_course: Course) -> None:
     text = ANSWERS.replace('"as a string"', '"as a string" open=true').replace(
         '="counts from one"', '="off by 1" open=true'
@@ -180,7 +184,7 @@ def test_a_loop_is_stopped_after_its_first_round_unless_it_ends_there_anyway() -
     assert not any("break" in becomes for _, becomes in changed("for each in x: return each"))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_survivors_are_listed_unless_they_are_recorded_as_equivalent(own_core_course: Course) -> None:
     chapter = own_core_course.chapters / "06_core"
     source = (chapter / "exercises.py").read_text()

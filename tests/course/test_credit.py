@@ -66,6 +66,7 @@ def items(report: Report) -> dict[str, Item]:
     }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("name", "status", "points"),
     [
@@ -116,6 +117,7 @@ def test_a_report_keeps_the_parts_and_reads_one_that_has_none(report: Report) ->
     assert all(item.parts == [] for item in Report.from_json(json.dumps(old)).submissions[0].items)
 
 
+@pytest.mark.turns(8)
 def test_course_check_gives_the_same_credit(own_core_course: Course) -> None:
     path = own_core_course.root / f"{CHAPTER}.ipynb"
     nbformat.write(filled(own_core_course, core_tensor=ANSWERS["one_wrong"]), path)

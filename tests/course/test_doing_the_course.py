@@ -75,7 +75,7 @@ def edit_source(course: Course) -> None:
     source.write_text(text)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_check_passes_and_the_build_leaves_the_work(own_course: Course, path: Path, worked: Any) -> None:
     before = path.read_bytes()
     assert differences(own_course) == []
@@ -84,7 +84,7 @@ def test_the_check_passes_and_the_build_leaves_the_work(own_course: Course, path
     assert not (own_course.mine / "backups").exists()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_new_build_keeps_what_the_learner_wrote(own_course: Course, path: Path, worked: Any) -> None:
     before = path.read_bytes()
     edit_source(own_course)
@@ -116,7 +116,7 @@ def test_a_new_build_keeps_what_the_learner_wrote(own_course: Course, path: Path
     assert differences(own_course) == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_notebook_older_than_the_last_build_gets_no_cell_twice(own_course: Course, path: Path, worked: Any) -> None:
     before = path.read_bytes()
     edit_source(own_course)
@@ -131,7 +131,7 @@ def test_a_notebook_older_than_the_last_build_gets_no_cell_twice(own_course: Cou
     assert found == [text.replace("A newer title", "The newest title") for text in expected]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_new_build_replaces_what_was_only_run(own_course: Course, path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
@@ -145,7 +145,7 @@ def test_a_new_build_replaces_what_was_only_run(own_course: Course, path: Path) 
     assert not (own_course.mine / "backups").exists()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_file_that_is_no_notebook_is_kept_aside(own_course: Course, path: Path) -> None:
     path.write_bytes(b"<<<<<<< \xff")
     assert differences(own_course) == [f"exercises/{path.name}: is no notebook"]
@@ -154,7 +154,7 @@ def test_a_file_that_is_no_notebook_is_kept_aside(own_course: Course, path: Path
     assert (own_course.mine / "backups" / f"{CHAPTER}-1.ipynb").read_bytes() == b"<<<<<<< \xff"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_unsolved_notebook_of_an_older_build_is_found(own_course: Course, path: Path) -> None:
     older = path.read_bytes()
     edit_source(own_course)
@@ -165,7 +165,7 @@ def test_an_unsolved_notebook_of_an_older_build_is_found(own_course: Course, pat
     assert differences(own_course) == [f"exercises/{path.name}: missing"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_lesson_that_was_run_in_jupyterlab_is_no_difference(own_course: Course) -> None:
     path = own_course.notebooks / f"{CHAPTER}.ipynb"
     lesson = nbformat.read(path, as_version=4)
@@ -183,7 +183,7 @@ def test_a_lesson_that_was_run_in_jupyterlab_is_no_difference(own_course: Course
     assert differences(own_course) == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_lessons_are_compared_on_the_reference_of_mytorch(own_course: Course) -> None:
     for folder, text in ((own_course.reference, "whose = 'reference'"), (own_course.mine / "mytorch", "broken, half")):
         folder.mkdir(parents=True)

@@ -74,6 +74,7 @@ def test_no_draw_lets_a_mistake_pass_or_the_reference_fail(path: Path, name: str
     assert list(faults(Course(CODE), path, chosen, seeds)) == []
 
 
+@pytest.mark.turns(8)
 def test_the_seeds_on_which_a_mistake_passes_are_found_and_values_that_tell_the_same(tmp_path: Path) -> None:
     path = tmp_path / "chapters" / "01_weak" / "exercises.py"
     path.parent.mkdir(parents=True)

@@ -146,6 +146,7 @@ def test_a_syntax_error_is_told_with_its_line(cell: str, told: str) -> None:
     assert syntax_error(cell) == told
 
 
+@pytest.mark.turns(8)
 def test_a_cell_of_many_lines_of_ipython_is_read_in_the_end() -> None:
     assert "!ls" in plain("!ls\n" * 1000)
 

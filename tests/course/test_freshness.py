@@ -38,6 +38,7 @@ def source(checks: dict[str, str]) -> str:
     return "\n\n".join(cells) + "\n"
 
 
+@pytest.mark.turns(8)
 def test_values_that_are_known_in_advance_are_found(tmp_path: Path) -> None:
     (tmp_path / "chapters" / "01_sums").mkdir(parents=True)
     path = tmp_path / "chapters" / "01_sums" / "exercises.py"

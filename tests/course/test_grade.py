@@ -27,7 +27,7 @@ from course.grading.submission import Submission
 from course.sandbox import launch
 from course.sandbox.launch import Limits, cgroup
 
-pytestmark = pytest.mark.turns(4, together=True)
+pytestmark = pytest.mark.turns(8, together=True)
 
 CHAPTER = "01_fixture"
 NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]

@@ -43,6 +43,7 @@ def items(
     return {Path(result.path).stem: {item.grade_id: item for item in result.items} for result in results}
 
 
+@pytest.mark.turns(8)
 def test_what_is_displayed_beside_the_values_costs_nothing(items: dict[str, dict[str, Item]]) -> None:
     item = items["shows"]["contiguous_strides"]
     assert (item.status, item.message) == ("passed", "")

@@ -197,7 +197,7 @@ NOTEBOOKS: dict[str, Callable[[Any, int], None]] = {
     )
 }
 ALL = [*TEXTS, *NOTEBOOKS, *AROUND]
-NAMES = in_turn(ALL, 4, this_turn())
+NAMES = in_turn(ALL, 8, this_turn())
 
 
 def solved(name: str, at: Target) -> Any:

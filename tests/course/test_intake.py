@@ -98,7 +98,7 @@ REJECTED: dict[str, tuple[Callable[[], str | bytes], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", READABLE)
 def test_what_is_strange_beside_an_answer_costs_nothing(reader: Reader, tmp_path: Path, name: str) -> None:
     reason, _ = told(reader, tmp_path / "eve.ipynb", READABLE[name]())
@@ -138,7 +138,7 @@ def test_a_strange_answer_costs_its_exercise_alone(
     assert read.idle.get("storage_strides", ("", "")) == (status, message)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(not launch.can_fork(), reason="without fork the grader reads in its own process")
 @pytest.mark.parametrize(
     "evil",
@@ -213,7 +213,7 @@ def test_a_reader_that_cannot_start_is_a_fault_of_the_machine(monkeypatch: pytes
     assert result.reason.startswith("the sandbox that reads what learners wrote could not be started: ")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_no_file_ends_the_grade_of_a_class(course: Any, submission: Callable[..., Any], tmp_path: Path) -> None:
     for name, text in {"empty": "", "deep": "[" * 200_000, "long": with_cell("a;" * 5_000_000)}.items():
         (tmp_path / f"{name}.ipynb").write_text(text)

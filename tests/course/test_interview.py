@@ -296,6 +296,7 @@ def test_no_chapter_has_more_than_its_share_of_a_round(most: int) -> None:
     assert len(alone[0]) == 5  # where there is only one chapter
 
 
+@pytest.mark.turns(8)
 def test_what_is_asked_in_two_words_or_more_alike_is_known_as_the_same(bank: Bank) -> None:
     """Weighed by how rare they are, twins share half of their words; these pairs do, too, and ask something else."""
     others = {
@@ -574,6 +575,7 @@ def test_reading_a_verdict_takes_no_time_of_the_next_item(
     assert opened is not None and (opened.done, opened.spent) == (1, 0)
 
 
+@pytest.mark.turns(8)
 @pytest.mark.usefixtures("graded")
 def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Time) -> None:
     """The names of the faults say what is wrong with the program."""
@@ -775,7 +777,7 @@ def test_how_a_prediction_may_be_written(given: str, right: str, same: bool) -> 
     assert programs.same(given, right) is same
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> None:
     item = Item("predict", ["e-gpus_predict_pass"], 7)
     replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}
@@ -869,6 +871,7 @@ def test_none_passes_on_a_prediction(bank: Bank, course: Course, passed: str) ->
     assert (answer.score, answer.sure) == (0.0, None)
 
 
+@pytest.mark.turns(8)
 def test_a_right_function_counts_beside_a_wrong_one(bank: Bank, course: Course) -> None:
     """The shards of a fused weight take its rows as they come; the block and its width are right."""
     exercise = bank.cards["e-decoder_swiglu"].about
@@ -930,6 +933,7 @@ def test_a_function_is_checked_with_the_solutions_others_and_its_own_helpers() -
     assert (made["two"].two(), made["two"].help(), made["two"].more()) == (7, 5, 9)
 
 
+@pytest.mark.turns(8)
 def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Course) -> None:
     name = "init_softmax"
     exercise = bank.cards[f"e-{name}"].about
@@ -949,6 +953,7 @@ def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Cours
     assert not (history.folder(course) / f"{name}.py").exists()  # the next time begins anew
 
 
+@pytest.mark.turns(8)
 def test_the_judges_own_runs_are_done_before_the_check_and_functions_are_said(
     bank: Bank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1366,6 +1371,7 @@ def test_what_was_written_in_a_round_that_was_interrupted_is_still_there(bank: B
     assert seen == ["half = 'mended'"] and not path.exists()
 
 
+@pytest.mark.turns(8)
 def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, course: Course) -> None:
     names = ["mask polarity", "label shift", "mean of means", "graphs kept"]
     item = Item("debug", [f"f-{each.replace(' ', '-')}" for each in names], 1)
@@ -1394,6 +1400,7 @@ def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, cour
     assert "`no_graph_outlives_its_step`" in shown[-1].text
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -1806,6 +1813,7 @@ def test_the_notebook_goes_on_where_the_terminal_stopped(course: Course, time: T
     assert "This interview goes on: 1 of 3 done" in room.said.value
 
 
+@pytest.mark.turns(8)
 def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None:
     room = notebook.room_for(course, ipywidgets, clock=Time().clock)
     toggles = list(room.answer.children[1].children)
@@ -2059,6 +2067,7 @@ def test_in_a_notebook_the_clock_of_a_cell_that_was_run_again_stands_still(cours
     assert first.interview.left_alone.is_set() and not again.interview.left_alone.is_set()
 
 
+@pytest.mark.turns(8)
 def test_in_a_notebook_what_another_editor_saved_is_not_lost(course: Course) -> None:
     names = [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")]
     room = at(course, Item("debug", names, 1))

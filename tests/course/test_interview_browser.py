@@ -33,7 +33,7 @@ def lines(page: Any, *keys: str) -> str:
     return str(page.locator(BOX).input_value())
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_keys_files_and_a_reload(page: Any, lab: tuple[str, Path]) -> None:
     address, home = lab
     open_notebook(page, address, "notebooks/25_mock_interview.ipynb")

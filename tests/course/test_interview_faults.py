@@ -41,6 +41,7 @@ def test_a_fault_alone_fails_its_own_assertion(fault: Fault) -> None:
     assert str(failed.value)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_an_assertion_looks_at_its_own_fault_alone(fault: Fault) -> None:
     """With all other faults in the program it holds; with all faults it doesn't, but for one that hides it."""
@@ -364,6 +365,7 @@ SYMPTOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], bool]]] = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_a_symptom_is_there_with_the_fault_and_not_without(fault: Fault) -> None:
     measure, shows = SYMPTOMS[fault.name]

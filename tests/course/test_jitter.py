@@ -87,7 +87,7 @@ def test_what_minitorch_is_silent_about_stays_silent() -> None:
 SHOWS = "import numpy as np\nfor n in (100, 200, 300): print((np.arange(n, dtype='f4') / 7).sum() * 1e4)"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_cells_that_show_it_are_listed(own_course: Course) -> None:
     command = ["--root", str(own_course.root), "build", "--jitter", "0"]
     path = own_course.notebooks / "01_fixture.ipynb"

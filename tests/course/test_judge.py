@@ -126,7 +126,7 @@ def test_what_the_judge_can_reach(monkeypatch: pytest.MonkeyPatch, comparer: Com
     ]  # fmt: skip
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "evil",
     [

@@ -62,7 +62,7 @@ def solved(own_core_course: Course, monkeypatch: pytest.MonkeyPatch) -> Course:
     return own_core_course
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @forking
 def test_a_killed_write_of_the_package_is_completed_by_the_next_command(
     solved: Course, anew: Callable[[Path], Callable[[], Path]]
@@ -77,6 +77,7 @@ def test_a_killed_write_of_the_package_is_completed_by_the_next_command(
         assert contents(root / "my") == whole
 
 
+@pytest.mark.turns(8)
 @forking
 def test_a_killed_start_is_repeated_and_meanwhile_acts_on_no_other_course(
     own_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,7 +104,7 @@ def test_a_killed_start_is_repeated_and_meanwhile_acts_on_no_other_course(
         update.start(tmp_path / "full")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @forking
 def test_a_killed_reset_is_repeated(solved: Course, anew: Callable[[Path], Callable[[], Path]]) -> None:
     package.ensure(solved)

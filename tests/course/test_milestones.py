@@ -64,7 +64,7 @@ def course_command(course: Course, *arguments: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_two_moons_with_the_core_of_02_03_and_06(learner: Course) -> None:
     script = learner.root / "two_moons.py"
     script.write_text(TWO_MOONS, encoding="utf-8")
@@ -78,7 +78,7 @@ def test_two_moons_with_the_core_of_02_03_and_06(learner: Course) -> None:
     assert "# the reference's\ndef set_default_dtype" in settings
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_course_mine_tests_what_is_theirs_and_says_how_much(learner: Course) -> None:
     printed = course_command(learner, "mine")
     share = re.search(r"(\d+) of \d+ definitions of mytorch are yours, (\d+) %", printed)

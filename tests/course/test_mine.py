@@ -19,7 +19,7 @@ def accumulate_grad(variable, grad, may_keep):
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_a_right_answer_fails_no_test_of_the_part_that_it_replaces(tmp_path: Path) -> None:
     (tmp_path / "exercises" / ".pristine").mkdir(parents=True)

@@ -52,7 +52,7 @@ def filled(notebook: Any, solutions: dict[str, str]) -> Any:
     return notebook
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("nbgrader")
 @pytest.mark.parametrize(("which", "chapter"), [("course", "01_fixture"), ("core_course", "06_core")])
 def test_nbgrader_releases_and_grades(

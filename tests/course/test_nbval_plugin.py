@@ -143,12 +143,13 @@ def in_ci(root: Path, local: Run) -> Run:
     return nbval(root, *options, *paths, ended=1, CI="true")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_each_exercise_is_one_test_and_what_it_prints_costs_nothing(local: Run) -> None:
     assert list(local.files["solved"]) == list(EXERCISES)
     assert set(local.of("solved")) == {"passed"}
 
 
+@pytest.mark.turns(8)
 def test_what_is_not_answered_fails_in_words(local: Run) -> None:
     said = {"unsolved": "not answered yet", "empty": "the solution cell is not in the notebook"}
     for name, words in said.items():
@@ -195,7 +196,7 @@ def test_what_passes_in_the_exercises_counts_as_in_jupyterlab(local: Run, root: 
     assert practice.solution_path(course, "contiguous_strides").read_text() == RIGHT + "\n"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_in_ci_nothing_is_kept(in_ci: Run, root: Path) -> None:
     assert in_ci.files[CORE]["core_strides (4 points)"].outcome == "passed"
     assert not (root / "core" / "my").exists()
@@ -237,7 +238,7 @@ def cells(*sources: str, shown: str = "") -> Any:
     return nbformat.v4.new_notebook(cells=made)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_lessons_solutions_and_notebooks_of_others_are_compared_cell_by_cell(
     own_course: Course, submission: Callable[..., Any]
 ) -> None:

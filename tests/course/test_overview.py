@@ -88,6 +88,7 @@ def test_learners_and_exercises(overview: Path) -> None:
     assert (totals["bob"], totals["dan"]) == (["1", "3/4", "75 %"], ["1", "2/2", "100 %"])
 
 
+@pytest.mark.turns(8)
 @pytest.mark.needs("browser")
 def test_a_click_on_a_column_sorts_by_it(overview: Path) -> None:
     with new_page() as page:

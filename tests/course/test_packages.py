@@ -100,6 +100,7 @@ def test_a_value_has_no_functions_and_one_that_cannot_be_found_is_an_error(packa
         stripped(package, "shapes.core:made")
 
 
+@pytest.mark.turns(8)
 def test_a_part_is_taken_out_of_the_courses_own_package(package: Path) -> None:
     """In a course that isn't the one whose code runs, `minitorch` is its own, wherever this process would find it."""
     (package / "minitorch").mkdir()
@@ -127,6 +128,7 @@ REPLACING = [
 ]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("notebook", "exercise", "target"), REPLACING)
 def test_neither_source_nor_bytecode_of_what_an_exercise_replaces_is_left(
     tmp_path: Path, notebook: str, exercise: str, target: str

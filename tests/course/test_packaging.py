@@ -23,7 +23,7 @@ from course.authoring import distributions
 from course.files import CODE
 from tests.conftest import tool
 
-pytestmark = pytest.mark.turns(4, together=True)
+pytestmark = pytest.mark.turns(8, together=True)
 
 PROJECT, LIBRARY = (
     tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]

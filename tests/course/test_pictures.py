@@ -34,6 +34,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
 def test_a_view_visits_the_elements_in_their_order(view: np.ndarray[Any, Any]) -> None:
     visits = pictures.strided_view(view).places()

@@ -17,7 +17,7 @@ from course.files import CODE, Course
 from course.site import frames, indexes
 from course.site.shown import Pictures
 
-pytestmark = pytest.mark.turns(4, together=True)
+pytestmark = pytest.mark.turns(8, together=True)
 
 CHAPTER = "01_fixture"
 ADDRESS = "https://github.com/someone/minitorch"

@@ -51,7 +51,7 @@ def points(report: Report) -> dict[str, int]:
     return {Path(result.path).stem: result.score for result in report.submissions}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sandboxes_are_started_once_for_the_reference_and_a_class(
     course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str]
 ) -> None:
@@ -60,7 +60,7 @@ def test_sandboxes_are_started_once_for_the_reference_and_a_class(
     assert (sorted(starts) == sorted({*starts})) == launch.can_nest()  # else each run of an answer starts one
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_does_not_pass_runs_once_and_is_told_its_mistake(
     course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +91,7 @@ def test_an_unsolved_notebook_runs_nothing(
     assert starts == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("harm", HARM)
 def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
     course: Course, submission: Callable[..., Any], tmp_path: Path, harm: str
@@ -105,7 +105,7 @@ def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
     assert points(grade([tmp_path / "class"], course, explain=False))["b"] == 8
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_submission_has_one_budget_of_time_for_all_its_runs(
     course: Course, submission: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -121,7 +121,7 @@ def test_a_submission_has_one_budget_of_time_for_all_its_runs(
     assert any("the whole run took too long" in message for message in told)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_no_more_wait_than_there_is_room_for(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

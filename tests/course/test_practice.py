@@ -111,7 +111,7 @@ def test_what_an_answer_raises_is_shown_as_ever(own_course: Course, submission: 
     assert error.ename == "ZeroDivisionError" and len(error.traceback) > 2
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_passes_in_the_terminal_counts_as_it_does_in_jupyterlab(
     own_course: Course, submission: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -242,7 +242,7 @@ def course_mine(course: Course, *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run(call, cwd=course.root, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_packages_tests_run_on_the_learners_code(wrong_part: Course) -> None:
     done = course_mine(wrong_part, "-q", "-p", "no:cacheprovider", "test_toy.py")
     assert done.returncode == 1
@@ -257,6 +257,7 @@ def test_a_script_runs_on_the_learners_code(wrong_part: Course) -> None:
     assert (done.returncode, done.stdout) == (0, "200 ['script.py', '--option']\n")
 
 
+@pytest.mark.turns(8)
 def test_a_kept_solution_that_raises_is_named(wrong_part: Course) -> None:
     path = solve(wrong_part, "contiguous_strides", "def contiguous_strides(size): return 1\nundefined")
     done = course_mine(wrong_part, "script.py")

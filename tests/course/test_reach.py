@@ -100,7 +100,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("text", DELEGATIONS)
 def test_only_what_the_reference_needs_is_in_reach(said: dict[str, list[str]], text: str) -> None:
     assert said[text] == ["", DELEGATIONS[text], ""]
@@ -134,7 +134,7 @@ folded(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3).eval())(torch.ones(1, 2)).
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_grade_tells_who_delegates_from_who_does_not(tmp_path: Path) -> None:
     items: dict[str, Any] = {}
     for name, text in FOLDS.items():

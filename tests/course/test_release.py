@@ -72,7 +72,7 @@ def test_the_archive_holds_the_reference_of_mytorch(own_core_course: Course, tmp
     assert {name for name in names if name.startswith(("solutions/", "chapters/"))} == reference
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_graders_archive_grades(own_core_course: Course, tmp_path: Path) -> None:
     """It holds the packages, the solutions and the exercises as built, and what was unpacked is a course."""
     for arguments in (["init", "-q"], ["add", "."]):
@@ -181,7 +181,7 @@ def solution(name: str) -> str:
     return next(cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(os.name == "nt", reason="the steps are a shell's")
 def test_the_ci_of_a_students_repository(unpack: Callable[..., Path]) -> None:
     """Its very steps, with this environment in the place of the one that they would install."""
@@ -208,7 +208,7 @@ def test_the_ci_of_a_students_repository(unpack: Callable[..., Path]) -> None:
     run(clone, "bash", ".ci/check", code=1)  # the strict one wants everything solved
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_graded_parts_are_not_in_the_archive(unpack: Callable[..., Path]) -> None:
     """They raise and name their exercise, until they are answered; all that stands on them works then."""
     clone = unpack(("02",))
@@ -224,7 +224,7 @@ def test_graded_parts_are_not_in_the_archive(unpack: Callable[..., Path]) -> Non
     assert "│ 4 of 14 │ 12 of 36 │" in run(clone, *check)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_no_text_holds_what_is_left_out(tmp_path: Path) -> None:
     """With every chapter graded: neither code nor prose, nor a notebook's hints and known wrong answers.
 

@@ -86,6 +86,7 @@ def after(before: Course, monkeypatch: pytest.MonkeyPatch) -> Course:
     return before
 
 
+@pytest.mark.turns(8)
 def test_what_is_kept_and_the_notebook_are_carried_over(after: Course) -> None:
     build(after)
     by_name = {each.name: each for each in practice.exercises(after)}
@@ -106,7 +107,7 @@ def test_what_is_kept_and_the_notebook_are_carried_over(after: Course) -> None:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_submission_of_before_gets_its_points(
     before: Course, after: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +231,7 @@ def test_what_is_said_to_have_moved_is_in_another_chapter() -> None:
     }
 
 
+@pytest.mark.turns(8)
 def test_what_has_moved_is_graded_in_an_old_submission(undivided: Course, tmp_path: Path) -> None:
     handed_in = tmp_path / "handed_in" / "old.ipynb"
     handed_in.parent.mkdir()
@@ -292,6 +294,7 @@ def test_an_answer_to_what_is_now_a_part_is_the_learners_and_the_exercise_is_ope
     assert practice.is_kept(unmerged, practice.find(unmerged, "modules_linear"))
 
 
+@pytest.mark.turns(8)
 def test_an_answer_to_what_is_now_a_part_earns_its_points_in_an_old_submission(
     unmerged: Course, tmp_path: Path
 ) -> None:
@@ -345,7 +348,7 @@ def test_answers_to_exercises_that_are_gone_stay_in_cells_of_the_learners(older:
     assert backup.read_text().count("# mine") == len(answers)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_progress_of_somebody_who_solved_what_is_gone(older: Course) -> None:
     shutil.copy(Course(CODE).pristine / GRAPHS, older.pristine)
     for command in ("progress", "mine", "next"):
@@ -355,6 +358,7 @@ def test_the_progress_of_somebody_who_solved_what_is_gone(older: Course) -> None
     assert json.loads((older.mine / "hints.json").read_text()) == dict.fromkeys(GONE, 2)
 
 
+@pytest.mark.turns(8)
 def test_an_old_submission_with_exercises_that_are_gone_is_graded(older: Course, tmp_path: Path) -> None:
     solved = nbformat.read(Course(CODE).solutions / GRAPHS, as_version=4)
     answers = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in solved.cells}

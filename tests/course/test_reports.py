@@ -95,7 +95,7 @@ def test_a_tensor_in_a_list_is_shown_over_several_lines() -> None:
     assert found.got.endswith(", 1]")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_mistake_and_the_hints_of_the_exercise(course: Course, report: Report) -> None:
     tasks = tasks_of(course)
     wrong, right, error, skipped = (feedback(item, tasks) for item in report.submissions[0].items)
@@ -324,6 +324,7 @@ class Page(html.parser.HTMLParser):
         self.text += data
 
 
+@pytest.mark.turns(8)
 def test_the_pages_show_a_learners_text_as_text(course: Course, report: Report, tmp_path: Path) -> None:
     overview = write_html(report, rows_of(report), Rules(), tmp_path, course)
     pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
@@ -382,6 +383,7 @@ def test_a_fault_of_the_machine_is_no_gradescope_result(course: Course, report: 
     assert [path.name for path in tmp_path.iterdir()] == ["book.csv"]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.skipif(os.name == "nt", reason="terminals are POSIX's")
 def test_a_bar_moves_on_a_terminal_and_elsewhere_each_submission_is_a_line(course: Course, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "course", "--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")]

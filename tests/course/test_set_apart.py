@@ -182,7 +182,7 @@ prediction = (12, 1, 4)
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("bubblewrap")
 @pytest.mark.skipif(not launch.can_nest(), reason="this kernel makes no namespaces within a sandbox")
 def test_no_answer_is_in_the_memory_that_the_next_one_inherits(

@@ -77,13 +77,13 @@ def browser() -> Iterator[Any]:
         yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_no_page_has_a_fault(built: Path) -> None:
     assert list(check.faults(built, Course(CODE))) == []
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_every_lesson_exercise_and_question_has_its_place(built: Path) -> None:
     course = Course(CODE)
@@ -102,7 +102,7 @@ def test_every_lesson_exercise_and_question_has_its_place(built: Path) -> None:
             assert (built / "exercises" / path.stem / f"{name}.html").exists()
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser", "axe")
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -130,7 +130,7 @@ def test_pages_can_be_read_by_all_and_ask_nothing_of_others(
     context.close()
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser")
 def test_the_keyboard_moves_a_slider(address: str, browser: Any) -> None:
     page = browser.new_page()
@@ -147,7 +147,7 @@ def test_the_keyboard_moves_a_slider(address: str, browser: Any) -> None:
     assert response.value.ok
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser")
 def test_the_front_page_moves_until_it_is_stopped(address: str, browser: Any) -> None:
     page = browser.new_page()
@@ -164,7 +164,7 @@ def test_the_front_page_moves_until_it_is_stopped(address: str, browser: Any) ->
     assert calm.locator("figure.moving .play").first.inner_text() == "Play"
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser")
 @pytest.mark.parametrize("words", ["broadcasting", "state_dict", "叶子节点"])
 def test_the_search_finds(address: str, browser: Any, words: str) -> None:
@@ -173,7 +173,7 @@ def test_the_search_finds(address: str, browser: Any, words: str) -> None:
     page.wait_for_selector("#search-results li a")
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser")
 @pytest.mark.parametrize("words", ["when does view raise, and when", "view raise when does"])
 def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any, words: str) -> None:
@@ -184,7 +184,7 @@ def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any
     assert "When does view raise" in first.inner_text() and "questions.html#" in (first.get_attribute("href") or "")
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Path) -> None:
     lesson = (built / "lessons" / "06_computation_graph.html").read_text(encoding="utf-8")
@@ -197,7 +197,7 @@ def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Pat
     assert "ADDRESS" not in front and 'href="#start"' in front
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_every_page_leads_to_the_start_and_none_shows_a_placeholder(built: Path) -> None:
     for page in sorted(built.rglob("*.html")):
@@ -231,7 +231,7 @@ def test_the_verdict_on_the_front_page_is_the_checks_own() -> None:
     assert shown and shown[2] in source and shown[1] in source.partition(shown[2])[2][:100]
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.parametrize(
     ("given", "address"),
     [
@@ -343,7 +343,7 @@ def test_with_an_address_there_are_ways_to_open_a_notebook(monkeypatch: pytest.M
         assert f"]({there})" in page
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.parametrize("address", ["", "https://github.com/someone/course"])
 def test_guides_name_the_address_or_the_readers_own_clone(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(links, "address", lambda root: address)
@@ -354,7 +354,7 @@ def test_guides_name_the_address_or_the_readers_own_clone(monkeypatch: pytest.Mo
         assert (f"git clone {address} minitorch" in after) == bool(address)
 
 
-@pytest.mark.turns(4, together=True)
+@pytest.mark.turns(8, together=True)
 @pytest.mark.parametrize(
     ("address", "pages", "served"),
     [

@@ -13,7 +13,7 @@ from tests.course.attacks import strange
 CHAPTER = "03_views_and_layout"
 
 pytestmark = [
-    pytest.mark.turns(4, together=True),
+    pytest.mark.turns(8, together=True),
     pytest.mark.needs("bubblewrap"),
     pytest.mark.skipif(bool(launch.trouble()), reason=launch.trouble()),
 ]

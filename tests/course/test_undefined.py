@@ -17,6 +17,7 @@ SOLUTIONS = {
 NEEDS = "defines it; the solution cell itself must hold all that it needs)"
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("exercise", "told"),
     [

@@ -86,7 +86,7 @@ def text_of(course: Course, folder: str = "exercises") -> str:
     return (course.root / folder / f"{CHAPTER}.ipynb").read_text()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("options", [[], ["--rebase"]])
 def test_a_pull_keeps_the_answers_and_brings_the_new_text(
@@ -112,6 +112,7 @@ def test_a_pull_keeps_the_answers_and_brings_the_new_text(
     assert git(clone.root, "status", "--short") == ("" if committed else f" M exercises/{CHAPTER}.ipynb\n")
 
 
+@pytest.mark.turns(8)
 def test_two_pulls_after_each_other(own_course: Course, clone: Course, submission: Callable[..., Any]) -> None:
     """Also while the notebook is not saved again in between, and with a cell of the learner's own."""
     notebook = saved_by_jupyter(submission(contiguous_strides=ANSWER))
@@ -124,6 +125,7 @@ def test_two_pulls_after_each_other(own_course: Course, clone: Course, submissio
     assert sources[0].count("This is new.") == 2 and sources.count("tried = 1") == sources.count(ANSWER) == 1
 
 
+@pytest.mark.turns(8)
 def test_a_file_that_is_no_notebook_is_not_lost(own_course: Course, clone: Course) -> None:
     path = clone.exercises / f"{CHAPTER}.ipynb"
     path.write_text("mine, broken\n")
@@ -134,6 +136,7 @@ def test_a_file_that_is_no_notebook_is_not_lost(own_course: Course, clone: Cours
     )
 
 
+@pytest.mark.turns(8)
 def test_two_builds_are_merged_as_git_does(own_course: Course, clone: Course) -> None:
     """No author's build is taken for an answer: where both changed a cell there is a conflict."""
     next_version(own_course)
@@ -212,6 +215,7 @@ def contents(own_course: Course, tmp_path: Path) -> Iterator[str]:
             server.terminate()
 
 
+@pytest.mark.turns(8)
 def test_opening_running_and_saving_a_lesson_changes_nothing(own_course: Course, contents: str) -> None:
     def save(name: str, change: Callable[[Any], Any]) -> bytes:
         with urllib.request.urlopen(contents + name) as answer:

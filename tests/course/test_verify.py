@@ -302,6 +302,7 @@ def debug(more: str = "") -> str:
     return "\n\n# %%".join([parts[0], task, solution, *variants, *checks, *hints, *mutants]) + more + "\n"
 
 
+@pytest.mark.turns(8)
 def test_a_program_to_debug_is_graded_by_its_values_and_its_tests(tmp_path: Path) -> None:
     exercise = read(tmp_path, debug())
     assert exercise.solution is not None
@@ -336,7 +337,7 @@ def _of_the_course() -> list[Any]:
     return [pytest.param(path, id=path.parent.name) for path in paths]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("path", _of_the_course())
 def test_the_references_tests_tell_all_variants_of_the_course_apart(path: Path) -> None:
     """What is written beside each variant is what the reference says of it."""

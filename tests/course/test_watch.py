@@ -57,7 +57,7 @@ def terminal(own_course: Course) -> Iterator[tuple[Terminal, Any, int]]:
             os.close(master)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_saves_and_keys(
     own_course: Course, submission: Callable[..., Any], terminal: tuple[Terminal, Any, int], monkeypatch: Any
 ) -> None:

@@ -89,6 +89,7 @@ def read_report(path: Path) -> dict[str, tuple[str, int]]:
     return {name: (each["status"], each["score"]) for name, each in zip(names, submissions, strict=True)}
 
 
+@pytest.mark.turns(8)
 def test_no_submission_is_lost(
     own_course: Course,
     submission: Callable[..., Any],

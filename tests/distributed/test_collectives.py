@@ -7,7 +7,7 @@ import pytest
 from tests.distributed.processes import run
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_collectives_like_torch() -> None:
     expected = run("torch", "collectives.py", 3)
@@ -17,7 +17,7 @@ def test_collectives_like_torch() -> None:
         assert not differing, "\n".join(f"{line}\n  {other}" for line, other in differing)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("processes", [3, 4])
 def test_sums_have_the_same_bits(processes: int) -> None:

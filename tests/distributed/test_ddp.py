@@ -11,7 +11,7 @@ from tests.distributed.processes import run
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_ddp_like_torch() -> None:
     expected = run("torch", "ddp.py", 2)
@@ -38,7 +38,7 @@ def test_simulated_gpus_train_as_one_cpu_does(count: int) -> None:
             assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_three_processes_train_as_pytorchs_do() -> None:
     for lines, expected in zip(run("minitorch", "regression.py", 3), run("torch", "regression.py", 3), strict=True):
@@ -46,7 +46,7 @@ def test_three_processes_train_as_pytorchs_do() -> None:
             assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_zero_redundancy_optimizer_like_torch() -> None:
     assert run("minitorch", "zero.py", 2) == run("torch", "zero.py", 2)

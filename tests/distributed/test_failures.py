@@ -40,17 +40,19 @@ def test_of_three_all_that_are_left_see_it() -> None:
         assert lines[0][2] != "done"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_process_that_stops_is_waited_for_once() -> None:
     (first, _) = answers("stops")
     assert first[0] == ("all_reduce", "late", "Timed out waiting 3000ms for recv operation to complete")
     assert first[1] == ("all_reduce again", "soon", "Application timeout caused pair closure")
 
 
+@pytest.mark.turns(8)
 def test_a_process_that_doesnt_come() -> None:
     assert answers("absent")[0] == [("init", "late", "Wait timeout")]
 
 
+@pytest.mark.turns(8)
 def test_monitored_barrier_names_who_is_missing() -> None:
     ((_, _, first),) = answers("forgets", 3)[0]
     assert first.startswith("[Rank 0]: Rank 1 failed to pass monitoredBarrier in 3000 ms")
@@ -64,6 +66,7 @@ def test_tensors_that_differ_in_size() -> None:
     assert "12 vs 16. Received data size doesn't match expected size" in answer
 
 
+@pytest.mark.turns(8)
 def test_a_receive_that_is_waited_for_in_vain() -> None:
     texts = [line[2] for lines in answers("waits") for line in lines]
     assert any(text == "Timed out waiting 3000ms for recv operation to complete" for text in texts)

@@ -53,7 +53,7 @@ def check_same(actual: list[str], expected: list[str]) -> None:
     assert numbers == pytest.approx(others, rel=1e-4)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("program", ["ddp_tutorial.py", "all_reduce_sgd.py"])
 def test_spawned_processes(program: str) -> None:
@@ -64,13 +64,13 @@ def test_spawned_processes(program: str) -> None:
     check_same(ours, theirs)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_processes_of_the_launcher() -> None:
     check_same(*launched(PROGRAMS / "distributed_sampler.py"))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("script", ["two_ranks.py", "two_shards.py", "groups.py"])
 def test_scripts_of_the_lessons(script: str) -> None:

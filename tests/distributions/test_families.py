@@ -50,6 +50,7 @@ def check(ask: Callable[[Any, Any], Any], name: str, dtype: str, about: str) -> 
         raise AssertionError(f"{about} of {name} in {dtype}: {error}") from None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_questions(name: str, dtype: str) -> None:
@@ -57,6 +58,7 @@ def test_questions(name: str, dtype: str) -> None:
         check(lambda made, library, question=question: question(made), name, dtype, about)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_samples(name: str, dtype: str) -> None:
@@ -65,6 +67,7 @@ def test_samples(name: str, dtype: str) -> None:
         check(lambda made, library, shape=shape: made.rsample(shape), name, dtype, f"rsample({shape})")
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_probabilities(name: str, dtype: str) -> None:

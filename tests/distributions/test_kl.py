@@ -20,6 +20,7 @@ def divergence(library: Any, name_p: str, name_q: str) -> Any:
     return [value, of_p.gradients(value), of_q.gradients(value)]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("family", EXAMPLES)
 def test_every_pair(family: str) -> None:
     torch = pytest.importorskip("torch", reason="the expected values are torch's")

@@ -49,7 +49,7 @@ def split(t: Any, case: Case, capsys: Any) -> tuple[Any, ...]:
     return counts, sum(found["graph_break"].values()), dict(found["stats"]), capsys.readouterr().out, results
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", SPLIT_CASES)
 def test_functions_are_split_where_torch_splits_them(name: str, capsys: Any) -> None:

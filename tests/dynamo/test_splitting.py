@@ -112,6 +112,7 @@ def test_thousands_of_breaks_do_not_nest() -> None:
     assert counter.frame_count == 2
 
 
+@pytest.mark.turns(8)
 def test_no_tensor_of_a_call_outlives_it() -> None:
     def function(x: Any) -> Any:
         y = x * 2

@@ -67,6 +67,7 @@ ARGUMENTS: list[Any] = [
 ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("number", range(len(ARGUMENTS)))
 def test_arguments_and_wrappers_are_those_of_torch(number: int) -> None:

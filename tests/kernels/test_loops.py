@@ -16,7 +16,7 @@ from minitorch.arrays import loops
 from tests.kernels.loop_results import results
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("numba")
 def test_loops_compute_the_bits_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, and in one that reads them from the cache and has three threads, where each is called."""

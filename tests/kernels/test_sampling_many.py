@@ -81,6 +81,7 @@ GAMMA = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("alphas", GAMMA)
 def test_gamma(alphas: str, dtype: str) -> None:
@@ -112,6 +113,7 @@ BINOMIAL = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("parameters", BINOMIAL)
 def test_binomial(parameters: str, dtype: str) -> None:

@@ -48,6 +48,7 @@ def state(model: Any) -> dict[str, tuple[int, ...]]:
     return {name: tuple(each.shape) for name, each in model.state_dict().items()}
 
 
+@pytest.mark.turns(4)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     ("file", "make", "shape"),

@@ -171,7 +171,7 @@ def open_memory() -> int:
     return sum("minitorch" in link for link in links)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="only Linux lists memory among the open files")
 def test_nothing_is_left_behind() -> None:
     before = open_memory()
@@ -206,6 +206,7 @@ def fill(index: int, tensor: Any, how: str) -> None:
         time.sleep(60)
 
 
+@pytest.mark.turns(8)
 def test_spawn() -> None:
     tensor = minitorch.zeros(2).share_memory_()
     assert mp.spawn(fill, (tensor, "return"), nprocs=2) is None

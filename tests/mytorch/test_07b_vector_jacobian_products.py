@@ -139,6 +139,7 @@ def test_what_is_given(run: Program, mytorch: ModuleType) -> None:
     same(run, mytorch)
 
 
+@pytest.mark.turns(8)
 @pytest.mark.part(*JACOBIANS)
 def test_gradcheck_passes_on_every_formula(mytorch: ModuleType) -> None:
     from mytorch.autograd import examples

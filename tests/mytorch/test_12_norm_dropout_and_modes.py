@@ -155,7 +155,7 @@ def test_second_derivatives(mytorch: ModuleType, name: str) -> None:
     assert mytorch.autograd.gradgradcheck(call, inputs)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_lenet_reads_digits_whatever_the_seed(mytorch: ModuleType, seed: int) -> None:
     lesson = json.loads((ROOT / "notebooks" / "12_norm_dropout_and_modes.ipynb").read_text(encoding="utf-8"))

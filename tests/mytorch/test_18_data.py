@@ -459,19 +459,19 @@ def lines() -> str:
     return out
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_worker_processes_do_the_same_in_pytorch(lines: str) -> None:
     assert pytorch is None or printed(str(WORKERS), "torch")[0] == lines
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_script_of_workers_without_fork(lines: str) -> None:
     out, errors = printed("-c", WITHOUT_FORK, str(WORKERS))
     assert out == lines
     assert errors == "No fork on this machine: these lines are what Linux printed.\n"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_workers_take_turns_as_in_pytorch() -> None:
     out, errors = printed(str(WORKERS.with_name("turns.py")))
     assert errors == ""

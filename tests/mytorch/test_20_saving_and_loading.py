@@ -264,6 +264,7 @@ def at_event(number: int | None, call: Callable[[], Any], seen: list[Any]) -> No
         gc.enable()
 
 
+@pytest.mark.turns(8)
 @part(serialization + "replacing")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes as POSIX has them")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

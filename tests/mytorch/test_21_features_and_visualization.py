@@ -241,6 +241,7 @@ def written(mytorch: ModuleType, folder: Path) -> Path:
     return file
 
 
+@pytest.mark.turns(8)
 @part(board + "record", board + "masked", board + "event", board + "EventWriter.__init__", board + "EventWriter.write")
 @part(board + "EventWriter.add_scalar")
 @pytest.mark.needs("tensorboard")

@@ -35,7 +35,7 @@ def test_the_package_as_of_a_chapter_can_be_imported(chapter: int | str) -> None
     assert package.__name__ == "mytorch"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
     """What a learner's cell replaces are the part's own lines, and the indentation is the part's.
 
@@ -56,7 +56,7 @@ def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
 @pytest.mark.needs("torch", "onnxruntime", "tensorboard")  # as some of those tests do
 def test_the_tests_miss_every_definition() -> None:
     """Each of a sixteenth is taken away, in one process; `seen.json` says which tests to try (docs/authoring.md)."""
-    share = [] if this_turn() is None else ["--one-in=16", f"--turn={this_turn()}"]
+    share = [] if this_turn() is None else ["--one-in=32", f"--turn={this_turn()}"]
     call = [sys.executable, "-m", "pytest", "-q", "-p", "course.authoring.stubs", "-p", "no:cacheprovider", "--tb=no"]
     done = subprocess.run([*call, *share, "tests/mytorch"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if "misses" in line)

@@ -63,6 +63,7 @@ def weighted_sum(torch: Any, output: Any) -> Any:
     return (output.double() * torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)).sum()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("layer", "call"), with_linear_marked(CASES), ids=[f"{layer} of {call}" for layer, call in CASES]
 )

@@ -102,6 +102,7 @@ functions = [
 ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("case", functions, ids=[case.name for case in functions])
 def test_out(case: Case) -> None:
     """`out=` writes through the bit of its tensor."""

@@ -60,6 +60,7 @@ def shared(case: Case, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield from found
 
 
+@pytest.mark.turns(2)
 @cases()
 def test_new_gradients_have_memory_of_their_own(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     report(shared(case, monkeypatch))

@@ -64,6 +64,7 @@ def test_like_torch(case: Case) -> None:
     report(unlike_torch(torch, case))
 
 
+@pytest.mark.turns(2)
 @cases(lambda case: case.layouts)
 def test_layouts(case: Case) -> None:
     """The same holds however the inputs lie in memory, where torch takes them."""
@@ -86,6 +87,7 @@ def unlike_torch(
                 yield from (f"{label}: {each}" for each in found)
 
 
+@pytest.mark.turns(2)
 @cases(lambda case: "." not in case.name and not case.in_place)
 def test_forms(case: Case) -> None:
     """The method, the in-place method and `out=` exist where torch has them, and do what torch's do."""
@@ -190,7 +192,7 @@ def unlike_errors(torch: Any, case: Case) -> Iterator[str]:
         yield from (f"error {label}: {each}" for each in found)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @cases(lambda case: case.gradcheck and "float64" in case.dtypes)
 def test_derivatives(case: Case) -> None:
     """First and second derivatives are those of finite differences in float64; `test_like_torch` has torch's, too."""

@@ -118,6 +118,7 @@ def differentiable_cases(left_out: Container[str] = ()) -> pytest.MarkDecorator:
     return cases(lambda case: any(each in case.dtypes for each in DTYPES) and case.name not in left_out)
 
 
+@pytest.mark.turns(2)
 @differentiable_cases(KEEPS_OTHER_TENSORS.keys() | NO_SUCH_GRADIENT.keys())
 @pytest.mark.filterwarnings("ignore")
 def test_the_same_tensors_are_kept(case: Case) -> None:

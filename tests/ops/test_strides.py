@@ -78,6 +78,7 @@ def differences(case: Case) -> Iterator[str]:
                 yield f"sample {number}, {kind}: {steps(found.outputs)}; torch: {steps(expected.outputs)}"
 
 
+@pytest.mark.turns(2)
 @cases(lambda case: case.layouts and case.strides and not case.in_place)
 def test_strides(case: Case) -> None:
     found = list(differences(case))

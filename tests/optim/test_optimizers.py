@@ -100,6 +100,7 @@ def assert_same_state(theirs: Any, ours: Any, relative: float) -> None:
         assert theirs == ours
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name, options", EVERY)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 def test_twenty_steps_are_torchs(name: str, options: dict[str, Any], dtype: str) -> None:

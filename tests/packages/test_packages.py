@@ -59,7 +59,7 @@ def test_a_number_may_differ_in_the_digit_that_is_rounded(line: str, want: str, 
     assert alike(line, want) is same
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("required", "code"), [("", 0), ("1", 1)])
 def test_packages_that_pip_does_not_find_are_named(required: str, code: int, tmp_path: Path) -> None:
     """When pip finds no packages, the output says that no program ran, and CI fails."""

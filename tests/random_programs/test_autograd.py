@@ -14,6 +14,7 @@ from tests.random_programs.examples import of_random_programs
 torch = pytest.importorskip("torch", reason="the expected values are torch's")
 
 
+@pytest.mark.turns(8)
 @of_random_programs
 def test_programs_that_autograd_records(draw: Draw) -> None:
     program(draw, torch, steps=14)

@@ -186,6 +186,7 @@ def made_and_called(library: Any, info: Any, made_of: list[Any], args: list[Any]
     return module(*args[0], **args[1])
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", MODULES)
 def test_modules(name: str) -> None:
     found: dict[str, str | None] = dict.fromkeys(what for what in MODULE_EXCEPTIONS if what != "errors")

@@ -177,14 +177,14 @@ def entry(name: str) -> tuple[Any, Call]:
     return op, function
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name: str) -> None:
     op, function = entry(name)
     differing(compared(op, function, [each for each in DTYPES if each in op.dtypes]), EXCEPTIONS["results"], name)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
 def test_derivatives(name: str) -> None:
     op, function = entry(name)
@@ -199,7 +199,7 @@ def test_derivatives(name: str) -> None:
             differing(iter(differences), EXCEPTIONS[mode], name)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_forms(name: str) -> None:
     op, function = entry(name)

@@ -88,6 +88,7 @@ def made(info: Any, dtype: Any, options: dict[str, Any]) -> tuple[Any, Any]:
     return info.optim_cls(theirs, **options), getattr(minitorch.optim, info.name)(ours, **translated(options))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps(name: str) -> None:
     info = OPTIMIZERS[name]

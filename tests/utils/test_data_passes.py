@@ -141,7 +141,7 @@ def test_iterable_datasets(torch: Any) -> Any:
     return [steps(iter(loader(torch, Resumes(), 2)), 3), errors(lambda: loader(torch, abstract()))]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @exactly_the_same
 def test_free_workers_get_the_work(torch: Any) -> Any:
     others_came = multiprocessing.Event()

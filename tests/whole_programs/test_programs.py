@@ -18,7 +18,7 @@ def run(script: str, *interpreter_options: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.needs("torch")
 def test_digits_mlp_trains_with_pytorchs_numbers() -> None:
     expected, actual = run("digits_mlp.py"), run("digits_mlp.py", "-m", "minitorch")

@@ -19,6 +19,7 @@ TOLERANCE = {"mixed_precision": 1e-2}  # bfloat16 keeps three digits
 USUAL_TOLERANCE = 1e-3
 
 
+@pytest.mark.turns(2)
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_trains_with_pytorchs_numbers(program: Path) -> None:
