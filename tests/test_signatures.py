@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from minitorch.dispatch.op import ALIASES
+from minitorch.dispatch.schema import ALIASES
 
 torch = pytest.importorskip("torch", reason="the expected parameters are torch's")
 functional = importlib.import_module("minitorch.nn.functional")

@@ -65,7 +65,7 @@ def _is_finite(value: Any) -> bool:
 def _is_default(step: Step, operands: int) -> bool:
     """Whether a kernel is called as the template of its op says."""
     flat = all(each.fake.ndim < 3 for each in step.args if isinstance(each, Value))
-    return flat and list(step.args[operands:]) == list(step.op.defaults_from[operands])
+    return flat and list(step.args[operands:]) == list(step.op.schema.defaults_from[operands])
 
 
 def generated(
@@ -93,7 +93,7 @@ def _kind(step: Step) -> Any:
     shape = step.results[0].fake.shape
     arrays = [each for each in step.args if isinstance(each, Value)]
     same = all(each.fake.shape == shape and each.fake.is_contiguous() for each in arrays)
-    return tuple(shape) if step.op.elementwise and not step.is_tuple and arrays and same else None
+    return tuple(shape) if step.op.memory.elementwise and not step.is_tuple and arrays and same else None
 
 
 def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str]:

@@ -76,7 +76,7 @@ class Lowered:
         results = recorder.run(lambda: gm.forward(*fakes))
         self.outputs = [recorder.value(each) for each in results]
         made = {each.name: step.op for step in recorder.steps for each in step.results}
-        own = [each.name for each in self.outputs if each.name in made and not made[each.name].is_view]
+        own = [each.name for each in self.outputs if each.name in made and not made[each.name].memory.is_view]
         if len({*own}) < len(results):
             raise CannotLower("an output that is an input, a view, or twice the same")
         forward = list(recorder.steps)
@@ -145,7 +145,7 @@ def _bases(steps: Sequence[Step]) -> dict[str, str]:
     """For each view, the array whose memory it shows."""
     bases: dict[str, str] = {}
     for step in steps:
-        if step.op.is_view:
+        if step.op.memory.is_view:
             first = step.args[0].name
             bases.update((each.name, bases.get(first, first)) for each in step.results)
     return bases

@@ -106,10 +106,10 @@ class Recorder:
         result = below(op, args)
         several = isinstance(result, tuple)
         made: tuple[Any, ...] = tuple(result) if several else (result,)
-        if below is not apply or op.edits or not all(isinstance(each, Tensor) for each in made):
+        if below is not apply or op.writes.edits or not all(isinstance(each, Tensor) for each in made):
             raise CannotLower(f"{op.name} is not a function of arrays")
         given = tuple(self._argument(op, place, each, made[0]) for place, each in enumerate(args))
-        given += tuple(op.defaults_from[len(given)])
+        given += tuple(op.schema.defaults_from[len(given)])
         names = [f"v{len(self.steps)}{'abcdefgh'[i] if several else ''}" for i in range(len(made))]
         values = tuple(self._add(each, Value(name, each)) for name, each in zip(names, made, strict=True))
         self.steps.append(Step(op, given, values, several))
@@ -121,7 +121,7 @@ class Recorder:
                 raise CannotLower(f"{op.name} of several dtypes")
             return self.value(value)
         if (
-            place in op.tensors
+            place in op.schema.tensors
             and value is not None
             and (isinstance(value, bool) or not isinstance(value, (int, float)))
         ):

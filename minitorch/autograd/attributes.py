@@ -24,7 +24,7 @@ def node_class(op: Op, name: str, derivatives: Sequence[Derivative]) -> type[OpN
     members: dict[str, Any] = {"__slots__": (), "__module__": "builtins", "op": op, "full_name": name}
     for public, source in _saved_names(op, derivatives):
         members[f"_saved_{public}"] = property(_reader(source, raw=False))
-        if source[0] == RESULT or (source[0] == ARGUMENT and source[1] in (*op.tensors, *op.sequences)):
+        if source[0] == RESULT or (source[0] == ARGUMENT and source[1] in (*op.schema.tensors, *op.schema.sequences)):
             members[f"_raw_saved_{public}"] = property(_reader(source, raw=True))
     return type(name.rpartition("::")[2], (OpNode,), members)
 
@@ -37,8 +37,8 @@ def _saved_names(op: Op, derivatives: Sequence[Derivative]) -> Iterator[tuple[st
             kind, index = source
             if kind == RESULT:
                 yield (results[index] if results else parameter), source
-            elif kind == ARGUMENT or (kind in _SUFFIXES and index not in op.sequences):
-                yield op.parameters[index] + _SUFFIXES[kind], source
+            elif kind == ARGUMENT or (kind in _SUFFIXES and index not in op.schema.sequences):
+                yield op.schema.parameters[index] + _SUFFIXES[kind], source
 
 
 def _reader(source: tuple[int, int], raw: bool) -> Callable[[OpNode], Any]:

@@ -41,7 +41,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     """
     first, count, result = args[0], len(args), None
     if gpus.in_use:
-        if op.autocast_on_gpu and autocast.state.enabled:
+        if op.devices.autocast_on_gpu and autocast.state.enabled:
             return autocast.on_gpu(apply, op, tuple(args))
         if elsewhere := gpus.elsewhere(args):
             with elsewhere:
@@ -54,7 +54,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         mask = 1 if first._requires_grad or (first._base is not None and first._base._requires_grad) else 0
         try:
             if op.leading == 1:
-                if op.is_view and not first._array.size:
+                if op.memory.is_view and not first._array.size:
                     first.untyped_storage()  # which settles where it is: the view begins there
                 result = op.kernel(where.xp, first._array, *args[1:])
             elif count > 1:
@@ -86,11 +86,11 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         if result.__class__ is tuple or result.__class__ is list:
             return _several(op, args, result, where, mask)
         result = where.xp.asarray(result)
-    if op.is_view:
+    if op.memory.is_view:
         output = make_view(first, result)
     else:
-        if result.ndim > 1 and op.order is not None:
-            result = op.order(op, where.xp, args, result)
+        if result.ndim > 1 and op.memory.order is not None:
+            result = op.memory.order(op, where.xp, args, result)
         output = make_tensor(result, FROM_NUMPY[result.dtype], where)
     if mask and grad_mode.enabled:
         record(op, args, (output,), mask)
@@ -101,7 +101,7 @@ def _several(op: Op, args: Sequence[Any], results: Sequence[Any], where: device,
     """The results of an op that has several, wrapped and recorded."""
     outputs = []
     for array in results:
-        if op.is_view:
+        if op.memory.is_view:
             view = make_view(args[0], array)
             if grad_mode.enabled and view._base is not None and view._view_made != INFERENCE:
                 view._view_made = MULTIPLE
@@ -118,14 +118,14 @@ def _ordered(op: Op, where: device, args: Sequence[Any], array: Any) -> Any:
     """A result as an array, whose elements lie in memory in the order that the op declares."""
     if array.__class__ is not where.array_type:
         array = where.xp.asarray(array)
-    return array if op.order is None or array.ndim < 2 else op.order(op, where.xp, args, array)
+    return array if op.memory.order is None or array.ndim < 2 else op.memory.order(op, where.xp, args, array)
 
 
 def record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -> None:
     """Makes a node the history of the outputs, where the inputs in the bit set `mask` need gradients."""
-    if len(args) < op.count:
-        args = (*args, *op.defaults_from[len(args)])
-    plan = op.plans.get(mask) or op.plan(mask, args)
+    if len(args) < op.schema.count:
+        args = (*args, *op.schema.defaults_from[len(args)])
+    plan = op.recording.plans.get(mask) or op.recording.plan(op, mask, args)
     if not plan.inputs:
         return
     if len(outputs) > 1:
@@ -147,8 +147,8 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
             return apply_in_place(op, args)
     if layers.count and layers.stack.layers:
         return layers.call(apply_in_place, op, args)
-    if len(args) < op.count:
-        args = (*args, *op.defaults_from[len(args)])
+    if len(args) < op.schema.count:
+        args = (*args, *op.schema.defaults_from[len(args)])
     if op.takes_sparse:
         args = with_dense(args)
     target = args[0]
@@ -156,24 +156,24 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target, args)
     before = None
-    if op.edits and grad_mode.enabled:
+    if op.writes.edits and grad_mode.enabled:
         for each in tensors_in(args):
             _ = each.grad_fn  # raises for a view that may not be used any more, before anything is written
-        before = _before_write(target) if op.saves_self else None
-    if op.edits or target._storage is not None or 0 in target._array.strides:
+        before = _before_write(target) if op.recording.saves_self else None
+    if op.writes.edits or target._storage is not None or 0 in target._array.strides:
         check_write(op, args)
     array, _, mask = compute(op, args, target)
     node = None
     if mask and grad_mode.enabled and target._dtype.is_differentiable:
-        plan = op.plan(mask, args)
+        plan = op.recording.plan(op, mask, args)
         if plan.saves(0):
             args = [_before_write(target) if before is None else before, *args[1:]]
         if plan.inputs:
             node = plan.node(plan, args, ())  # before the write, since the arguments are saved as they were
-    if op.edits and not target._bits:
+    if op.writes.edits and not target._bits:
         target._bump_version()
     else:
-        if array.shape != target._array.shape and not op.elementwise:
+        if array.shape != target._array.shape and not op.memory.elementwise:
             raise RuntimeError(
                 f"Bad in-place call: input tensor size {list(target.shape)} and output tensor size {list(array.shape)} "
                 "should match"
@@ -209,9 +209,9 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         check_target(target._array)
         check_sources(op, target, args)
         resized = target._array.shape != array.shape
-        if resized and op.elementwise and any(each is target for each in args):
+        if resized and op.memory.elementwise and any(each is target for each in args):
             raise errors.does_not_fit(target, array.shape)
-        check_out_type(op.out_type, target, array)
+        check_out_type(op.writes.out_type, target, array)
         if not can_cast(FROM_NUMPY[array.dtype], target._dtype):
             raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
         if resized:
@@ -276,17 +276,20 @@ REFUSALS = (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeE
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     """The function and method of an op."""
-    unchecked, required, variadic, ints = op.unchecked, op.required, op.variadic, op.ints
+    unchecked, required, variadic, ints = op.schema.unchecked, op.schema.required, op.schema.variadic, op.schema.ints
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = None
         try:
             if variadic is not None and len(args) > variadic:
-                args = (*args[:variadic], checked_ints(op.name, args[variadic:], variadic, op.parameters[variadic]))
+                args = (
+                    *args[:variadic],
+                    checked_ints(op.name, args[variadic:], variadic, op.schema.parameters[variadic]),
+                )
             if not kwargs and required <= len(args) <= unchecked and not (ints and bool in map(type, args)):
                 return apply(op, args)
             out = kwargs.pop("out", None) if with_out else None
-            bound = op.bind(args, kwargs)
+            bound = op.schema.bind(args, kwargs)
             return apply(op, bound) if out is None else apply_out(op, bound, out)
         except REFUSALS as error:
             if (result := overriding.instead(error, op.functions["apply"], args, kwargs)) is not NotImplemented:
@@ -302,13 +305,13 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
 
 def in_place_of(op: Op) -> Callable[..., Any]:
     """The method `name_` of an op."""
-    unchecked, required, ints = op.unchecked, op.required, op.ints
+    unchecked, required, ints = op.schema.unchecked, op.schema.required, op.schema.ints
 
     def method(*args: Any, **kwargs: Any) -> Any:
         try:
             if not kwargs and required <= len(args) <= unchecked and not (ints and bool in map(type, args)):
                 return apply_in_place(op, args)
-            return apply_in_place(op, op.bind(args, kwargs))
+            return apply_in_place(op, op.schema.bind(args, kwargs))
         except REFUSALS:
             if (plain := with_numbers(op, args, kwargs)) is not None:
                 return method(*plain[0], **plain[1])
@@ -321,7 +324,7 @@ def in_place_of(op: Op) -> Callable[..., Any]:
 
 def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     """A special method: it returns NotImplemented for operands that are neither tensors nor numbers."""
-    if op.count == 1:
+    if op.schema.count == 1:
         return lambda self: apply(op, (self,))
     run = apply_in_place if operator.startswith("__i") else apply
     reflected = operator.startswith("__r") and operator not in ("__rshift__", "__radd__", "__rmul__")

@@ -11,8 +11,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.dispatch.op import ALIASES, REQUIRED, Op
+from minitorch.dispatch.op import Op
 from minitorch.dispatch.promotion import is_number
+from minitorch.dispatch.schema import ALIASES, REQUIRED
 from minitorch.dtypes import dtype
 from minitorch.layout import memory_format
 from minitorch.random import Generator
@@ -26,22 +27,24 @@ def wrong_argument(op: Op, args: Sequence[Any], kwargs: dict[str, Any], in_place
     The form `in_place` is a method, whose errors count positions without `self`.
     """
     called = op.name.lstrip("_") + "_" * in_place
-    if len(args) > op.keyword_only_from:
+    if len(args) > op.schema.keyword_only_from:
         return None
-    given = dict(enumerate(args[: op.count]))
+    given = dict(enumerate(args[: op.schema.count]))
     for name, value in kwargs.items():
-        position = next((op.positions[each] for each in (name, *ALIASES.get(name, ())) if each in op.positions), None)
+        position = next(
+            (op.schema.positions[each] for each in (name, *ALIASES.get(name, ())) if each in op.schema.positions), None
+        )
         if position is not None:
             given.setdefault(position, value)
-    for position, name in enumerate(op.parameters):
-        value = given.get(position, op.defaults[position])
+    for position, name in enumerate(op.schema.parameters):
+        value = given.get(position, op.schema.defaults[position])
         if value is REQUIRED:
             return None  # the error is that it is missing
-        if value is op.defaults[position]:
+        if value is op.schema.defaults[position]:
             continue
         place = position + (not in_place) if position < len(args) else 0
         wrong = _mismatch(called, name, op.kernel.__annotations__.get(name, ""), value, place)
-        if wrong is not None and not (op.takes_numbers and is_number(value)):
+        if wrong is not None and not (op.types.takes_numbers and is_number(value)):
             return wrong
     return None
 
@@ -95,10 +98,10 @@ def with_numbers(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[l
 
     PyTorch's parser reads a tensor that requires no gradient as a number, and one of integers as an int.
     """
-    if len(args) > op.count:
+    if len(args) > op.schema.count:
         return None
     kinds = op.kernel.__annotations__
-    read = [_as_number(kinds.get(name, ""), value) for name, value in zip(op.parameters, args, strict=False)]
+    read = [_as_number(kinds.get(name, ""), value) for name, value in zip(op.schema.parameters, args, strict=False)]
     named = {name: _as_number(kinds.get(name, ""), value) for name, value in kwargs.items()}
     same = all(map(operator.is_, read, args)) and all(map(operator.is_, named.values(), kwargs.values()))
     return None if same else (read, named)

@@ -164,12 +164,12 @@ def applied(
 
 def on_gpu(apply: Callable[..., Any], op: Op, args: tuple[Any, ...]) -> Any:
     """Runs an op that takes part in autocast on GPUs alone: which costs nothing where there are none."""
-    policy = POLICIES[op.autocast_on_gpu]
-    args = (*args, *op.defaults_from[len(args)])
+    policy = POLICIES[op.devices.autocast_on_gpu]
+    args = (*args, *op.schema.defaults_from[len(args)])
     if not any(each._device.type == "cuda" for each in _tensors(args)):
         policy = _nothing
     if policy is _float32_results:
-        args, _ = _with_float32_results(op.parameters, args, {})
+        args, _ = _with_float32_results(op.schema.parameters, args, {})
     return _run(lambda *args: apply(op, args), policy, args, {})
 
 

@@ -23,18 +23,18 @@ def common_device(op: Op, args: Sequence[Any], written: Tensor | None = None) ->
     if written is not None and written is not args[0]:
         given.insert(0, ("out", written))
     where = given[0][1]._device
-    if op.elementwise:
-        where = min((each for name, each in given if name not in op.from_cpu), key=_rank)._device
+    elementwise, devices = op.memory.elementwise, op.devices
+    if elementwise:
+        where = min((each for name, each in given if name not in devices.from_cpu), key=_rank)._device
     for name, each in given:
-        may_differ = name in op.from_cpu or (op.elementwise and not each._array.ndim and each is not written)
+        may_differ = name in devices.from_cpu or (elementwise and not each._array.ndim and each is not written)
         if each._device is where or (may_differ and each._device is cpu):
             continue
         if "meta" in (where.type, each._device.type):
             raise RuntimeError(f"Tensor on device {each._device} is not on the expected device {where}!")
-        if name in op.elsewhere:
-            words = op.elsewhere[name]
-            raise RuntimeError(words(*(args[op.positions[asked]] for asked in parameters_of(words))))
-        raise at_least_two(where, each._device) if op.elementwise else differs(name, each._device, where)
+        if words := devices.elsewhere.get(name):
+            raise RuntimeError(words(*(args[op.schema.positions[asked]] for asked in parameters_of(words))))
+        raise at_least_two(where, each._device) if elementwise else differs(name, each._device, where)
     return where
 
 
@@ -45,7 +45,7 @@ def _rank(tensor: Tensor) -> tuple[bool, bool]:
 
 def _tensors(op: Op, args: Sequence[Any]) -> Iterator[tuple[str, Tensor]]:
     """The tensors among the arguments, with the names of their parameters."""
-    for name, value in zip(op.parameters, args, strict=False):
+    for name, value in zip(op.schema.parameters, args, strict=False):
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, Tensor):
                 yield name, each

@@ -27,9 +27,9 @@ def compute(
     `target` is the tensor that the op is to overwrite, if any: its first argument. `is_quiet` says that NumPy has been
     told to say nothing of infinities.
     """
-    if len(args) < op.count:
-        args = (*args, *op.defaults_from[len(args)])
-    if op.is_view and isinstance(args[0], Tensor) and not args[0]._array.size:
+    if len(args) < op.schema.count:
+        args = (*args, *op.schema.defaults_from[len(args)])
+    if op.memory.is_view and isinstance(args[0], Tensor) and not args[0]._array.size:
         args[0].untyped_storage()  # which settles where it is: the view begins there
     values = [*args]
     where: device | None = None
@@ -38,10 +38,10 @@ def compute(
     mixed = False
     number = None
     promoted = op.promoted
-    for position in op.tensors:
+    for position in op.schema.tensors:
         value = values[position]
         if isinstance(value, Tensor):
-            if value._bits and not op.is_view:
+            if value._bits and not op.memory.is_view:
                 return compute(op, [_resolved(each) for each in args], target)
             if value._requires_grad or (value._base is not None and value._base._requires_grad):
                 mask |= 1 << position
@@ -52,14 +52,14 @@ def compute(
                 common = value._dtype
             values[position] = value._array
         elif value is None:
-            if position not in op.optional:
+            if position not in op.schema.optional:
                 raise errors.not_a_tensor(op, position, value)
-        elif position in op.scalars and promotion.is_number(value):
+        elif position in op.schema.scalars and promotion.is_number(value):
             mixed = mixed or number is not None
             number = value
         else:
             raise errors.not_a_tensor(op, position, value)
-    for position in op.sequences:
+    for position in op.schema.sequences:
         tensors = errors.check_sequence(op, position, args[position])
         for tensor in tensors:
             if tensor is None:
@@ -75,25 +75,25 @@ def compute(
                 common = tensor._dtype
         values[position] = [None if tensor is None else tensor._array for tensor in tensors]
     if where is None:
-        if op.takes_numbers and promotion.is_number(args[0]):  # of numbers alone, the first becomes a tensor
+        if op.types.takes_numbers and promotion.is_number(args[0]):  # of numbers alone, the first becomes a tensor
             kind = promotion.common_type(args[:1])
             return compute(op, [make_tensor(cpu.xp.asarray(args[0], kind.numpy), kind, cpu), *args[1:]], target)
         raise errors.no_tensor(op, args)
     if where is not cpu:
         values = [there(where, each) for each in values]
-    if op.edits and target is None:
-        kept = preserve_format if op.elementwise else contiguous_format
+    if op.writes.edits and target is None:
+        kept = preserve_format if op.memory.elementwise else contiguous_format
         values[0] = copy_in(where.xp, values[0], values[0].dtype, kept)
     try:
         restored = None
         if common is not None:
             mixed = mixed or (number is not None and not promotion.fits(number, common))
-            if mixed and op.check is not None:
-                op.check(*args)
+            if mixed and op.types.check is not None:
+                op.types.check(*args)
             if mixed or common not in op.computes_in:
                 restored = promotion.convert(where.xp, op, values, args)
         try:
-            if is_quiet or not op.edits:
+            if is_quiet or not op.writes.edits:
                 result = op.kernel(where.xp, *values)
             else:
                 with quiet():  # from the beginning, since what has been overwritten is lost
@@ -131,8 +131,8 @@ def with_dense(args: Sequence[Any]) -> Sequence[Any]:
 
 def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
     """What PyTorch says where a kernel has failed."""
-    if len(args) < op.count:
-        args = (*args, *op.defaults_from[len(args)])
+    if len(args) < op.schema.count:
+        args = (*args, *op.schema.defaults_from[len(args)])
     if isinstance(error, ValueError):
         return errors.translate(op, args, error)
     if isinstance(error, NoDataError):

@@ -15,9 +15,9 @@
 
 `_times_conjugate(grad, other, memory)` is grad · conj(other).
 
-The kernel's signature is PyTorch's, after `xp`, the device's array module. A parameter annotated `Array` receives the
-tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's `derivatives.yaml`: its own parameter
-names say what it needs, and only that is saved for it:
+The kernel's parameters are PyTorch's, after `xp`, the device's array module: see `schema.py`. One that is annotated
+`Array` receives the tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's
+`derivatives.yaml`: its own parameter names say what it needs, and only that is saved for it:
 
     grad, grads      the gradient of the (first) output; of all outputs, as a tuple with None for those that got none
     self, other, …   the argument of that name
@@ -43,7 +43,8 @@ from minitorch.dispatch.arguments import wrong_in_call
 from minitorch.dispatch.autocast import Casts, applied, casts_of
 from minitorch.dispatch.autocast import state as autocast_state
 from minitorch.dispatch.formulas import Formula
-from minitorch.dispatch.op import ALIASES, KEEP, Op
+from minitorch.dispatch.op import CASTS, KEEP, Op
+from minitorch.dispatch.schema import ALIASES
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -76,38 +77,23 @@ def declare(
 
     `variants` is a subset of "function method inplace out"; `aliases` are further names of all forms; `operators` are
     special methods ("__add__"), of which reflected ones ("__radd__") get their arguments swapped. `autocast` is how the
-    function takes part in mixed precision (`autocast.POLICIES`), on GPUs `autocast_on_gpu`. Other options are the op's:
+    function takes part in mixed precision (`autocast.POLICIES`), on GPUs `autocast_on_gpu`.
 
-    *Types.* `promotion` is KEEP, TO_FLOAT or NONE; `promoted` names the parameters that take part in it, where that is
-    not all tensors; an op that can `upcast` computes two-byte floats in float32; numbers among these are rounded to
-    them first, but for the parameters that are `exact`. `check` is called with the arguments before they are promoted,
-    if their types differ, and may refuse them. `categories` are those of the common types that the op computes in.
+    The options of types, memory, writes and devices are those of the records in `op.py`, with two short forms: results
+    of a `row_major` op are contiguous, however the arguments lie in memory, and an op with `format_from` needs no
+    `order`. Other options are the op's:
 
-    *Results.* `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; one that
-    `is_view` shares the memory of the first argument. Of a `row_major` op they are contiguous, however the arguments
-    lie in memory; those of an op with `format_from` have their channels last if one of these arguments has; that of an
-    `elementwise` op lies in memory as the arguments do; `order` is another rule. `out_type` is what another type of
-    `out=` means: CASTS, which elementwise ops do unless it is SAME_TYPE.
-
-    *Devices.* `from_cpu` names the parameters whose tensors may lie on the CPU while the op computes on a GPU, beside
-    the numbers of an `elementwise` op; `elsewhere` says of a parameter what the error is where its tensor lies on
-    another device, a function that asks for arguments by their names.
-
-    *Writing.* The kernel of an op that `edits` writes into its first array and returns it: it is given a copy, or in
-    place the tensor's own memory. `overlap` is what it doesn't look at in shared memory, `written_value` the parameter
-    that may share it, `on_expanded` what a warning says in place of an error, `unchanged` tells from the arguments
-    that all elements keep their values, `instead` gives the op that a call amounts to.
-
-    *Names.* `aten` is PyTorch's name of the op where its kernel has another, or says it from the arguments. The error
-    says `no_elements` where the op needs elements on the meta device, if PyTorch has words of its own for that.
+    *Arguments.* Parameters from `keyword_only` on are given by keyword alone. `number_first` is the factor that stood
+    before the operands, x.addcmul_(value, tensor1, tensor2), which PyTorch still takes. An op that `takes_sparse` adds
+    a sparse second operand to a dense first. `outputs` makes the result of several outputs, for instance a type of
+    `minitorch.return_types`.
 
     *Recording.* `node` names the node, or says how from the arguments. An op that `saves_all` saves what its
-    formulas name whichever inputs need gradients, as PyTorch's ops of a backward pass do; others save what is
-    needed. To an op whose `number_is_parameter` a number is no operand, of which PyTorch makes a tensor.
+    formulas name whichever inputs need gradients, as PyTorch's ops of a backward pass do; others save what is needed.
 
-    *Calls.* `number_first` is the factor that stood before the operands, x.addcmul_(value, tensor1, tensor2), which
-    PyTorch still takes; `no_tensors` what the error says of an empty list. An op that `takes_numbers` computes
-    with numbers alone, as in torch.add(1, 2.0); one that `takes_sparse` adds a sparse second operand to a dense first.
+    *Words.* `aten` is PyTorch's name of the op where its kernel has another, or says it from the arguments.
+    `no_elements` is what the error says where the op needs elements on the meta device, if PyTorch has words of its own
+    for that, and `no_tensors` what it says of an empty list.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
@@ -117,11 +103,12 @@ def declare(
             options["order"] = iteration.channels_last
         elif options.get("elementwise") and not options.get("edits"):
             options.setdefault("order", iteration.arranged)
+        if options.get("elementwise"):
+            options.setdefault("out_type", CASTS)
         op = Op(kernel, derivatives or {}, prefix=_prefix(namespace), format_from=format_from, **options)
-        op.autocast_on_gpu = "" if autocast else autocast_on_gpu or ""  # what `apply` does
         OPS[kernel.__name__] = op
         public = apply.function_of(op, with_out="out" in variants)
-        function = applied(public, autocast, autocast_on_gpu, op.parameters) if autocast else public
+        function = applied(public, autocast, autocast_on_gpu, op.schema.parameters) if autocast else public
         signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})
         op.functions["apply"] = function
         explanation = reference.of_op(op, kernel.__doc__, kernel.__name__, variants, namespace)

@@ -12,7 +12,7 @@ from minitorch.tensor import Tensor
 
 
 def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
-    name = op.parameters[position]
+    name = op.schema.parameters[position]
     public = "input" if name == "self" else name
     return TypeError(
         f"{op.name.lstrip('_')}(): argument '{public}' (position {position + 1}) must be Tensor, not "
@@ -21,7 +21,7 @@ def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
 
 
 def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
-    if op.sequences and isinstance(args[op.sequences[0]], (tuple, list)):
+    if op.schema.sequences and isinstance(args[op.schema.sequences[0]], (tuple, list)):
         if op.no_tensors:
             return ValueError(op.no_tensors)
         return RuntimeError(f"{op.name} expects a non-empty TensorList")
@@ -30,7 +30,7 @@ def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
 
 def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
     """The tensors of a sequence argument. Raises TypeError for anything else."""
-    return tensors_of(op.name, op.parameters[position], position, value, position in op.optional)
+    return tensors_of(op.name, op.schema.parameters[position], position, value, position in op.schema.optional)
 
 
 def tensors_of(function: str, name: str, position: int, value: Any, optional: bool = False) -> list[Any]:

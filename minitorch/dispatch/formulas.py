@@ -28,7 +28,7 @@ class Derivative:
     __slots__ = ("formula", "inputs", "mask", "sources")
 
     def __init__(self, op: Op, inputs: str, formula: Formula) -> None:
-        self.inputs = tuple(op.positions[name.strip()] for name in inputs.split(","))
+        self.inputs = tuple(op.schema.positions[name.strip()] for name in inputs.split(","))
         self.mask = sum(1 << position for position in self.inputs)
         self.formula = formula
         self.sources = tuple(_source(op, name) for name in parameters_of(formula))
@@ -48,13 +48,13 @@ def parameters_of(formula: Formula) -> tuple[str, ...]:
 
 
 def _source(op: Op, name: str) -> tuple[int, int]:
-    if name in op.positions:
-        return ARGUMENT, op.positions[name]
+    if name in op.schema.positions:
+        return ARGUMENT, op.schema.positions[name]
     if name in _SPECIAL:
         return _SPECIAL[name], 0
     stem, _, suffix = name.rpartition("_")
-    if stem in op.positions and suffix in _METADATA:
-        return _METADATA[suffix], op.positions[stem]
+    if stem in op.schema.positions and suffix in _METADATA:
+        return _METADATA[suffix], op.schema.positions[stem]
     if name.startswith("result") and name[6:].isdigit():
         return RESULT, int(name[6:])
     raise TypeError(f"the derivative of {op.name} asks for {name!r}, which it is not a parameter or an output of it")

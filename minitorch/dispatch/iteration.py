@@ -6,9 +6,10 @@ Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/TensorIterato
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.dispatch.op import TO_FLOAT, Op
 from minitorch.dispatch.promotion import common_type
 from minitorch.dtypes import FLOATING, get_default_dtype
 from minitorch.layout import channels_last as channels_last_format
@@ -26,9 +27,6 @@ from minitorch.layout import (
     suggested_format,
 )
 from minitorch.tensor import Tensor
-
-if TYPE_CHECKING:
-    from minitorch.dispatch.op import Op
 
 
 def arranged(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
@@ -59,15 +57,15 @@ def _fall(steps: Sequence[int]) -> bool:
 
 
 def _by_opinions(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
-    operands = [args[position] for position in op.tensors if position < len(args)]
+    operands = [args[position] for position in op.schema.tensors if position < len(args)]
     shape, sources = result.shape, [each._array for each in operands if isinstance(each, Tensor)]
     if 1 not in shape and len(sources) == len(operands):
         strides = result.strides
         if all(each.strides == strides and each.itemsize == result.itemsize for each in sources):
             return result
-    if op.promoted and (op.to_float or len({each.dtype for each in sources}) > 1):
+    if op.promoted and (op.types.promotion == TO_FLOAT or len({each.dtype for each in sources}) > 1):
         sources = _converted(xp, op, operands)
-    return combined(xp, result, sources, numbers=len(sources) < len(operands) and not op.number_is_parameter)
+    return combined(xp, result, sources, numbers=len(sources) < len(operands) and not op.types.number_is_parameter)
 
 
 def combined(xp: Any, result: Array, sources: Sequence[Array], numbers: bool = False) -> Array:
@@ -87,9 +85,9 @@ def combined(xp: Any, result: Array, sources: Sequence[Array], numbers: bool = F
 
 def _converted(xp: Any, op: Op, args: Sequence[Any]) -> list[Array]:
     """The arrays, but memory for a copy in place of those that PyTorch casts first: a copy has no gaps."""
-    promoted = [each for position, each in zip(op.tensors, args, strict=False) if position in op.promoted]
+    promoted = [each for position, each in zip(op.schema.tensors, args, strict=False) if position in op.promoted]
     common = common_type(each for each in promoted if each is not None)
-    if op.to_float and common.category < FLOATING:
+    if op.types.promotion == TO_FLOAT and common.category < FLOATING:
         common = get_default_dtype()
     return [
         empty_as(xp, each._array, common.numpy)
@@ -126,8 +124,8 @@ def row_major(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
 
 def channels_last(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
     """A result with the channels last, where an argument whose format counts has them there; else by rows."""
-    for position in op.format_from:
-        format = suggested_format(args[position]._array)
+    for name in op.memory.format_from:
+        format = suggested_format(args[op.schema.positions[name]]._array)
         if format.order is not None:
             return laid_out(xp, result, format) if result.ndim == len(format.order) else result
     return row_major(op, xp, args, result)

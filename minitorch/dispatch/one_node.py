@@ -38,14 +38,14 @@ def one_node(
 
     def generate(function: FunctionType) -> Any:
         again = Again(inputs, saves)
-        again.op = op = Op(_copy(function), {inputs: derivatives or again}, node=node, outputs=outputs)
+        again.op = op = Op(function, {inputs: derivatives or again}, node=node, outputs=outputs)
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            bound = op.bind(args, kwargs)
+            bound = op.schema.bind(args, kwargs)
             if any(isinstance(each, Batched) for each in bound):
                 return op.kernel(*bound)
-            mask = sum(1 << i for i in op.tensors if isinstance(bound[i], Tensor) and bound[i].requires_grad)
+            mask = sum(1 << i for i in op.schema.tensors if isinstance(bound[i], Tensor) and bound[i].requires_grad)
             with no_grad():
                 result = op.kernel(*bound)
             results = result if isinstance(result, tuple) else (result,)
@@ -60,15 +60,6 @@ def one_node(
     return generate
 
 
-def _copy(function: FunctionType) -> FunctionType:
-    """A function like it, since an op's kernel is made to take its arguments by position."""
-    copy = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
-    return copy
-
-
 class Again:
     """The derivatives of such a function: it runs again, recorded, and a backward pass goes through its steps."""
 
@@ -80,11 +71,14 @@ class Again:
     @property
     def parameters(self) -> tuple[str, ...]:
         """What the formula asks for, as if these were its parameters."""
-        return (*self.op.parameters, "grads", "output_mask", *self.saves)
+        return (*self.op.schema.parameters, "grads", "output_mask", *self.saves)
 
     def __call__(self, *values: Any) -> Any:
-        args, (grads, mask) = list(values[: self.op.count]), values[self.op.count : self.op.count + 2]
-        positions = [self.op.positions[name] for name in self.inputs]
+        args, (grads, mask) = (
+            list(values[: self.op.schema.count]),
+            values[self.op.schema.count : self.op.schema.count + 2],
+        )
+        positions = [self.op.schema.positions[name] for name in self.inputs]
         wanted = [position for position, needed in zip(positions, mask, strict=True) if needed]
         with autocast.switched_off():
             results = iter(gradients(self.op.kernel, args, wanted, grads))

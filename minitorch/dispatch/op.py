@@ -1,18 +1,17 @@
-"""What a declared op is: its kernel, its parameters, its derivatives, and in what it differs from other ops."""
+"""What a declared op is: a kernel, its schema, its derivatives, and in what it differs from other ops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field, fields
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from minitorch.dispatch.formulas import Derivative, Formula, parameters_of
-from minitorch.dispatch.plan import Plan
-from minitorch.dtypes import BOOL, COMPLEX, DTYPES, FLOATING, INTEGER
-
-if TYPE_CHECKING:
-    from minitorch.autograd.node import OpNode
+from minitorch.dispatch.formulas import Formula
+from minitorch.dispatch.recording import Recording
+from minitorch.dispatch.schema import Schema
+from minitorch.dtypes import BOOL, COMPLEX, DTYPES, FLOATING, INTEGER, dtype
 
 KEEP, TO_FLOAT, NONE = "keep", "to float", "none"
 """What promotion does to the arguments: find the common dtype; find it and make integers floats; leave all alone."""
@@ -21,19 +20,92 @@ CASTS = "casts"
 """What `out=` of another type means for an op: its result is cast."""
 
 
+@dataclass(frozen=True, slots=True)
+class Types:
+    """In which types an op computes."""
+
+    promotion: str = NONE
+    """KEEP, TO_FLOAT or NONE."""
+    promoted: tuple[str, ...] | None = None
+    """The parameters that take part in it, where these are not all tensors."""
+    upcast: bool = False
+    """Whether two-byte floats compute in float32. Numbers among them are rounded to their type first."""
+    exact: tuple[str, ...] = ()
+    """The parameters whose numbers are not rounded."""
+    check: Callable[..., None] | None = None
+    """Is called with the arguments before they are promoted, if their types differ, and may refuse them."""
+    categories: tuple[int, ...] = (BOOL, INTEGER, FLOATING, COMPLEX)
+    """Those of the common types that the op computes in."""
+    takes_numbers: bool = False
+    """Whether it computes with numbers alone, as in torch.add(1, 2.0)."""
+    number_is_parameter: bool = False
+    """Whether a number is no operand, of which PyTorch makes a tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """How a result lies in memory."""
+
+    is_view: bool = False
+    """Whether it shares the memory of the first argument."""
+    elementwise: bool = False
+    """Whether it lies as the arguments do."""
+    format_from: tuple[str, ...] = ()
+    """Its channels are last if one of these arguments has its channels last."""
+    order: Callable[..., Any] | None = None
+    """The rule, called with the op, the array module, the arguments and the result; None for what the kernel makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What an op may write, and into which memory."""
+
+    edits: bool = False
+    """Whether the kernel writes into its first array and returns it: a copy, or in place the tensor's own memory."""
+    overlap: tuple[str, ...] = ()
+    """What is not looked at in shared memory: see `overlap.py`."""
+    written_value: str = ""
+    """The parameter that may share the memory that is written."""
+    on_expanded: tuple[str, str] | None = None
+    """A warning and its kind, in place of the error, where elements share memory."""
+    unchanged: Callable[[Sequence[Any]], bool] | None = None
+    """Tells from the arguments that all elements keep their values."""
+    instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
+    """The op and the arguments that a call amounts to."""
+    out_type: str = ""
+    """What another type of `out=` means: CASTS, which elementwise ops do unless it is SAME_TYPE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Where the arguments of an op may lie."""
+
+    from_cpu: tuple[str, ...] = ()
+    """The parameters whose tensors may lie on the CPU while the op computes on a GPU, beside what an `elementwise` op
+    takes for numbers.
+    """
+    elsewhere: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    """What the error says where the tensor of a parameter lies on another device, from arguments asked for by name."""
+    autocast_on_gpu: str = ""
+    """How the op takes part in mixed precision on a GPU alone (`autocast.POLICIES`)."""
+
+
+Record = TypeVar("Record", Types, Memory, Writes, Devices)
+
+
 class Op:
-    """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
+    """A declared op.
+
+    What `apply` asks in every call and would have to work out from the records is worked out once: the number of
+    `leading` tensors that need no further look, whether it `is_binary`, the positions that are `promoted` and the
+    dtypes that it `computes_in` as they are.
+    """
 
     __slots__ = (
-        "aten", "autocast_on_gpu", "categories", "check", "computes_in", "count", "defaults", "defaults_from",
-        "derivatives", "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from",
-        "formulas", "from_cpu", "functions", "gradient_sequence", "instead", "ints", "is_binary", "is_overloaded",
-        "is_view", "kernel", "keyword_only_from", "leading", "name", "no_elements", "no_tensors", "node_name", "nodes",
-        "number_first", "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs",
-        "overlap", "parameters", "plans", "positions", "promoted", "required", "saves_all", "saves_number",
-        "saves_self", "scalars", "sequences", "takes_numbers", "takes_sparse", "tensors", "to_float", "unchanged",
-        "unchecked", "upcast", "variadic", "written_value",
-    )  # fmt: skip
+        *("aten", "devices", "functions", "kernel", "memory", "name", "no_elements", "no_tensors", "outputs"),
+        *("recording", "schema", "takes_sparse", "types", "writes"),
+        *("computes_in", "is_binary", "leading", "promoted"),
+    )
 
     def __init__(
         self,
@@ -41,118 +113,44 @@ class Op:
         derivatives: Mapping[str, Formula],
         *,
         prefix: str = "",
-        promotion: str = NONE,
-        upcast: bool = False,
-        categories: tuple[int, ...] = (BOOL, INTEGER, FLOATING, COMPLEX),
-        is_view: bool = False,
-        node: str | Callable[..., str] | None = None,
-        outputs: Callable[..., Any] | None = None,
-        promoted: tuple[str, ...] | None = None,
-        edits: bool = False,
-        check: Callable[..., None] | None = None,
-        order: Callable[..., Any] | None = None,
-        elementwise: bool = False,
-        format_from: tuple[str, ...] = (),
-        from_cpu: tuple[str, ...] = (),
-        elsewhere: Mapping[str, Callable[..., str]] | None = None,
-        exact: tuple[str, ...] = (),
-        out_type: str = "",
-        overlap: tuple[str, ...] = (),
-        written_value: str = "",
-        on_expanded: tuple[str, str] | None = None,
-        unchanged: Callable[[Sequence[Any]], bool] | None = None,
-        instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None,
-        saves_all: bool = False,
-        number_is_parameter: bool = False,
+        keyword_only: str = "",
         number_first: str = "",
-        no_tensors: str = "",
+        outputs: Callable[..., Any] | None = None,
+        node: str | Callable[..., str] | None = None,
+        saves_all: bool = False,
         takes_sparse: bool = False,
-        takes_numbers: bool = False,
         aten: str | Callable[..., str] = "",
         no_elements: str = "",
+        no_tensors: str = "",
+        **options: Any,
     ) -> None:
-        """The options are explained at `declare`."""
-        code = kernel.__code__
-        count = code.co_argcount + code.co_kwonlyargcount
-        first = int(code.co_varnames[:1] == ("xp",))
+        """The options are explained at `declare`, and those of the records there."""
         self.kernel = kernel
         self.name = prefix + kernel.__name__.rstrip("_")
-        self.aten, self.no_elements = aten or self.name, no_elements
-        self.parameters = code.co_varnames[first:count]
-        self.count = count - first
-        self.positions = {name: position for position, name in enumerate(self.parameters)}
-        self.keyword_only_from = code.co_argcount - first
-        self.required = self.keyword_only_from - len(kernel.__defaults__ or ())
-        self.defaults = _defaults(kernel, self.parameters, self.keyword_only_from)
-        self.defaults_from = [self.defaults[given:] for given in range(self.count + 1)]
-        # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
-        kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
-        kernel.__defaults__ = self.defaults[self.required :]
-        kinds = [kernel.__annotations__.get(name, "").replace("Tensor", "Array") for name in self.parameters]
-        self.sequences = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Sequence[Array"))
-        self.tensors = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Array"))
-        self.scalars = frozenset(i for i, kind in enumerate(kinds) if "Number" in kind)
-        self.numbers = self.scalars - frozenset(self.tensors)
-        self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
-        self.flags = tuple(i for i, kind in enumerate(kinds) if kind == "bool")
-        self.ints = tuple(i for i, kind in enumerate(kinds) if kind in ("int", "int | None"))
-        demanding = len(kernel.__kwdefaults__ or ()) < code.co_kwonlyargcount  # calls without a keyword are refused
-        self.unchecked = -1 if demanding else min((self.keyword_only_from, *self.flags))
-        self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
-        if promotion == NONE:
-            self.promoted: frozenset[int] = frozenset()
-        elif promoted is None:
-            self.promoted = frozenset(self.tensors + self.sequences)
-        else:
-            self.promoted = frozenset(self.positions[name] for name in promoted)
-        self.to_float, self.upcast, self.categories = promotion == TO_FLOAT, upcast, categories
-        self.computes_in = frozenset(
-            each
-            for each in DTYPES
-            if each.category in categories
-            and not (self.to_float and each.category < FLOATING and self.promoted)
-            and not (upcast and each.is_low_precision and self.promoted)
+        self.aten, self.outputs, self.takes_sparse = aten or self.name, outputs, takes_sparse
+        self.no_elements, self.no_tensors = no_elements, no_tensors
+        self.schema = schema = Schema.of(kernel, self.name, keyword_only, number_first)
+        self.types, self.memory = _taken(Types, options), _taken(Memory, options)
+        self.writes, self.devices = _taken(Writes, options), _taken(Devices, options)
+        if options:
+            raise TypeError(f"an op has no option {next(iter(options))!r}")
+        self.recording = Recording(
+            schema,
+            derivatives,
+            node,
+            edits=self.writes.edits,
+            saves_all=saves_all,
+            saves_number=self.types.number_is_parameter,
         )
-        self.is_view = is_view
-        self.edits, self.check, self.order = edits, check, order
-        self.format_from = tuple(self.positions[name] for name in format_from)
-        self.elementwise = elementwise
-        self.from_cpu, self.elsewhere = from_cpu, elsewhere or {}
-        self.exact = frozenset(self.positions[name] for name in exact)
-        self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
-        self.is_overloaded = callable(node)
-        self.outputs = outputs
-        self.out_type = out_type or (CASTS if elementwise else "")
-        self.overlap = frozenset(overlap)
-        self.written_value = self.positions.get(written_value)
-        self.on_expanded, self.unchanged, self.instead = on_expanded, unchanged, instead
-        self.number_is_parameter = self.saves_number = number_is_parameter
-        self.number_first, self.no_tensors, self.autocast_on_gpu = number_first, no_tensors, ""
-        self.takes_sparse, self.takes_numbers, self.saves_all = takes_sparse, takes_numbers, saves_all
-        self.leading = len(self.tensors) if self.tensors in ((0,), (0, 1)) and not self.sequences and not edits else 0
-        self.is_binary = self.leading == 2 and len(self.promoted) == 2 and 1 in self.scalars
-        self.differentiable = self._inputs_of(derivatives)
-        self.gradient_sequence = next((each for each in self.differentiable if each in self.sequences), None)
-        self.saves_self = edits and any("self" in parameters_of(formula) for formula in derivatives.values())
-        self.formulas = derivatives
-        self.derivatives: tuple[Derivative, ...] | None = None
-        self.nodes: dict[str, type[OpNode]] = {}
         self.functions: dict[str, Callable[..., Any]] = {}  # the public ones, by what of `dispatch.apply` they call
-        self.plans: dict[Any, Plan] = {}
 
-    def _inputs_of(self, formulas: Mapping[str, Formula]) -> tuple[int, ...]:
-        """The parameters that the formulas are for."""
-        return tuple(sorted(self.positions[name.strip()] for names in formulas for name in names.split(",")))
-
-    def plan(self, mask: int, args: Sequence[Any]) -> Plan:
-        """What to save and which formulas to run when the inputs in the bit set `mask` need gradients."""
-        key: Any = (mask, self.node_name(*args)) if self.is_overloaded else mask  # type: ignore[operator]
-        plan = self.plans.get(key)
-        if plan is None:
-            if self.derivatives is None:  # not before, since hundreds of ops are declared and few are differentiated
-                self.derivatives = tuple(Derivative(self, names, each) for names, each in self.formulas.items())
-            plan = self.plans[key] = Plan(self, mask, args)
-        return plan
+        names, all_tensors = self.types.promoted, schema.tensors + schema.sequences
+        promoted = all_tensors if names is None else [schema.positions[name] for name in names]
+        self.promoted = frozenset(promoted if self.types.promotion != NONE else ())
+        self.computes_in = frozenset(each for each in DTYPES if _computes_in(self, each))
+        starts = schema.tensors in ((0,), (0, 1)) and not schema.sequences and not self.writes.edits
+        self.leading = len(schema.tensors) if starts else 0
+        self.is_binary = self.leading == 2 and len(self.promoted) == 2 and 1 in schema.scalars
 
     def aten_name(self, args: Sequence[Any]) -> str:
         """What PyTorch calls the op that computes with these arguments, in tables and errors."""
@@ -160,7 +158,7 @@ class Op:
 
     def twin(
         self,
-        node_name: str | Callable[..., str],
+        node: str | Callable[..., str],
         formulas: Mapping[str, Formula] | None = None,
         saves_number: bool = False,
     ) -> Op:
@@ -168,106 +166,26 @@ class Op:
 
         `saves_number` says that the node keeps a number as such, not as a tensor.
         """
-        twin = copy(self)
-        twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, callable(node_name), {}, {}
-        twin.saves_number = saves_number or self.saves_number
-        twin.formulas, twin.derivatives = formulas or self.formulas, None
-        twin.differentiable = self._inputs_of(twin.formulas)
+        twin, own = copy(self), self.recording
+        twin.recording = Recording(
+            self.schema,
+            formulas or own.formulas,
+            node,
+            edits=self.writes.edits,
+            saves_all=own.saves_all,
+            saves_number=saves_number or own.saves_number,
+        )
         return twin
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """All arguments in the order of the signature, defaults filled in.
 
-        Raises TypeError as PyTorch's parser does.
-        """
-        if self.number_first and len(args) == self.keyword_only_from + 1:
-            args, kwargs = (args[0], *args[2:]), {self.number_first: args[1], **kwargs}
-        if len(args) > self.keyword_only_from:
-            raise self._too_many(len(args))
-        bound = list(args) + list(self.defaults[len(args) :])
-        for name, value in kwargs.items():
-            names = (name, *ALIASES.get(name, ()))
-            position = next((self.positions[each] for each in names if each in self.positions), None)
-            if position is None:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
-            if position < len(args):
-                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
-            if position in self.numbers and hasattr(value, "requires_grad"):
-                if value.dim() or value.requires_grad:
-                    raise TypeError(f"{self.name}(): argument '{name}' must be Number, not Tensor")
-                value = value.item()
-            bound[position] = value
-        self._check_bound(bound, len(args))
-        return bound
-
-    def _too_many(self, given: int) -> TypeError:
-        """The error for too many arguments by position. As of a method, `self` isn't counted."""
-        own = int(self.parameters[0] == "self")
-        least, most, given = self.required - own, self.keyword_only_from - own, given - own
-        if not most:
-            return TypeError(f"TensorBase.{self.name}() takes no arguments ({given} given)")
-        count = (
-            f"{most} positional argument{'s' * (most > 1)}"
-            if least == most
-            else f"from {least} to {most} positional arguments"
-        )
-        return TypeError(f"{self.name}() takes {count} but {given} were given")
-
-    def _check_bound(self, bound: list[Any], count: int) -> None:
-        """Raises TypeError if an argument is missing, something else is given for a bool, or a bool for an int; the
-        first `count` of all arguments were given by position.
-        """
-        if any(value is REQUIRED for value in bound):
-            missing = [_public(name) for name, value in zip(self.parameters, bound, strict=True) if value is REQUIRED]
-            raise TypeError(
-                f"{self.name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: "
-                + ", ".join(f'"{name}"' for name in missing)
-            )
-        for position in self.flags:
-            if bound[position].__class__ is not bool:
-                place = f" (position {position + 1})" if position < count else ""
-                kind = bound[position].__class__.__name__
-                raise TypeError(
-                    f"{self.name}(): argument '{self.parameters[position]}'{place} must be bool, not {kind}"
-                )
-        if any(bound[position].__class__ is bool for position in self.ints):
-            raise TypeError("an integer must be int, not bool")  # `arguments` says which
+def _taken(record: type[Record], options: dict[str, Any]) -> Record:
+    """A record of its own options, which are taken out of all options."""
+    return record(**{each.name: options.pop(each.name) for each in fields(record) if each.name in options})
 
 
-class Required:
-    """The default of a parameter that has none."""
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = object.__hash__
-
-
-REQUIRED = Required()
-ALIASES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("a", "x", "x1"), ("self", "input", "A")),
-    "axis": ("dim",),
-    "axis0": ("dim0",),
-    "axis1": ("dim1",),
-    "element": ("elements",),
-    "from": ("from_",),
-    "input": ("self", "A"),
-    "keepdims": ("keepdim",),
-    "self": ("input",),
-    "test_element": ("test_elements",),
-    "x2": ("other",),
-}
-"""Keywords that a function takes for those of its parameters: NumPy's names, which PyTorch takes too, the names of
-older functions, and those of other overloads.
-"""
-
-
-def _public(name: str) -> str:
-    return "input" if name == "self" else name
-
-
-def _defaults(kernel: FunctionType, parameters: tuple[str, ...], positional: int) -> tuple[Any, ...]:
-    given = kernel.__defaults__ or ()
-    named = kernel.__kwdefaults__ or {}
-    values: list[Any] = [REQUIRED] * (positional - len(given)) + list(given)
-    return tuple(values + [named.get(name, REQUIRED) for name in parameters[positional:]])
+def _computes_in(op: Op, kind: dtype) -> bool:
+    """Whether the op computes in a dtype as it is."""
+    types = op.types
+    becomes_float = types.promotion == TO_FLOAT and kind.category < FLOATING
+    becomes_float32 = types.upcast and kind.is_low_precision
+    return kind.category in types.categories and not (op.promoted and (becomes_float or becomes_float32))

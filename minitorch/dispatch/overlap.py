@@ -23,13 +23,14 @@ index; ops that write to conjugate and negative views in place, where others com
 
 def check_write(op: Op, args: Sequence[Any]) -> None:
     """Raises RuntimeError where an op may not write to its first argument because of what lies in the same memory."""
-    target = args[0]
-    if target._bits and OF_BITS not in op.overlap:
+    target, writes = args[0], op.writes
+    if target._bits and OF_BITS not in writes.overlap:
         check_target(target._array)
         return
-    if 0 in target._array.strides and ANY_TARGET not in op.overlap and not (op.unchanged and op.unchanged(args)):
-        check_target(target._array, op.on_expanded)
-    other = op.instead(args) if op.instead is not None else None
+    keeps_values = writes.unchanged is not None and writes.unchanged(args)
+    if 0 in target._array.strides and ANY_TARGET not in writes.overlap and not keeps_values:
+        check_target(target._array, writes.on_expanded)
+    other = writes.instead(args) if writes.instead is not None else None
     if other is not None:
         check_write(*other)
     else:
@@ -70,15 +71,16 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
     Ops that are given places by index may not read the target at all; the others may read just the elements that they
     write.
     """
-    if ANY_SOURCE in op.overlap:
+    overlap, written = op.writes.overlap, op.schema.positions.get(op.writes.written_value)
+    if ANY_SOURCE in overlap:
         return
-    apart = NO_SOURCE in op.overlap
-    for each in tensors_in(value for position, value in enumerate(args) if position != op.written_value):
+    apart = NO_SOURCE in overlap
+    for each in tensors_in(value for position, value in enumerate(args) if position != written):
         if each is target:
             refused = apart
         elif target._storage is None or each._storage is not target._storage:
             refused = False
-        elif (each._bits or target._bits) and OF_BITS not in op.overlap:
+        elif (each._bits or target._bits) and OF_BITS not in overlap:
             refused = False  # one of the two is a copy
         else:
             refused = _overlap(target._array, each._array, may_coincide=not apart)

@@ -180,7 +180,7 @@ def _function(op: Op, below: layers.Below) -> Callable[..., Any]:
         return function
 
     def private(*args: Any, **kwargs: Any) -> Any:
-        return below(op, op.bind(args, kwargs))
+        return below(op, op.schema.bind(args, kwargs))
 
     private.__name__ = private.__qualname__ = op.name
     return private
@@ -188,9 +188,9 @@ def _function(op: Op, below: layers.Below) -> Callable[..., Any]:
 
 def _as_called(op: Op, args: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as a program would pass them: without defaults at the end, and by name where they must be."""
-    positional = list(args[: op.keyword_only_from])
-    while len(positional) > op.required and positional[-1] is op.defaults[len(positional) - 1]:
+    positional = list(args[: op.schema.keyword_only_from])
+    while len(positional) > op.schema.required and positional[-1] is op.schema.defaults[len(positional) - 1]:
         positional.pop()
-    named = zip(op.parameters, op.defaults, args, strict=False)
-    rest = list(named)[op.keyword_only_from :]
+    named = zip(op.schema.parameters, op.schema.defaults, args, strict=False)
+    rest = list(named)[op.schema.keyword_only_from :]
     return tuple(positional), {name: value for name, default, value in rest if value is not default}

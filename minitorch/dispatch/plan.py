@@ -40,15 +40,17 @@ class Plan:
     )
 
     def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
-        name = op.node_name(*args) if callable(op.node_name) else op.node_name
-        positions = [i for i in op.differentiable if _is_input(op, name, i, args, mask)]
-        derivatives = [each for each in op.derivatives or () if any(i in positions for i in each.inputs)]
+        name = op.recording.node_name(*args) if callable(op.recording.node_name) else op.recording.node_name
+        positions = [i for i in op.recording.differentiable if _is_input(op, name, i, args, mask)]
+        derivatives = [each for each in op.recording.derivatives or () if any(i in positions for i in each.inputs)]
         if name == NOT_IMPLEMENTED:
-            derivatives = [Derivative(op, op.parameters[i], _not_implemented(op.name)) for i in positions]
-        self.node = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, derivatives))
+            derivatives = [Derivative(op, op.schema.parameters[i], _not_implemented(op.name)) for i in positions]
+        self.node = op.recording.nodes.get(name) or op.recording.nodes.setdefault(
+            name, node_class(op, name, derivatives)
+        )
         needed = [each for each in derivatives if each.mask & mask]
         sources = dict.fromkeys(source for each in derivatives for source in each.sources if source[0] in SAVED)
-        tensors = {*op.tensors, *op.sequences}
+        tensors = {*op.schema.tensors, *op.schema.sequences}
         plain = [each for each in sources if each[0] == ARGUMENT and each[1] not in tensors]
         others = [each for each in sources if each not in plain]
         others = [each for each in others if _is_saved(op, each, derivatives, len(positions), mask)]
@@ -63,12 +65,12 @@ class Plan:
         before = places | {(MEMORY, 0): -5}
         self.overwrites = any((MEMORY, 0) in each.sources for each in last)
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
-        self.sequence = op.gradient_sequence
+        self.sequence = op.recording.gradient_sequence
         self.edges = tuple(i if i in self.inputs else None for i in positions) if self.sequence is None else ()
         self.saved = tuple(saved)
         self.keeps = tuple((PLAIN, index) for _, index in plain) + tuple(others)  # the same; what is no tensor, marked
         self.kept = len(plain) + len(kept)
-        self.may_save_number = op.saves_number
+        self.may_save_number = op.recording.saves_number
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
         is_list = self.sequence is not None
         passed = [] if is_list else [each for each in needed if each.formula is passed_on]
@@ -113,10 +115,10 @@ def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative]
     users = [each for each in derivatives if source in each.sources]
     may_be_left_out = (
         kind in (ARGUMENT, STRIDE)
-        and index in op.tensors
+        and index in op.schema.tensors
         and len(users) == len(users[0].inputs) == 1 < inputs
-        and op.gradient_sequence is None
-        and not op.saves_all
+        and op.recording.gradient_sequence is None
+        and not op.recording.saves_all
     )
     return not may_be_left_out or bool(users[0].mask & mask)
 
@@ -125,5 +127,5 @@ def _is_input(op: Op, name: str, position: int, args: Sequence[Any], mask: int) 
     """Whether the node has an edge for this argument: not in an overload for numbers, unless it is a tensor."""
     if name == NOT_IMPLEMENTED:
         return bool(mask >> position & 1)
-    takes_numbers = op.is_overloaded and any(isinstance(args[i], Number) for i in op.differentiable)
+    takes_numbers = op.recording.is_overloaded and any(isinstance(args[i], Number) for i in op.recording.differentiable)
     return not takes_numbers or not (args[position] is None or isinstance(args[position], Number))

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minitorch.dispatch import errors
+from minitorch.dispatch.op import TO_FLOAT, Op
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
 from minitorch.layout import is_dense, kept_order, kept_strides, restrided
 from minitorch.tensor import Tensor
-
-if TYPE_CHECKING:
-    from minitorch.dispatch.op import Op
 
 
 def is_number(value: Any) -> bool:
@@ -79,19 +77,20 @@ def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
         each for i in present for each in (originals[i] if isinstance(originals[i], (list, tuple)) else (originals[i],))
     ]
     common = common_type(flat)
-    if op.to_float and common.category < FLOATING:
+    if op.types.promotion == TO_FLOAT and common.category < FLOATING:
         common = get_default_dtype()
-    if common.category not in op.categories:
+    if common.category not in op.types.categories:
         raise errors.not_implemented(f"{op.name}_cpu", common.name)
-    compute = float32 if op.upcast and common.is_low_precision else common
+    compute = float32 if op.types.upcast and common.is_low_precision else common
+    exact = {op.schema.positions[name] for name in op.types.exact}
     for position in present:
         value = values[position]
         if isinstance(value, list):
             values[position] = [cast(xp, each, compute) for each in value]
         elif hasattr(value, "astype") and hasattr(value, "ndim"):
-            rounds = compute is not common and not value.ndim and position not in op.exact
+            rounds = compute is not common and not value.ndim and position not in exact
             values[position] = cast(xp, cast(xp, value, common) if rounds else value, compute)
-        elif position in op.exact and common.is_low_precision:
+        elif position in exact and common.is_low_precision:
             values[position] = _number(value, float32)
         else:
             values[position] = _number(_number(value, common), compute)

@@ -13,7 +13,8 @@ from types import FunctionType
 from typing import Any
 
 from minitorch.dispatch.formulas import NOT_IMPLEMENTED
-from minitorch.dispatch.op import CASTS, REQUIRED, Op
+from minitorch.dispatch.op import CASTS, TO_FLOAT, Op
+from minitorch.dispatch.schema import REQUIRED
 
 _PARAGRAPH, _LINE, _NESTED = "\n\n    ", "\n    ", "\n        "
 _DIMS = {"dim", "dims", "dim0", "dim1", "start_dim"}
@@ -27,25 +28,28 @@ def of_op(op: Op, text: str | None, name: str, variants: str, namespace: str) ->
     text, page = _parted(text, name, variants, namespace)
     annotations = op.kernel.__annotations__
     result = annotations.get("return", "")
-    tensors = [_public(op.parameters[each]) for each in op.tensors]
+    schema, edits = op.schema, op.writes.edits
+    names = [_public(each) for each in schema.parameters]
+    tensors = [names[each] for each in schema.tensors]
     lines = []
-    if op.elementwise and not op.edits:
+    if op.memory.elementwise and not edits:
         lines.append(f"Returns a tensor {_elementwise(op, tensors, result)}.")
     elif "eturns" in text:
-        lines += _reduced("The dimension", op.parameters, op.defaults, annotations)
+        lines += _reduced("The dimension", schema.parameters, schema.defaults, annotations)
     else:
         what = _returned(op, result)
-        lines += _reduced(f"Returns {what}. The dimension", op.parameters, op.defaults, annotations) or [
+        lines += _reduced(f"Returns {what}. The dimension", schema.parameters, schema.defaults, annotations) or [
             f"Returns {what}."
         ]
-    if numbers := [_public(op.parameters[each]) for each in op.tensors if each in op.scalars]:
+    if numbers := [names[each] for each in schema.tensors if each in schema.scalars]:
         lines.append(f"{_all(numbers)} may be {'numbers' if len(numbers) > 1 else 'a number'}.")
-    if op.formulas and op.node_name != NOT_IMPLEMENTED and result != "BoolArray":
-        lines.append(f"Differentiable in {_all([_public(op.parameters[each]) for each in op.differentiable])}.")
+    if op.recording.formulas and op.recording.node_name != NOT_IMPLEMENTED and result != "BoolArray":
+        inputs = [names[each] for each in op.recording.differentiable]
+        lines.append(f"Differentiable in {_all(inputs)}.")
     if "out" in variants:
-        lines.append(_OUT[op.out_type == CASTS])
-    several = len(tensors) > 1 or bool(op.sequences)
-    lines.append(_refused(op.parameters, True, several, several and op.elementwise and not op.edits))
+        lines.append(_OUT[op.writes.out_type == CASTS])
+    several = len(tensors) > 1 or bool(schema.sequences)
+    lines.append(_refused(schema.parameters, True, several, several and op.memory.elementwise and not edits))
     return text + _PARAGRAPH + _LINE.join(lines) + _PARAGRAPH + page + _LINE
 
 
@@ -128,14 +132,15 @@ def _elementwise(op: Op, tensors: Sequence[str], result: str) -> str:
     if not op.promoted:
         return shape
     kind = "in their common dtype" if len(op.promoted) > 1 else "in its dtype"
-    return f"{shape}, {kind}, or the default dtype for integers and bools" if op.to_float else f"{shape}, {kind}"
+    else_default = ", or the default dtype for integers and bools" if op.types.promotion == TO_FLOAT else ""
+    return f"{shape}, {kind}{else_default}"
 
 
 def _returned(op: Op, result: str) -> str:
     """What comes back, where the docstring doesn't say."""
-    if op.is_view:
+    if op.memory.is_view:
         return "a view, which shares the memory of `input`"
-    if op.edits:
+    if op.writes.edits:
         return "a changed copy of `input`, of its shape and dtype"
     if fields := getattr(op.outputs, "_fields", None):
         return f"a named tuple ({', '.join(fields)})"

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
-from minitorch.dispatch.op import REQUIRED, Op
+from minitorch.dispatch.op import Op
+from minitorch.dispatch.schema import REQUIRED
 
 _NONE: Mapping[str, Any] = {}
 _POSITIONAL, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -51,8 +52,8 @@ def describe_op(
     and more keywords."""
 
     def parameters() -> Iterable[inspect.Parameter]:
-        for position, (name, default) in enumerate(zip(op.parameters, op.defaults, strict=True)):
-            kind = _NAMED if position >= op.keyword_only_from else _POSITIONAL
+        for position, (name, default) in enumerate(zip(op.schema.parameters, op.schema.defaults, strict=True)):
+            kind = _NAMED if position >= op.schema.keyword_only_from else _POSITIONAL
             yield _parameter(first if name == "self" else name, default, kind)
         if inplace:
             yield _INPLACE

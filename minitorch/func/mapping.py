@@ -53,10 +53,10 @@ class Vmap(Level):
         self.size, self.randomness = size, randomness
 
     def __call__(self, op: Op, args: Sequence[Any], below: Below) -> Any:
-        if len(args) < op.count:
-            args = (*args, *op.defaults_from[len(args)])
+        if len(args) < op.schema.count:
+            args = (*args, *op.schema.defaults_from[len(args)])
         in_place = below is apply.apply_in_place
-        if "generator" in op.positions:
+        if "generator" in op.schema.positions:
             args = self._random(args, in_place)
         if not maps(self, args):
             return below(op, args)
@@ -67,7 +67,7 @@ class Vmap(Level):
                 f"Batching rule not implemented for aten::{op.name}.out; the fallback path doesn't work on out= or "
                 "view ops."
             )
-        if in_place and "generator" in op.positions and self.randomness == "same":
+        if in_place and "generator" in op.schema.positions and self.randomness == "same":
             below(op, [(one := args[0]._value.select(0, 0).clone()), *args[1:]])
             args[0]._value.copy_(one)
             return args[0]
@@ -93,7 +93,7 @@ class Vmap(Level):
             )
         if name in COMPUTED:
             return None if below is apply.apply_in_place else COMPUTED[name](self, op, args, below)
-        rule = ARGUMENTS.get(name, elementwise if op.elementwise and not op.edits else None)
+        rule = ARGUMENTS.get(name, elementwise if op.memory.elementwise and not op.writes.edits else None)
         given = None if rule is None else rule(self, op, args)
         return None if given is None else below(op, given)
 

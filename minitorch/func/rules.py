@@ -54,24 +54,24 @@ def aligned(level: Level, value: Any, rank: int) -> Any:
 
 def leading(level: Level, op: Op, args: Args) -> list[Any] | None:
     """Of ops for which the first dimensions don't matter."""
-    if len({args[i].dim() for i in op.tensors if isinstance(args[i], Tensor)}) > 1:
+    if len({args[i].dim() for i in op.schema.tensors if isinstance(args[i], Tensor)}) > 1:
         return None
     return [examples(level, each) for each in args]
 
 
 def elementwise(level: Level, op: Op, args: Args) -> list[Any] | None:
     """Of ops that broadcast their arguments."""
-    tensors = [args[i] for i in op.tensors if isinstance(args[i], Tensor)]
+    tensors = [args[i] for i in op.schema.tensors if isinstance(args[i], Tensor)]
     rank = max(each.dim() for each in tensors)
     alike = op.name.endswith("backward") and len({each.dim() for each in tensors}) == 1
     result = [examples(level, each) if alike else aligned(level, each, rank) for each in args]
-    promoted = [args[i] for i in op.tensors if i in op.promoted and isinstance(args[i], Tensor)]
+    promoted = [args[i] for i in op.schema.tensors if i in op.promoted and isinstance(args[i], Tensor)]
     if len({each._dtype for each in promoted}) > 1:
         kind = reduce(lambda one, other: one.new_empty((), dtype=result_type(one, other)), promoted)._dtype
-        for i in op.tensors:  # an example without dimensions counts for less in the promotion of types
+        for i in op.schema.tensors:  # an example without dimensions counts for less in the promotion of types
             if maps(level, args[i]) and not args[i].dim() and i in op.promoted:
                 result[i] = result[i].to(kind)
-    if op.edits:
+    if op.writes.edits:
         result[0] = examples(level, args[0])
     return result
 
@@ -90,7 +90,7 @@ def moved_on(op: Op, args: Args, dims: int) -> list[Any] | None:
     span = dims + (name in ("unsqueeze", "diag_embed"))
     if not span:
         return None
-    for place in (op.positions[each] for each in _DIMS if each in op.positions):
+    for place in (op.schema.positions[each] for each in _DIMS if each in op.schema.positions):
         dim = args[place]
         if isinstance(dim, (list, tuple)) and dim:
             result[place] = [1 + check_dim(each, span) for each in dim]
@@ -105,7 +105,7 @@ def moved_on(op: Op, args: Args, dims: int) -> list[Any] | None:
 
 def along(level: Level, op: Op, args: Args) -> list[Any] | None:
     """Of ops that are told along which dimensions they compute."""
-    tensors = [args[i] for i in op.tensors if isinstance(args[i], Tensor)]
+    tensors = [args[i] for i in op.schema.tensors if isinstance(args[i], Tensor)]
     return moved_on(op, [examples(level, each) for each in args], tensors[0].dim())
 
 
@@ -117,7 +117,7 @@ def squeezed(level: Level, op: Op, args: Args) -> list[Any] | None:
 
 def by_index(level: Level, op: Op, args: Args) -> list[Any] | None:
     """Of ops that take an index along a dimension, the same for all examples."""
-    index = op.positions["index"]
+    index = op.schema.positions["index"]
     given = along(level, op, args)
     if given is None or maps(level, args[index]):
         return None
@@ -161,7 +161,7 @@ def masked(level: Level, op: Op, args: Args) -> list[Any] | None:
 
 def padded(level: Level, op: Op, args: Args) -> list[Any] | None:
     """Of ops that are told the padding of every dimension."""
-    pads = op.positions["pads"]
+    pads = op.schema.positions["pads"]
     return [((0, 0), *each) if i == pads else examples(level, each) for i, each in enumerate(args)]
 
 
@@ -212,9 +212,10 @@ def indexed(level: Level, op: Op, args: Args) -> list[Any] | None:
 
 def folded(level: Level, op: Op, args: Args, below: Below) -> Any:
     """Of ops that treat the images of a batch alike: the images of all examples are one batch."""
-    images = [i for i in op.tensors if op.parameters[i] not in ("weight", "bias") and isinstance(args[i], Tensor)]
-    weights = [args[i] for i in op.tensors if i not in images]
-    if maps(level, weights) or (op.kernel.__name__ == "convolution_backward" and any(args[op.positions["needed"]][1:])):
+    names, positions = op.schema.parameters, op.schema.positions
+    images = [i for i in op.schema.tensors if names[i] not in ("weight", "bias") and isinstance(args[i], Tensor)]
+    weights = [args[i] for i in op.schema.tensors if i not in images]
+    if maps(level, weights) or (op.kernel.__name__ == "convolution_backward" and any(args[positions["needed"]][1:])):
         return None
     given = [examples(level, each).flatten(0, 1) if i in images else each for i, each in enumerate(args)]
     results = below(op, given)
@@ -259,7 +260,7 @@ def _outer(one: Tensor, other: Tensor) -> Tensor:
 
 def loss(level: Level, op: Op, args: Args, below: Below) -> Any:
     """Of losses, which reduce what they computed of each element."""
-    place = op.positions["reduction"]
+    place = op.schema.positions["reduction"]
     given = elementwise(level, op, [*args[:place], "none", *args[place + 1 :]])
     found = None if given is None else below(op, given)
     if found is None or args[place] == "none":

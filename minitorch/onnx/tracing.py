@@ -141,7 +141,7 @@ class Recorder:
 
     def __call__(self, op: Op, args: Sequence[Any], below: Below) -> Any:
         """Run an op, and note the call if one of its arguments is traced."""
-        args = (*args, *op.defaults_from[len(args)])
+        args = (*args, *op.schema.defaults_from[len(args)])
         noted = changed(args, self.seen)
         if not values_in(noted):
             return below(op, args)

@@ -68,7 +68,7 @@ def activation(
         new = pointwise(variants=variants, **options)(kernel)
         writing = OPS[name].twin(twin, in_place_derivatives) if twin else OPS[name]
         in_place = in_place_of(writing)
-        count = len(OPS[name].parameters)
+        count = len(OPS[name].schema.parameters)
 
         def function(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
             if len(args) == count + 1:

@@ -37,11 +37,12 @@ def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) ->
 
 
 @pointwise(
+    keyword_only="approximate",
     variants="function out",
     namespace="nn.functional",
     derivatives={"input": lambda grad, input, approximate: gelu_backward(grad, input, approximate)},
 )
-def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
+def gelu(xp: Any, input: Array, approximate: str = "none") -> Array:
     """x Φ(x), with the normal distribution Φ; approximate="tanh" is ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
 
     Raises RuntimeError for another `approximate`. Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415

@@ -260,8 +260,8 @@ def cuda(
     return METHODS["to"](self, where, memory_format=memory_format)
 
 
-@declare(derivatives={"self": lambda grad: grad})
-def clone(xp: Any, self: Array, *, memory_format: memory_format | None = None) -> Array:
+@declare(keyword_only="memory_format", derivatives={"self": lambda grad: grad})
+def clone(xp: Any, self: Array, memory_format: memory_format | None = None) -> Array:
     """A copy in new memory, recorded: of the shape and dtype of `input`, and with `preserve_format` of its strides."""
     return copy_in(xp, self, self.dtype, memory_format or preserve_format)
 

@@ -81,12 +81,13 @@ def _corner(src: Array, index: Array) -> Array:
 
 
 @declare(
+    keyword_only="sparse_grad",
     overlap=(NO_SOURCE,),
     variants="function method out",
     row_major=True,
     derivatives={"self": lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add(dim, index, grad)},
 )
-def gather(xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+def gather(xp: Any, self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
     """The elements at `index` along `dim`: result[i, j] = input[index[i, j], j] for dim 0.
 
     The result has the shape of `index`, which is int64. Raises RuntimeError for an index of another number of
@@ -265,6 +266,7 @@ def scatter_reduce_backward(
 
 
 @declare(
+    keyword_only="include_self",
     overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
@@ -275,7 +277,7 @@ def scatter_reduce_backward(
     },
 )
 def scatter_reduce(
-    xp: Any, self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+    xp: Any, self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
 ) -> Array:
     """Folds `src` into the elements at `index` along `dim`: "sum", "prod", "mean", "amax" or "amin".
 

@@ -72,6 +72,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
 
 
 @declare(
+    keyword_only="alpha",
     overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
@@ -80,7 +81,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
         "source": lambda grad, source, dim, index, alpha: _taken(grad, source.shape, dim, index) * alpha,
     },
 )
-def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
+def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, alpha: Number = 1) -> Array:
     """Adds alpha · `source` to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_add_.html"""
     dim = check_dim(dim, self.ndim)
     _source("index_add_", self, dim, index, source)
@@ -181,6 +182,7 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
 
 
 @declare(
+    keyword_only="include_self",
     overlap=(NO_SOURCE,),
     variants=ALL,
     edits=True,
@@ -191,7 +193,7 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
     },
 )
 def index_reduce(
-    xp: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
+    xp: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool = True
 ) -> Array:
     """Folds `source` into the slices at a vector of indices: "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):

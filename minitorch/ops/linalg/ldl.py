@@ -30,9 +30,13 @@ from minitorch.tensor import Tensor
 _op = functools.partial(declare, variants="function out", namespace="linalg", node=NOT_IMPLEMENTED)
 
 
-@_op(outputs=return_types.linalg_ldl_factor_ex, derivatives={"self": no_derivative("linalg_ldl_factor_ex")})
+@_op(
+    keyword_only="hermitian",
+    outputs=return_types.linalg_ldl_factor_ex,
+    derivatives={"self": no_derivative("linalg_ldl_factor_ex")},
+)
 def ldl_factor_ex(
-    xp: Any, self: Array, *, hermitian: bool = False, check_errors: bool = False
+    xp: Any, self: Array, hermitian: bool = False, check_errors: bool = False
 ) -> tuple[Array, Array, Array]:
     """L and D of L D Lᵀ = A in one matrix, or of L D Lᴴ if A is Hermitian, from the lower triangle; rows; and info.
 
@@ -57,8 +61,8 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     return return_types.linalg_ldl_factor(LD, pivots)
 
 
-@_op(derivatives={"LD, B": no_derivative("linalg_ldl_solve")})
-def ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, *, hermitian: bool = False) -> Array:
+@_op(keyword_only="hermitian", derivatives={"LD, B": no_derivative("linalg_ldl_solve")})
+def ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool = False) -> Array:
     """The X with A X = B for the A that was factored: (…, n, n), int32 (…, n) and (…, n, k) → (…, n, k)."""
     check_dim(-2, B.ndim)
     _check("torch.linalg.ldl_solve", LD)

@@ -68,12 +68,13 @@ _SINGULAR = (
 
 
 @declare(
+    keyword_only="pivot",
     variants="function out",
     namespace="linalg",
     outputs=return_types.linalg_lu_factor_ex,
     derivatives={"A": _factor_gradient},
 )
-def lu_factor_ex(xp: Any, A: Array, *, pivot: bool = True, check_errors: bool = False) -> tuple[Array, Array, Array]:
+def lu_factor_ex(xp: Any, A: Array, pivot: bool = True, check_errors: bool = False) -> tuple[Array, Array, Array]:
     """L and U of P L U = A in one matrix, the rows swapped (from one), and the first column without a pivot, or 0."""
     _check_factors("torch.lu_factor", A, pivot)
     lu, pivots, info = eliminated(xp, A)
@@ -169,6 +170,7 @@ def _lu_solve_gradient(grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor,
 
 
 @declare(
+    keyword_only="left",
     variants="function out",
     namespace="linalg",
     derivatives={
@@ -180,7 +182,7 @@ def _lu_solve_gradient(grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor,
         ),
     },
 )
-def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, adjoint: bool = False) -> Array:
+def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, left: bool = True, adjoint: bool = False) -> Array:
     """The X with A X = B (X A = B unless `left`, and Aᴴ for A with `adjoint`) for the A that was factored.
 
     Factors (…, n, n), int32 pivots (…, n) and B (…, n, k) → (…, n, k).

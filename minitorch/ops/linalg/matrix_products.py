@@ -92,6 +92,7 @@ def mm(xp: Any, self: Array, mat2: Array) -> Array:
 
 
 @declare(
+    keyword_only="beta",
     autocast="lower",
     overlap=(ANY_SOURCE,),
     variants="function method inplace out",
@@ -105,7 +106,7 @@ def mm(xp: Any, self: Array, mat2: Array) -> Array:
         ),
     },
 )
-def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """β self + α mat1 @ mat2: (n, m), (m, p) → (n, p), to which self broadcasts.
 
     Raises RuntimeError for other sizes or different dtypes.
@@ -182,6 +183,7 @@ def check_batches(batch1: Array, batch2: Array) -> None:
 
 
 @declare(
+    keyword_only="beta",
     autocast="lower",
     overlap=(ANY_TARGET, ANY_SOURCE),
     variants="function method inplace out",
@@ -191,7 +193,7 @@ def check_batches(batch1: Array, batch2: Array) -> None:
         "batch2": lambda grad, batch1, alpha: scaled(bmm(conj(batch1.transpose(1, 2)), grad), alpha),
     },
 )
-def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """β self + α batch1 @ batch2: (b, n, m), (b, m, p) → (b, n, p), to which self broadcasts.
 
     Raises RuntimeError for other sizes or different dtypes.
@@ -202,6 +204,7 @@ def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number 
 
 
 @declare(
+    keyword_only="beta",
     autocast="lower",
     overlap=(ANY_SOURCE,),
     variants="function method inplace out",
@@ -211,7 +214,7 @@ def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number 
         "batch2": lambda grad, batch1, alpha: scaled(conj(batch1.transpose(1, 2)).bmm(_each(grad, batch1)), alpha),
     },
 )
-def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """β self + α Σᵢ batch1ᵢ @ batch2ᵢ: (b, n, m), (b, m, p) → (n, p), to which self broadcasts.
 
     Raises RuntimeError for other sizes or different dtypes.

@@ -46,6 +46,7 @@ def _check_identity(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | 
 
 
 @declare(
+    keyword_only="dtype",
     row_major=True,
     upcast=True,
     variants="function out",
@@ -54,7 +55,7 @@ def _check_identity(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | 
     autocast_on_gpu="float32 results",
 )
 def vector_norm(
-    xp: Any, self: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
+    xp: Any, self: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None
 ) -> Array:
     """(Σ |x|ᵖ)^(1/p); the largest |x| for p = ∞, the smallest for −∞, the number of non-zero ones for 0."""
     low = self.dtype.itemsize == 2 and self.dtype.kind != "i"

@@ -105,8 +105,8 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
     return u @ (middle @ vh) if tall else (u @ middle) @ vh
 
 
-@linalg(outputs=return_types.linalg_svd, derivatives={"A": _svd_gradient})
-def svd(xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Array, Array, Array]:
+@linalg(keyword_only="driver", outputs=return_types.linalg_svd, derivatives={"A": _svd_gradient})
+def svd(xp: Any, A: Array, full_matrices: bool = True, driver: str | None = None) -> tuple[Array, Array, Array]:
     """U, S, Vᴴ with U diag(S) Vᴴ = A."""
     if A.ndim < 2:
         raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")

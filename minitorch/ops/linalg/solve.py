@@ -47,10 +47,11 @@ def _solved(xp: Any, A: Array, solution: Callable[[Array], Array]) -> tuple[Arra
 
 
 @linalg(
+    keyword_only="check_errors",
     outputs=return_types.linalg_inv_ex,
     derivatives={"A": lambda grads, result0: -(adjoint(result0) @ (grads[0] @ adjoint(result0)))},
 )
-def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
+def inv_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """A⁻¹ (…, n, n), NaN where A is singular, and the first pivot that is zero, or 0, int32 (…)."""
     check_square_float("linalg.inv", A)
     inverse, info = _solved(xp, A, lambda matrices: by_columns(xp, xp.linalg.inv(matrices)))
@@ -112,12 +113,13 @@ def _solution(xp: Any, A: Array, B: Array, left: bool) -> Array:
 
 
 @declare(
+    keyword_only="left",
     variants="function out",
     namespace="linalg",
     outputs=return_types.linalg_solve_ex,
     derivatives={"A, B": lambda grads, A, result0, left: _solve_gradients(grads[0], A, result0, left)},
 )
-def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:
+def solve_ex(xp: Any, A: Array, B: Array, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:
     """The X with A X = B, NaN where A is singular, and the first pivot that is zero, or 0.
 
     (…, n, n), (…, n, k) → (…, n, k), and int32 (…).
@@ -158,9 +160,14 @@ def _solve_triangular_gradients(
     return _triangle_of(of_a, upper, unitriangular), of_b
 
 
-@declare(variants="function out", namespace="linalg", derivatives={"self, B": _solve_triangular_gradients})
+@declare(
+    keyword_only="upper",
+    variants="function out",
+    namespace="linalg",
+    derivatives={"self, B": _solve_triangular_gradients},
+)
 def solve_triangular(
-    xp: Any, self: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+    xp: Any, self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """The X of A X = B, or with `left=False` X A = B, for a triangular A: (…, n, n), (…, n, k) → (…, n, k).
 
@@ -190,10 +197,11 @@ def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
 
 
 @linalg(
+    keyword_only="upper",
     outputs=return_types.linalg_cholesky_ex,
     derivatives={"A": lambda grads, result0, upper: _cholesky_gradient(grads[0], result0, upper)},
 )
-def cholesky_ex(xp: Any, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
+def cholesky_ex(xp: Any, A: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """The Cholesky factor, and the order of the first leading minor that isn't positive, or 0.
 
     Only one triangle of A is read. Where a minor isn't positive, the factor is left as far as it got, as by LAPACK.

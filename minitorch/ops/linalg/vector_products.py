@@ -40,6 +40,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Array:
 
 
 @declare(
+    keyword_only="beta",
     overlap=(ANY_TARGET, ANY_SOURCE),
     variants="function method inplace out",
     derivatives={
@@ -49,7 +50,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Array:
     },
     autocast_on_gpu="lower",
 )
-def addmv(xp: Any, self: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+def addmv(xp: Any, self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """β self + α mat @ vec: (n, m), (m,) → (n,), to which self broadcasts.
 
     Raises RuntimeError for other sizes or different dtypes.
@@ -117,6 +118,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @declare(
+    keyword_only="beta",
     out_type=CASTS,
     promotion=KEEP,
     variants="function method inplace out",
@@ -127,7 +129,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     },
     autocast_on_gpu="lower",
 )
-def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+def addr(xp: Any, self: Array, vec1: Array, vec2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """β input + α vec1 ⊗ vec2: (n,), (m,) → (n, m), to which input broadcasts.
 
     Raises RuntimeError for other dimensions.
@@ -174,6 +176,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @declare(
+    keyword_only="dim",
     variants="function out",
     namespace="linalg",
     row_major=True,
@@ -183,7 +186,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     },
     autocast_on_gpu="widest",
 )
-def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
+def cross(xp: Any, self: Array, other: Array, dim: int = -1) -> Array:
     """The cross product along a dimension of size 3.
 
     Raises RuntimeError for other sizes and different dtypes, NotImplementedError for bools.

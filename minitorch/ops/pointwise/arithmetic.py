@@ -51,13 +51,14 @@ def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 
 
 @pointwise(
+    keyword_only="alpha",
     number_first="alpha",
     takes_sparse=True,
     takes_numbers=True,
     operators="__add__ __radd__ __iadd__",
     derivatives={"self": passed_on, "other": lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha)},
 )
-def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
+def add(xp: Any, self: Array | Number, other: Array | Number, alpha: Number = 1) -> Array:
     """self + alpha · other."""
     return xp.add(self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
 
@@ -87,6 +88,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 
 
 @pointwise(
+    keyword_only="alpha",
     number_first="alpha",
     takes_sparse=True,
     takes_numbers=True,
@@ -95,19 +97,20 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
     check=_check_not_bool,
     derivatives={"self": passed_on, "other": lambda grad, alpha: -_scaled(grad, alpha)},
 )
-def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
+def sub(xp: Any, self: Array | Number, other: Array | Number, alpha: Number = 1) -> Array:
     """self − alpha · other. Raises RuntimeError for bool."""
     return _subtract(xp, self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
 
 
 @pointwise(
+    keyword_only="alpha",
     order=lambda op, xp, args, result: arranged(op, xp, args[1::-1], result),
     check=_check_not_bool,
     variants="function",
     node=lambda self, other, alpha: f"RsubBackward{int(not isinstance(other, Tensor))}",
     derivatives={"self": lambda grad, alpha: -_scaled(grad, alpha), "other": passed_on},
 )
-def rsub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
+def rsub(xp: Any, self: Array | Number, other: Array | Number, alpha: Number = 1) -> Array:
     """other − alpha · self. PyTorch has no page about it."""
     return _subtract(xp, other, times(alpha, self, other))
 
@@ -206,6 +209,7 @@ def abs_(self: Tensor) -> Tensor:
 
 
 @pointwise(
+    keyword_only="value",
     number_first="value",
     derivatives={
         "self": lambda grad: grad,
@@ -215,7 +219,7 @@ def abs_(self: Tensor) -> Tensor:
     promoted=("self", "tensor1", "tensor2"),
     autocast_on_gpu="widest",
 )
-def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
     """self + value · tensor1 · tensor2. Raises NotImplementedError for bool."""
     if self.dtype == "bool":
         raise not_implemented("addcmul_cpu_out", "bool")
@@ -226,6 +230,7 @@ def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
 
 
 @pointwise(
+    keyword_only="value",
     number_first="value",
     derivatives={
         "self": lambda grad: grad,
@@ -236,7 +241,7 @@ def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
     check=lambda *args: _check_quotient(*args),
     autocast_on_gpu="widest",
 )
-def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, value: Number = 1) -> Array:
     """self + value · tensor1 / tensor2. Raises RuntimeError for integers."""
     _check_quotient(self, tensor1, tensor2)
     quotient = tensor1 / tensor2

@@ -42,11 +42,12 @@ def trunc(xp: Any, self: Array) -> Array:
 
 
 @pointwise(
+    keyword_only="decimals",
     out_type=SAME_TYPE,
     derivatives={"self": zero_gradient},
     node=lambda self, decimals: f"RoundBackward{int(decimals != 0)}",
 )
-def round(xp: Any, self: Array, *, decimals: int = 0) -> Array:
+def round(xp: Any, self: Array, decimals: int = 0) -> Array:
     """x rounded to the nearest, halves to even, at `decimals` digits after the point.
 
     Raises NotImplementedError for bool.

@@ -57,38 +57,38 @@ def _numbers(*given: Double) -> list[float]:
     return [each.item() if isinstance(each, Tensor) and not each.requires_grad else float(each) for each in given]
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def uniform(xp: Any, self: Array, from_: Double = 0, to: Double = 1, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def uniform(xp: Any, self: Array, from_: Double = 0, to: Double = 1, generator: Generator | None = None) -> Array:
     """Numbers uniform in [from, to). https://pytorch.org/docs/stable/generated/torch.Tensor.uniform_.html"""
     return draw(xp, self, sampling.uniform_, generator, *_numbers(from_, to))
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def normal(xp: Any, self: Array, mean: Double = 0, std: Double = 1, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def normal(xp: Any, self: Array, mean: Double = 0, std: Double = 1, generator: Generator | None = None) -> Array:
     """Normal numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.normal_.html"""
     return draw(xp, self, sampling.normal_, generator, *_numbers(mean, std))
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def log_normal(xp: Any, self: Array, mean: Double = 1, std: Double = 2, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def log_normal(xp: Any, self: Array, mean: Double = 1, std: Double = 2, generator: Generator | None = None) -> Array:
     """Numbers whose logarithm is normal. https://pytorch.org/docs/stable/generated/torch.Tensor.log_normal_.html"""
     return draw(xp, self, sampling.log_normal_, generator, *_numbers(mean, std))
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def exponential(xp: Any, self: Array, lambd: Double = 1, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def exponential(xp: Any, self: Array, lambd: Double = 1, generator: Generator | None = None) -> Array:
     """Numbers of density λ exp(−λx). https://pytorch.org/docs/stable/generated/torch.Tensor.exponential_.html"""
     return draw(xp, self, sampling.exponential_, generator, *_numbers(lambd))
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def cauchy(xp: Any, self: Array, median: Double = 0, sigma: Double = 1, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def cauchy(xp: Any, self: Array, median: Double = 0, sigma: Double = 1, generator: Generator | None = None) -> Array:
     """Cauchy numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.cauchy_.html"""
     return draw(xp, self, sampling.cauchy_, generator, *_numbers(median, sigma))
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient})
-def geometric(xp: Any, self: Array, p: Double, *, generator: Generator | None = None) -> Array:
+@declare(keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient})
+def geometric(xp: Any, self: Array, p: Double, generator: Generator | None = None) -> Array:
     """The number of trials up to a success. https://pytorch.org/docs/stable/generated/torch.Tensor.geometric_.html"""
     return draw(xp, self, sampling.geometric_, generator, *_numbers(p))
 
@@ -97,8 +97,10 @@ def _random_node(self: Tensor, from_: int | None, to: int | None, generator: Gen
     return f"RandomBackward{2 if from_ is None else 1 if to is None else 0}"
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": zero_gradient}, node=_random_node)
-def random(xp: Any, self: Array, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Array:
+@declare(
+    keyword_only="generator", variants="inplace", edits=True, derivatives={"self": zero_gradient}, node=_random_node
+)
+def random(xp: Any, self: Array, from_: int | None = None, to: int | None = None, generator: Any = None) -> Array:
     """Integers uniform in [from, to); with one number in [0, number); with none all that the dtype holds exactly.
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.random_.html
@@ -109,11 +111,12 @@ def random(xp: Any, self: Array, from_: int | None = None, to: int | None = None
 
 
 @declare(
+    keyword_only="generator",
     variants="inplace",
     edits=True,
     derivatives={"self": zero_gradient, "p": zero_gradient},
     node=lambda self, p, generator: "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2",
 )
-def bernoulli(xp: Any, self: Array, p: Array | Number = 0.5, *, generator: Generator | None = None) -> Array:
+def bernoulli(xp: Any, self: Array, p: Array | Number = 0.5, generator: Generator | None = None) -> Array:
     """Ones with probability p, else zeros. https://pytorch.org/docs/stable/generated/torch.Tensor.bernoulli_.html"""
     return draw(xp, self, sampling.bernoulli_, generator, p)

@@ -66,9 +66,9 @@ def binomial(xp: Any, count: Array, prob: Array, generator: Generator | None = N
     return sample(xp, sampling.binomial, generator, count, count, prob)
 
 
-@declare(row_major=True, variants="function method out")
+@declare(keyword_only="generator", row_major=True, variants="function method out")
 def multinomial(
-    xp: Any, self: Array, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+    xp: Any, self: Array, num_samples: int, replacement: bool = False, generator: Generator | None = None
 ) -> Array:
     """Indices drawn with weights: (n,) → (k,), (m, n) → (m, k), int64."""
     if is_meta(self):

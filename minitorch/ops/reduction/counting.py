@@ -220,6 +220,7 @@ def _check_bins(self: Array, bins: Array) -> None:
 
 
 @declare(
+    keyword_only="range",
     variants="function method out",
     outputs=return_types.histogram,
     node="torch::autograd::NotImplemented",
@@ -229,7 +230,6 @@ def histogram(
     xp: Any,
     self: Array,
     bins: Array | Number = 100,
-    *,
     range: Any = None,
     weight: Array | None = None,
     density: bool = False,

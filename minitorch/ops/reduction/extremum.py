@@ -180,12 +180,13 @@ def _aminmax_backward(
 
 
 @declare(
+    keyword_only="dim",
     row_major=True,
     variants="function method out",
     outputs=return_types.aminmax,
     derivatives={"self": _aminmax_backward},
 )
-def aminmax(xp: Any, self: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
+def aminmax(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest and the largest elements."""
     _check("aminmax", self, dim)
     axes = dims_of(dim, self.ndim)

@@ -57,13 +57,14 @@ def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Arr
 
 
 @declare(
+    keyword_only="dtype",
     out_type=CASTS,
     row_major=True,
     variants=OUT,
     derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)},
     autocast_on_gpu="float32 results",
 )
-def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+def cumsum(xp: Any, self: Array, dim: int, dtype: DType | None = None) -> Array:
     """y_i = Σ_{j ≤ i} x_j along `dim`, of the shape of `input`; of integers int64."""
     return _scan(xp, "cumsum", self, dim, dtype)
 
@@ -99,13 +100,14 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    keyword_only="dtype",
     out_type=CASTS,
     row_major=True,
     variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},
     autocast_on_gpu="float32 results",
 )
-def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+def cumprod(xp: Any, self: Array, dim: int, dtype: DType | None = None) -> Array:
     """y_i = ∏_{j ≤ i} x_j along `dim`, of the shape of `input`; of integers int64."""
     return _scan(xp, "cumprod", self, dim, dtype)
 

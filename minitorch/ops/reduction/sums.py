@@ -70,6 +70,7 @@ def _rounded(result: Array, kind: DType) -> Array:
 
 
 @declare(
+    keyword_only="dtype",
     out_type=CASTS,
     row_major=True,
     variants="function method out",
@@ -79,7 +80,7 @@ def _rounded(result: Array, kind: DType) -> Array:
     node=lambda self, dim, keepdim, dtype: "SumBackward0" if dim is None else "SumBackward1",
     autocast_on_gpu="float32 results",
 )
-def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
     """Σ of the elements along `dim`."""
     kind = sum_type(self, dtype)
     array = self if dtype is None else real_if(xp, self, dtype)
@@ -87,12 +88,13 @@ def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype:
 
 
 @declare(
+    keyword_only="dtype",
     out_type=CASTS,
     row_major=True,
     variants="function method out",
     derivatives={"self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan()},
 )
-def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
     """Σ of the elements along `dim` that aren't NaN. Raises RuntimeError for complex numbers."""
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
@@ -105,6 +107,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
 
 
 @declare(
+    keyword_only="dtype",
     out_type=CASTS,
     row_major=True,
     variants="function method out",
@@ -115,7 +118,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     },
     node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
 )
-def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
     """Σ / n along `dim`. Raises RuntimeError for integers and bools without a floating `dtype`."""
     kind = FROM_NUMPY[self.dtype] if dtype is None else dtype
     if kind.category < FLOATING:
@@ -166,6 +169,7 @@ def products_of_others(self: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    keyword_only="dtype",
     autocast="float32",
     out_type=CASTS,
     row_major=True,
@@ -174,7 +178,7 @@ def products_of_others(self: Tensor, dim: int) -> Tensor:
     node=lambda self, dim, keepdim, dtype: "ProdBackward0" if dim is None else "ProdBackward1",
     autocast_on_gpu="float32 results",
 )
-def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
     """∏ of the elements along `dim`."""
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy

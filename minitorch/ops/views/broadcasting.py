@@ -18,8 +18,8 @@ from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 
-@declaration.view(variants="method", derivatives={"self": lambda grad: grad})
-def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> Array:
+@declaration.view(keyword_only="implicit", variants="method", derivatives={"self": lambda grad: grad})
+def expand(xp: Any, self: Array, size: Variadic, implicit: bool = False) -> Array:
     """Repeats dimensions of size 1, and adds leading ones, without copying: their stride is 0.
 
     The engine sums the gradient back to the tensor's shape (`autograd.engine.sum_to_size`). Raises RuntimeError for

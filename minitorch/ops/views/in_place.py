@@ -50,7 +50,9 @@ def _renumber(node: Any, overloads: int) -> None:
     """Makes the node one of PyTorch's class for the in-place overload."""
     op, (stem, number) = node.op, node.name().split("Backward")
     name = f"{stem}Backward{int(number) + overloads}"
-    node.__class__ = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, op.derivatives))
+    node.__class__ = op.recording.nodes.get(name) or op.recording.nodes.setdefault(
+        name, node_class(op, name, op.recording.derivatives)
+    )
 
 
 for _name, _overloads in (
