@@ -6,6 +6,7 @@ uses. Before a learner's answer runs, all others are locked: their functions rai
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Collection
 from types import CodeType, FrameType, FunctionType
@@ -29,6 +30,7 @@ UNITS = {
     "minitorch.nn.utils": 4,
     "minitorch.onnx": 2,
     "minitorch.optim": 3,
+    "course.interview": 2,
     "course.tensorflow1": 2,
     "minitorch.utils": 3,
     "minitorch.viz": 2,
@@ -38,9 +40,17 @@ UNITS = {
 
 Tensors, operations, layers, `nn.functional` and `nn.init` belong to no unit. They call one only for gradients.
 """
+_ENGINE = "minitorch.autograd.engine"
+_OPERATIONS = ("minitorch.ops.", "minitorch.kernels.")
+_OF_A_GRADIENT = re.compile(r"(?:\b|_)(?:backward|gradients?)(?:_|$)")
+"""What is called so among the operations computes a gradient, and so belongs to the unit of who asks for gradients."""
 LAYERS = "minitorch.nn"
 """Load it before an answer runs: with it come all units that are free to import, and only their functions count."""
-_FREE_FUNCTIONS = {("minitorch.autograd.engine", "sum_to_size")}  # operations call it
+_FREE_FUNCTIONS = {  # operations call these
+    ("minitorch.autograd.engine", "sum_to_size"),
+    ("minitorch.ops.pointwise.finite_differences", "gradient"),
+    ("minitorch.ops.views.slicing", "unfold_backward"),
+}
 _FREE_PACKAGES = {
     *("numpy", "ml_dtypes", "minitorch", "course"),
     *("IPython", "asttokens", "comm", "decorator", "executing", "ipykernel", "ipywidgets", "jedi", "matplotlib_inline"),
@@ -68,13 +78,19 @@ class Reach:
             self._units[module] = module if words[0] in self._packages else ".".join(words[:length])
         return self._units[module]
 
+    def unit_of(self, module: str, function: str) -> str:
+        """The unit that a function belongs to, by its module and its qualified name."""
+        if (module, function) in _FREE_FUNCTIONS:
+            return ""
+        is_gradient = module.startswith(_OPERATIONS) and _OF_A_GRADIENT.search(function)
+        return _ENGINE if is_gradient else self.unit(module)
+
     def restrict(self, needed: Collection[str]) -> None:
         """Lock all units but these, for good: functions of what is loaded raise, and nothing more can be imported."""
         for each in gc.get_objects():
             if type(each) is FunctionType:
                 module = str(each.__globals__.get("__name__"))
-                unit = self.unit(module)
-                if unit and unit not in needed and (module, each.__qualname__) not in _FREE_FUNCTIONS:
+                if (unit := self.unit_of(module, each.__qualname__)) and unit not in needed:
                     each.__code__ = raising(each.__code__, _told(f"{module}.{each.__qualname__}"))
 
         def audit(event: str, arguments: tuple[Any, ...]) -> None:
@@ -106,8 +122,8 @@ class Record:
 
     def units(self) -> list[str]:
         """The units of the functions that were called and of the modules that were imported."""
-        modules = {module for module, _ in self._called - _FREE_FUNCTIONS} | (sys.modules.keys() - self._before)
-        return sorted({self._reach.unit(module) for module in modules} - {""})
+        called = {self._reach.unit_of(*each) for each in self._called}
+        return sorted((called | {self._reach.unit(module) for module in sys.modules.keys() - self._before}) - {""})
 
 
 def _told(name: str) -> str:

@@ -26,6 +26,9 @@ DELEGATIONS = {
     "saved(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2))": "RuntimeError: "
     f"minitorch.autograd.functional.vhp {OUT}",
     f"torch.optim.SGD([{LEAF}], lr=0.1)": f"RuntimeError: minitorch.optim.sgd.SGD.__init__ {OUT}",
+    "softmax_backward(torch.ones(2), torch.ones(2), -1)": "RuntimeError: "
+    f"minitorch.ops.activation.softmax.softmax_backward {OUT}",
+    "from course.interview import cards": f"ModuleNotFoundError: course.interview {BELOW}",
     "import minitorch.onnx": f"ModuleNotFoundError: minitorch.onnx {BELOW}",
     "import yaml": f"ModuleNotFoundError: yaml {BELOW}",
     "from sklearn.decomposition import PCA": f"ModuleNotFoundError: sklearn.decomposition {BELOW}",
@@ -34,12 +37,14 @@ DELEGATIONS = {
     "mytorch.ones(2)": f"RuntimeError: mytorch.ones {OUT}",
     "normalize([[3.0, 4.0]])": f"RuntimeError: sklearn.utils._param_validation.normalize {OUT}",
 }
-"""Each with what it says when the reference needs nothing. `saved` and `normalize` were imported before."""
+"""Each with what it says when the reference needs nothing. Three functions were imported before."""
 FREE = [
     "torch.ones(2, 3).sum_to_size(1, 3)",
     "torch.nn.functional.softmax(torch.nn.Linear(2, 2)(torch.ones(1, 2)), -1)",
     "torch.nn.RNN(2, 3)(torch.ones(4, 2))",
     "torch.nn.init.kaiming_normal_(torch.zeros(2, 2)); torch.zeros_like(torch.ones(2)).repeat_interleave(2)",
+    "torch.gradient(torch.arange(3.0)); torch.nn.ConvTranspose2d(1, 1, 2)(torch.ones(1, 1, 2, 2))",
+    "torch.istft(torch.stft(torch.ones(16), 4, window=torch.ones(4), return_complex=True), 4, window=torch.ones(4))",
     "torch.einsum('ij,jk', torch.ones(2, 3), torch.ones(3, 2)); torch.linalg.svd(torch.ones(2, 2))",
     "str(torch.no_grad()(lambda: torch.ones(2) + 1)()); str(torch.ones(2, requires_grad=True) * 2)",
     "import copy, pickle; pickle.dumps(copy.deepcopy(torch.nn.Linear(2, 2)))",
@@ -57,6 +62,7 @@ reach = Reach()
 import minitorch as torch
 import minitorch.nn
 from minitorch.autograd.functional import vhp as saved
+from minitorch.ops.activation.softmax import softmax_backward
 from sklearn.preprocessing import normalize
 mytorch = sys.modules["mytorch"] = types.ModuleType("mytorch")
 exec("def ones(count): return [1.0] * count", vars(mytorch))

@@ -78,4 +78,39 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     y = layer_norm(cat([input, -input], -1), (*normalized_shape[:-1], 2 * n), None, None, eps)[..., :n]
     return y if weight is None else y * weight
 """,
+    ("25_mock_interview", "interview_calibration"): """
+import sys, types
+for name in ("history", "schedule"):
+    stub = sys.modules[f"course.interview.{name}"] = types.ModuleType(name)
+    stub.Answer, stub.ENOUGH = object, 1
+from course.interview import calibration
+def brier(sure, right):
+    return calibration.brier(zip(sure, right))
+
+def curve(sure, right):
+    return {each.sure: (each.asked, each.share / 100) for each in calibration.levels(zip(sure, right))}
+
+def overconfidence(sure, right):
+    return sum(sure) / len(sure) - 100 * sum(right) / len(right)
+""",
+    ("26_whiteboard_decoder", "decoder_norms"): """
+import numpy as np
+import minitorch as torch
+from minitorch.ops.nn import normalization_gradients as private
+def gradients(g, x, weight, axes, shape, eps):
+    g, x, weight = (torch.tensor(np.ascontiguousarray(each).astype(x.dtype)) for each in (g, x, weight))
+    over = private.Over(tuple(x.shape), axes, shape, eps, private.LAYER)
+    return tuple(each.numpy() for each in private.normalize_over_backward(g, x, weight, weight, over))
+
+def layer_norm_backward(g, x, weight, eps):
+    return gradients(g, x, weight, (x.ndim - 1,), (1,) * (x.ndim - 1) + weight.shape, eps)
+
+def rms_norm_backward(g, x, weight, eps):
+    inverse = 1 / np.sqrt((x**2).mean(-1, keepdims=True) + eps)
+    y, gy = x * inverse, g * weight
+    return inverse * (gy - y * (gy * y).mean(-1, keepdims=True)), (g * y).sum(tuple(range(x.ndim - 1)))
+
+def batch_norm_backward(g, x, weight, eps):
+    return gradients(g, x, weight, (0, 2), (1, len(weight), 1), eps)
+""",
 }
