@@ -2,22 +2,28 @@
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from course.chapters import PATTERN
 from course.files import Course
+from course.grading.student import called
 from course.grading.submission import RejectedError
 from course.learner import names
 
 MAX_BYTES = 20 << 20
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".7z", ".rar")
+_EXPORTED = re.compile(rf"{PATTERN}_.*\.(?:html|pdf|py)", re.IGNORECASE)  # by Jupyter, of a chapter's notebook
 
 
 def notebooks(paths: Iterable[Path]) -> list[Path]:
     """The files themselves, and the notebooks below the folders, hidden folders aside.
 
-    What cannot be searched (a link, a folder without permission) is in the list too: `content` says what is wrong.
+    What cannot be searched (a link, a folder without permission) is in the list too, and so is what somebody may have
+    handed in instead of a notebook: `content` says what is wrong.
     """
     found: list[Path] = []
     for path in paths:
@@ -34,12 +40,28 @@ def _below(folder: Path) -> Iterator[Path]:
         except OSError:
             yield place
             continue
+        folders = {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
+        found = {entry.name for entry in entries if _is_named_notebook(entry.name)} - folders
         for entry in entries:
             path = Path(entry.path)
-            if entry.is_dir(follow_symlinks=False):
+            if entry.name in folders:
                 waiting.append(path)
-            elif path.suffix.lower() == ".ipynb" or (entry.is_symlink() and os.path.isdir(path)):
+            elif (
+                entry.name in found
+                or (entry.is_symlink() and os.path.isdir(path))
+                or (_is_archive(entry.name) and called(entry.name) not in {*folders, *map(called, found)})
+                or (_EXPORTED.fullmatch(entry.name) and not found)
+            ):
                 yield path
+
+
+def _is_named_notebook(name: str) -> bool:
+    """Whether a file is called like a notebook, perhaps with another ending behind: browsers add .txt and .json."""
+    return re.search(r"\.ipynb(?:\.\w+)?$", name, re.IGNORECASE) is not None and not _is_archive(name)
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(_ARCHIVES)
 
 
 def of_chapters(course: Course, paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
@@ -86,6 +108,10 @@ def content(path: Path) -> bytes:
         raise RejectedError("a folder that cannot be read")
     if not stat.S_ISREG(about.st_mode):
         raise RejectedError("not a file: a pipe, a socket or a device")
+    if _is_archive(path.name):
+        raise RejectedError("an archive: unpack it, and grade the notebook in it")
+    if _EXPORTED.fullmatch(path.name):
+        raise RejectedError("not a notebook, but what a program made of one: hand in the file that ends with .ipynb")
     if about.st_size > MAX_BYTES:
         raise RejectedError(f"{about.st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20} MiB")
     with path.open("rb") as file:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 _WORDS = "copy|copie|kopie|final|new|old|fixed|solved"
 _SUFFIX = rf"(?:[ _.-]*+(?:\(\d++\)|(?:v|rev)? ?\d++|{_WORDS}))*+[ _.-]*"
+_ENDINGS = re.compile(r"(?:\.ipynb(?:\.\w+)?|\.tar\.\w+|\.\w+)$", re.IGNORECASE)
 _UNTITLED = re.compile(rf"untitled{_SUFFIX}", re.IGNORECASE)
 
 
@@ -40,9 +41,15 @@ def _named(path: str, chapters: Collection[str]) -> tuple[str, list[PurePosixPat
     """The file's name, empty if it is called like a chapter, and the folders that are not, the nearest first."""
     file, mark, chapter = path.rpartition("#")  # an exercise that has moved to another chapter
     place = PurePosixPath(file if mark and chapter in chapters else path)
-    called = re.sub(r"^copy of ", "", place.stem, flags=re.IGNORECASE)
-    is_free = not any(is_called(called, chapter) for chapter in chapters) and not _UNTITLED.fullmatch(called)
-    return place.stem if is_free else "", [each for each in place.parents if each.name and each.name not in chapters]
+    own = called(place.name)
+    free = re.sub(r"^copy of ", "", own, flags=re.IGNORECASE)
+    is_free = not any(is_called(free, chapter) for chapter in chapters) and not _UNTITLED.fullmatch(free)
+    return own if is_free else "", [each for each in place.parents if each.name and each.name not in chapters]
+
+
+def called(name: str) -> str:
+    """A file's name without its ending, of which a program may have added one: 06_topic.ipynb.txt is 06_topic."""
+    return _ENDINGS.sub("", name)
 
 
 def is_called(name: str, chapter: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
 from course.grading.report import Report, Result
-from course.grading.student import is_called, students_of
+from course.grading.student import called, is_called, students_of
 
 ATTEMPTS = ("best", "last", "first")
 
@@ -118,7 +118,7 @@ def with_assignments(report: Report, points: Mapping[str, int]) -> Report:
 
 def named_chapter(path: str, chapters: Collection[str]) -> str | None:
     """The chapter that the file, or else a folder, is called like; None if there is none."""
-    names = [PurePosixPath(path).stem, *(folder.name for folder in PurePosixPath(path).parents)]
+    names = [called(PurePosixPath(path).name), *(folder.name for folder in PurePosixPath(path).parents)]
     return next((each for name in names for each in chapters if is_called(name, each)), None)
 
 

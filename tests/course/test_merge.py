@@ -12,10 +12,10 @@ from nbformat.v4 import new_code_cell
 
 from course.__main__ import main
 from course.files import Course
-from course.grading.find import notebooks
+from course.grading.find import content, notebooks
 from course.grading.intake import outline_of
 from course.grading.merge import solutions_of
-from course.grading.submission import Submission
+from course.grading.submission import RejectedError, Submission
 
 NAME = "running_mean"
 RIGHT = "def running_mean(x):\n    return x"
@@ -152,6 +152,31 @@ def test_an_ending_in_capitals_is_found(tmp_path: Path) -> None:
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann" / "00_welcome.IPYNB").touch()
     assert notebooks([tmp_path]) == [tmp_path / "ann" / "00_welcome.IPYNB"]
+
+
+def test_nobody_is_lost_whose_file_is_no_notebook(tmp_path: Path) -> None:
+    files = ["ann/01_a.ipynb.txt", "ben/01_a.zip", "cem/01_a.html", "dev.tar.gz"]
+    others = [
+        "eva/01_a.ipynb",
+        "eva/01_a.zip",
+        "eva/01_a.html",
+        "eva/data.csv",
+        "fay/01_a.ipynb",
+        "fay.zip",
+        "notes.txt",
+    ]
+    for name in files + others:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"any")
+    found = {path.relative_to(tmp_path).as_posix() for path in notebooks([tmp_path])}
+    assert found == {*files, "eva/01_a.ipynb", "fay/01_a.ipynb"}
+    assert content(tmp_path / "ann" / "01_a.ipynb.txt") == b"any"
+    for name, reason in (
+        ("ben/01_a.zip", "an archive: unpack it"),
+        ("cem/01_a.html", "hand in the file that ends with"),
+    ):
+        with pytest.raises(RejectedError, match=reason):
+            content(tmp_path / name)
 
 
 def test_a_grade_of_nothing_is_an_error(course: Course, tmp_path: Path) -> None:
