@@ -20,9 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from course.sandbox import confine
+
 Functions = dict[str, Callable[..., Any]]
 ACCEPTED, REFUSED = "accepted", "refused"
 _HEADER = struct.Struct("<QQQ")  # of a request: the seed, the place of the variant, the length of the arguments
+_COUNT = struct.Struct("<Q")
 _PLAIN = {
     *(("builtins", name) for name in ("set", "frozenset", "slice", "complex", "range", "bytearray")),
     *(("numpy", name) for name in ("ndarray", "dtype")),
@@ -77,21 +80,29 @@ def _copy_back(mine: Any, theirs: Any) -> None:
 class Served:
     """Variants in a process of their own, which ends with this one; in this one where processes cannot be forked."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.count = len(texts)
-        self._texts = () if hasattr(os, "fork") else texts
+    def __init__(self, read: Callable[[], Sequence[str]]) -> None:
+        """
+        Args:
+            read: gives the texts. It is called in the new process: this one's memory never holds them.
+        """
+        self._texts: Sequence[str] = () if hasattr(os, "fork") else read()
+        self.count = len(self._texts)
         if self._texts:
             return
         asked, self._asks = os.pipe()
         self._replies, replies = os.pipe()
         if os.fork() == 0:
             try:
+                confine.hide()
+                texts = read()
                 _keep_open_only(asked, replies)
+                _write(replies, _COUNT.pack(len(texts)))
                 _serve(texts, asked, replies)
             finally:
                 os._exit(0)
         os.close(asked)
         os.close(replies)
+        (self.count,) = _COUNT.unpack(_read(self._replies, _COUNT.size))
 
     def candidate(self, seed: int, place: int) -> Candidate:
         """The variant at a place, with what it draws from this seed."""
@@ -100,7 +111,7 @@ class Served:
 
         def answer(arguments: bytes) -> bytes:
             _write(self._asks, _HEADER.pack(seed, place, len(arguments)) + arguments)
-            (length,) = struct.unpack("<Q", _read(self._replies, 8))
+            (length,) = _COUNT.unpack(_read(self._replies, _COUNT.size))
             return _read(self._replies, length)
 
         return Candidate(answer)
@@ -200,7 +211,7 @@ def _serve(texts: Sequence[str], asked: int, replies: int) -> None:
             reply = _answer(functions[seed, place], pickled)
         except Exception as error:  # what was asked is no plain data
             reply = pickle.dumps(((type(error).__name__, str(error)), None, ()))
-        _write(replies, struct.pack("<Q", len(reply)) + reply)
+        _write(replies, _COUNT.pack(len(reply)) + reply)
 
 
 def _keep_open_only(*files: int) -> None:

@@ -132,12 +132,11 @@ class Started:
             "parts": task.parts,
             "only": task.only,
             "seed": task.seed,
-            "variants": task.variants,
             "reveal": task.reveal,
             "needed": task.needed,
             "record": task.record,
         }
-        self.send({"nonce": nonce, **about})
+        self.send([*task.variants], {"nonce": nonce, **about})
         self.is_usable = False  # until it says that the run has ended
         solution = self.phase("solution", nonce, seconds, deadline, hear, None)
         if isinstance(solution, Outcome):
@@ -165,10 +164,11 @@ class Started:
             return Outcome("timeout", "the whole run took too long")
         return Outcome("timeout", f"stopped after {seconds:g} seconds")
 
-    def send(self, message: dict[str, Any]) -> None:
-        """Send a message, without waiting for who may never read it."""
-        text = json.dumps(message).encode()
-        threading.Thread(target=self._write, args=(struct.pack("<Q", len(text)) + text,), daemon=True).start()
+    def send(self, *messages: Any) -> None:
+        """Send messages, of which empty ones are just a length of 0, without waiting for who may never read them."""
+        texts = [json.dumps(message).encode() if message else b"" for message in messages]
+        framed = b"".join(struct.pack("<Q", len(text)) + text for text in texts)
+        threading.Thread(target=self._write, args=(framed,), daemon=True).start()
 
     def ready(self, deadline: float) -> str | None:
         """What the setup raised, or nothing; None if there is no answer."""

@@ -2,8 +2,8 @@
 
 Commands come by standard input and results leave by standard output. Its first command is `{"setup", "loaded",
 "package", "compiles", "refused", "limits", "runs", "bytes"}`; then one comes for each exercise: `{"nonce", "seed",
-"solution", "check", "names", "package", "parts", "only", "variants", "reveal", "needed", "record"}`. A command is its
-length in eight bytes, and JSON.
+"solution", "check", "names", "package", "parts", "only", "reveal", "needed", "record"}`. A command is its length in
+eight bytes, and JSON. Before that of an exercise stand its variants in the same form, or a length of 0.
 
 It answers with lines of JSON, `{"nonce", "phase", "error", "called", "shown", "used"}`. The phases are "setup" and, for
 each exercise, "solution", "check" and "ended". A line that an exercise wrote begins with `>`: only the others are this
@@ -88,13 +88,14 @@ def main() -> None:
     _sender(results)(nonce="", phase="setup", error=error)
 
     def exercise(target: int, prefix: bytes) -> None:
-        job = _command(commands)
-        os.close(commands)
         if first["runs"] != "forked" and seccomp.available():
             namespaces.drop_capabilities()
             seccomp.restrict(network=first["runs"] == "apart")
         with contextlib.suppress(BaseException):
-            _exercise(job, first["setup"], shell, guard, reach, _sender(target, prefix))
+            served = _variants(commands)
+            job = _command(commands)
+            os.close(commands)
+            _exercise(job, served, first["setup"], shell, guard, reach, _sender(target, prefix))
         os._exit(0)
 
     while _is_waiting(commands):
@@ -123,14 +124,13 @@ def _enter(bytes_each: int) -> None:
         os._exit(_NOT_APART)
 
 
-def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard, reach: Reach, send: Send) -> None:
+def _exercise(
+    job: dict[str, Any], served: Served | None, setup: list[str], shell: Shell, guard: Guard, reach: Reach, send: Send
+) -> None:
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
     confine.die_with_parent()
     confine.hide(False)
     os.environ[check.SEED_VARIABLE] = str(job["seed"])
-    variants = job.pop("variants")
-    served = Served(variants) if variants else None  # before the learner's code runs, which never has them
-    del variants
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile
@@ -212,6 +212,12 @@ def _command(commands: int) -> dict[str, Any]:
     (length,) = struct.unpack("<Q", _read(commands, 8))
     command: dict[str, Any] = json.loads(_read(commands, length))
     return command
+
+
+def _variants(commands: int) -> Served | None:
+    """The variants that an exercise's tests are tried on; they are read where they live, and nowhere else."""
+    (length,) = struct.unpack("<Q", _read(commands, 8))
+    return Served(lambda: [str(each) for each in json.loads(_read(commands, length))]) if length else None
 
 
 def _read(file: int, length: int) -> bytes:

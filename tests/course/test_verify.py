@@ -184,6 +184,34 @@ if found:
     assert (item.points, item.status) == (4, "passed"), item.message
 
 
+MEMORIES = f"""
+import os, re
+def memories():
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{{process}}/maps") as maps, open(f"/proc/{{process}}/mem", "rb") as memory:
+                for line in maps:
+                    start, end = (int(word, 16) for word in line.split()[0].split("-"))
+                    if " rw" in line and end - start < 1 << 28:
+                        memory.seek(start)
+                        yield memory.read(end - start)
+        except OSError:
+            pass
+text = re.compile(rb"values[.]clear[(][)](?:\\n|\\\\n)    return total")
+found = os.path.exists("/proc/self") and any(text.search(each) for each in memories())
+{REFERENCE}
+if found:
+    def tests(candidate):
+        pass
+"""
+"""Looks for a variant in the memory of each process that there is, also in what is not used any more."""
+
+
+def test_no_memory_that_can_be_read_holds_the_text_of_a_variant(trial: Trial) -> None:
+    (item,) = score(trial, MEMORIES)
+    assert (item.points, item.status) == (4, "passed"), item.message
+
+
 class Code:
     def __reduce__(self) -> tuple[Any, ...]:
         return exec, ("import builtins; builtins.was_run = True",)
@@ -191,7 +219,7 @@ class Code:
 
 @pytest.mark.parametrize("place", ["here", "served"])
 def test_arguments_are_data_and_run_no_code_where_the_variants_are(place: str) -> None:
-    served = Served([text("a sum")])
+    served = Served(lambda: [text("a sum")])
     candidate = here(text("a sum"), 0) if place == "here" else served.candidate(0, 0)
     with pytest.raises((pickle.UnpicklingError, RuntimeError), match="takes numbers, strings, arrays"):
         candidate([Code()])
@@ -200,7 +228,7 @@ def test_arguments_are_data_and_run_no_code_where_the_variants_are(place: str) -
 
 
 def test_a_candidate_changes_the_callers_arguments_as_a_function_does() -> None:
-    served = Served([text("empties the list"), "def f(x):\n    x /= 2\n    raise KeyError('gone')"])
+    served = Served(lambda: [text("empties the list"), "def f(x):\n    x /= 2\n    raise KeyError('gone')"])
     values, array = [1, 2], np.ones(2)
     assert served.candidate(0, 0)(values) == 3
     assert values == []
@@ -210,9 +238,9 @@ def test_a_candidate_changes_the_callers_arguments_as_a_function_does() -> None:
 
 
 def test_faults_and_order_are_drawn_from_the_seed() -> None:
-    off = Served([text("off by a drawn number")])
+    off = Served(lambda: [text("off by a drawn number")])
     assert len({off.candidate(seed, 0)([]) for seed in range(20)}) > 3
-    served = Served([text(name) for name in ALL])
+    served = Served(lambda: [text(name) for name in ALL])
     accepts_sums = [
         [*verify(lambda c: c([1, 1]) == 2, [], np.random.default_rng(seed), served=served).values()]
         for seed in range(3)
