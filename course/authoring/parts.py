@@ -289,13 +289,18 @@ def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: s
         for line in lines[each.lineno - 1 : each.end_lineno]
     ]
     fitted = [*([" " * indent + mark] if mark else []), *shifted(own, mine, indent)]
-    if isinstance(mine.node, Definition) or not isinstance(place.node, Definition):
+    if not isinstance(place.node, Definition):
         return [*fitted[: bool(mark)], *kept, *fitted[bool(mark) :]]
-    name = place.node.name  # an assignment takes no decorators
-    if kept and not indent and not isinstance(place.node, ast.ClassDef):  # nor has its value the name and arguments
+    name, is_assigned = place.node.name, not isinstance(mine.node, Definition)
+    is_decorated = not written <= _KINDS | {ast.unparse(each) for each in decorations(place.node)}
+    if kept and not indent and not isinstance(place.node, ast.ClassDef) and (is_assigned or is_decorated):
+        # An assignment takes no decorators, and its value, or what a decorator gives, has another name and arguments.
         head, call = ast.unparse(place.node.args), _passed_on(place.node.args)
         return [*fitted, f"_{name} = {name}", "", "", *kept, f"def {name}({head}):", f"    return _{name}({call})"]
-    return [*fitted, *(f"{' ' * indent}{name} = {line.strip().removeprefix('@')}({name})" for line in reversed(kept))]
+    if is_assigned:
+        applied = (line.strip().removeprefix("@") for line in reversed(kept))
+        return [*fitted, *(f"{' ' * indent}{name} = {each}({name})" for each in applied)]
+    return [*fitted[: bool(mark)], *kept, *fitted[bool(mark) :]]
 
 
 def _passed_on(arguments: ast.arguments) -> str:

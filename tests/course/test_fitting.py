@@ -65,6 +65,11 @@ FORMS = {
     "alias": f"{HEAD.replace('flip', 'mine')}    return x\nflip = mine",
     "annotated": f"from typing import Any\n{HEAD.replace('flip', 'mine')}    return x\nflip: Any = mine",
     "partial": f"import functools\n{HEAD.replace('flip(', 'mine(y, ')}    return x\nflip = functools.partial(mine, 1)",
+    "a decorator that takes the name": "def logged(f):\n    def inner(*given, **named):\n"
+    f"        return f(*given, **named)\n    return inner\n@logged\n{HEAD}    return x",
+    "a wrapped helper": f"import functools\n{HEAD.replace('flip', 'mine')}    return x\n@functools.wraps(mine)\n"
+    "def flip(*given, **named):\n    return mine(*given, **named)",
+    "a cache": f"import functools\n@functools.lru_cache(maxsize=None)\n{HEAD}    return x",
     "attribute": f"class Mine:\n    @staticmethod\n    {HEAD}        return x\nflip = Mine.flip",
     "instance": "class Mine:\n    def __call__(self, x, dim=0, *, both=False):\n        return x\nflip = Mine()",
 }
