@@ -292,7 +292,8 @@ def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: s
     if not isinstance(place.node, Definition):
         return [*fitted[: bool(mark)], *kept, *fitted[bool(mark) :]]
     name, is_assigned = place.node.name, not isinstance(mine.node, Definition)
-    is_decorated = not written <= _KINDS | {ast.unparse(each) for each in decorations(place.node)}
+    known = _KINDS | {ast.unparse(each) for each in decorations(place.node)}
+    is_decorated = any(ast.unparse(each) not in known and not _is_answer(each) for each in decorations(mine.node))
     if kept and not indent and not isinstance(place.node, ast.ClassDef) and (is_assigned or is_decorated):
         # An assignment takes no decorators, and its value, or what a decorator gives, has another name and arguments.
         head, call = ast.unparse(place.node.args), _passed_on(place.node.args)
