@@ -80,9 +80,13 @@ def whiteboard(unsolved: Notebooks) -> str:
 
 def questions(lessons: Notebooks, found: list[Question]) -> str:
     """All questions, chapter by chapter, with their answers folded."""
-    parts = [f"# Interview questions\n\n{len(found)} questions. Answer aloud first, then open the answer."]
+    parts = [
+        "# Interview questions",
+        f"{len(found)} questions about PyTorch, each with an answer. Answer aloud, then open it.",
+        "Chapters: " + ", ".join(f"[{title(notebook)}](#questions-{chapter})" for chapter, notebook in lessons.items()),
+    ]
     for chapter, notebook in lessons.items():
-        parts.append(f"## {key(chapter)} · {title(notebook)}")
+        parts.append(f"(questions-{chapter})=\n## {key(chapter)} · {title(notebook)}")
         for each in (each for each in found if each.chapter == chapter):
             answer = f"{text(each.answer, chapter)}\n\n[In the lesson](#{each.target})"
             parts += [f"### {each.words}", folded("The answer", answer)]

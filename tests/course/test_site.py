@@ -185,6 +185,40 @@ def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any
 
 
 @pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
+@pytest.mark.parametrize(
+    ("words", "first"),
+    {
+        "view vs reshape": "view or reshape?",
+        "what is the difference between view and reshape": "view or reshape?",
+        "why zero_grad": "Where does zero_grad go, and what if you forget it?",
+        "retain_graph": "retain_graph or create_graph?",
+        "what is a stride": "Strides",
+        "broadcasting": "Broadcasting, indexing and joining",
+        "mixed precision loss scaling": "Mixed precision",
+    }.items(),
+)
+def test_the_search_finds_a_heading_by_what_people_type(address: str, browser: Any, words: str, first: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q={words}")
+    page.wait_for_selector("#search-results li a")
+    assert page.locator("#search-results li a").first.inner_text().removeprefix("Interview questions > ") == first
+
+
+@pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
+def test_the_long_page_of_questions_leads_to_each_chapter(address: str, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}questions.html")
+    chapters = page.locator("article p a[href^='#questions-']")
+    assert chapters.count() == page.locator("article h2").count() == len(list(Course(CODE).notebooks.glob("*.ipynb")))
+    chapters.nth(7).click()
+    assert abs(page.locator("article h2").nth(7).bounding_box()["y"]) < 200
+    about = page.locator("meta[name=description]").get_attribute("content")
+    assert "questions about PyTorch" in about
+
+
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Path) -> None:
     lesson = (built / "lessons" / "06_computation_graph.html").read_text(encoding="utf-8")
