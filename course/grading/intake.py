@@ -155,11 +155,14 @@ def _short(text: str, most: int) -> str:
 
 
 def of_assignment(read: list[Read], chapter: str) -> list[Read]:
-    """Of what a file holds what answers this chapter; else one rejected result that says what it holds instead."""
+    """Of what a file holds what answers this chapter; else one rejected result that says what it holds instead.
+
+    A file that cannot be read was handed in for this chapter as well, so that its student has a row there.
+    """
     result, submission = read[0]
     if found := [pair for pair in read if pair[0].chapter == chapter]:
         return found
     if submission is None:
-        return read
+        return [(replace(result, chapter=chapter), None)]
     reason = f"a notebook of {result.chapter}, and the assignment is {chapter}"
     return [(replace(result, chapter=chapter, reason=reason), None)]

@@ -1,13 +1,16 @@
 """Whose a submission is, by its path."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
 _WORDS = "copy|copie|kopie|final|new|old|fixed|solved"
 _SUFFIX = rf"(?:[ _.-]*+(?:\(\d++\)|(?:v|rev)? ?\d++|{_WORDS}))*+[ _.-]*"
 _ENDINGS = re.compile(r"(?:\.ipynb(?:\.\w+)?|\.tar\.\w+|\.\w+)$", re.IGNORECASE)
-_UNTITLED = re.compile(rf"untitled{_SUFFIX}", re.IGNORECASE)
+_NOTHING = "untitled|notebook|submission|solutions?|answers?|assignment|homework|exercises?|final"
+_UNTITLED = re.compile(rf"(?:{_NOTHING}){_SUFFIX}", re.IGNORECASE)
+_AGAIN = re.compile(r" ?\(\d++\)$|-Copy\d*+$")  # what a browser or an editor adds to the name of a second file
 
 
 def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, str]:
@@ -15,7 +18,9 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
 
     `class/ann.ipynb`, `class/ann/06_topic.ipynb`, `class/ann/06_topic (1).ipynb`, `class/ann/Untitled.ipynb` and
     nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's. So is `ann/bob.ipynb` where another folder is bob's:
-    nobody can hand in under the name of somebody who has a folder. The student is empty where no name is found.
+    nobody can hand in under the name of somebody who has a folder. `ann/work.ipynb` and `ben/work.ipynb` are ann's and
+    ben's where they are all that these folders hold: nobody's points are lost because two chose the same name. The
+    student is empty where no name is found.
 
     Args:
         paths: those of the whole grade, as a report names them.
@@ -26,7 +31,23 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     for name, folders in named.values():
         if folders and not name:
             owned.setdefault(folders[0].name, []).append(folders[0])
-    return {path: _student(path, *about, owned) for path, about in named.items()}
+    shared = _shared(named)
+    return {
+        path: folders[0].name if name in shared and folders else _student(path, name, folders, owned)
+        for path, (name, folders) in named.items()
+    }
+
+
+def _shared(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[str]:
+    """The names of files that stand in several folders, in each of which no file is called differently."""
+    held: dict[PurePosixPath, dict[str, set[str]]] = {}
+    for name, folders in named.values():
+        if name and folders:
+            held.setdefault(folders[0], {}).setdefault(_AGAIN.sub("", name), set()).add(name)
+    alone = [next(iter(names.items())) for names in held.values() if len(names) == 1]
+    places = Counter(base for base, _ in alone)
+    everywhere = Counter(base for names in held.values() for base in names)
+    return {name for base, names in alone if places[base] > 1 and places[base] == everywhere[base] for name in names}
 
 
 def _student(path: str, name: str, folders: list[PurePosixPath], owned: Mapping[str, list[PurePosixPath]]) -> str:

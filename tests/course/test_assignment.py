@@ -1,6 +1,7 @@
 """When a file was handed in, and whether it is of the chapter that was asked for."""
 
 import os
+from dataclasses import replace
 
 from course.files import Course
 from course.grading import find
@@ -27,5 +28,8 @@ def test_of_another_chapter_than_the_assignment(own_course: Course) -> None:
     ((result, submission),) = of_assignment(read, "02_other")
     assert (result.status, result.chapter, submission) == ("rejected", "02_other", None)
     assert result.reason == "a notebook of 01_fixture, and the assignment is 02_other"
-    broken = [(Result("x.ipynb", reason="empty"), None)]
-    assert of_assignment(broken, "02_other") == broken
+
+
+def test_a_file_that_cannot_be_read_is_of_the_assignment() -> None:
+    broken = Result("class/dora.ipynb", reason="the file is empty")
+    assert of_assignment([(broken, None)], "02_other") == [(replace(broken, chapter="02_other"), None)]
