@@ -10,9 +10,11 @@ from minitorch.arrays import Array
 from minitorch.arrays.quiet import quiet
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite, declare
+from minitorch.ops.indexing.joining import cat
 from minitorch.ops.linalg.common import adjoint, check_square_float
+from minitorch.ops.linalg.lu import lu
 from minitorch.ops.linalg.qr_svd_eigh import svd
-from minitorch.ops.linalg.solve import inv
+from minitorch.ops.linalg.solve import inv, solve_triangular
 from minitorch.ops.naming import called
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.ops.reduction.sums import products_of_others
@@ -52,7 +54,23 @@ def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, 
         turn = of_sign * sign.conj()
         turn = (turn - turn.conj()) * 0.5
         scale = turn if scale is None else scale + turn
-    return None if scale is None else scale[..., None, None] * adjoint(inv(A))
+    return None if scale is None else scale[..., None, None] * _adjoint_inverse(A, sign == 0)
+
+
+def _adjoint_inverse(A: Tensor, singular: Tensor) -> Tensor:
+    """A⁻ᴴ; for a singular matrix what elimination leaves when it divides by the pivots that are zero."""
+    if not holds_somewhere(singular):
+        return adjoint(inv(A))
+    singular, one = singular[..., None, None], A.new_ones(A.shape[-1]).diag()
+    P, L, U = lu(adjoint(A))
+    below = solve_triangular(L, adjoint(P), upper=False, unitriangular=True)
+    rows: list[Tensor] = []
+    for i in reversed(range(A.shape[-1])):
+        row = below[..., i : i + 1, :]
+        for j, known in enumerate(rows, i + 1):
+            row = row - U[..., i : i + 1, j : j + 1] * known
+        rows.insert(0, row / U[..., i : i + 1, i : i + 1])
+    return cat(rows, -2).where(singular, adjoint(inv(one.where(singular, A))))
 
 
 @declare(

@@ -74,4 +74,5 @@ def gcd(xp: Any, self: Array, other: Array) -> Array:
 @pointwise(upcast=False, categories=(INTEGER,))
 def lcm(xp: Any, self: Array, other: Array) -> Array:
     """The least common multiple."""
-    return xp.lcm(self, other)
+    multiple = xp.lcm(self, other)
+    return xp.abs(multiple) if multiple.dtype.itemsize > 2 else multiple  # of an overflow, in C's int or wider

@@ -89,16 +89,26 @@ def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
     elif exponent == 0.5:
         return xp.sqrt(self)
     elif exponent == -1:
-        return xp.reciprocal(self)
+        return _reciprocal(xp, self)
     elif exponent == -0.5:
-        return xp.reciprocal(xp.sqrt(self))
+        return _reciprocal(xp, xp.sqrt(self))
     elif exponent == -2:
-        return xp.reciprocal(xp.square(self))
+        return _reciprocal(xp, xp.square(self))
     if exponent == 2:
         return xp.square(self)
     if exponent == 3:
         return self * self * self
-    return xp.power(self, exponent)
+    power = xp.power(self, exponent)
+    return power if isinstance(exponent, complex) or exponent >= 0 else _with_pole(xp, self, power)
+
+
+def _reciprocal(xp: Any, self: Array) -> Array:
+    return _with_pole(xp, self, xp.reciprocal(self))
+
+
+def _with_pole(xp: Any, self: Array, power: Array) -> Array:
+    """A negative power, which is infinite for a complex zero: ∞ + NaN·i in PyTorch, NaN + NaN·i in NumPy."""
+    return xp.where(self == 0, power.dtype.type(complex(xp.inf, xp.nan)), power) if power.dtype.kind == "c" else power
 
 
 def _integer_power(xp: Any, self: Array | Number, exponent: Array) -> Array:
@@ -177,4 +187,4 @@ def rsqrt(xp: Any, self: Array) -> Array:
 )
 def reciprocal(xp: Any, self: Array) -> Array:
     """1/self."""
-    return xp.reciprocal(self)
+    return _reciprocal(xp, self)

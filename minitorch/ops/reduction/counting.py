@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/generated/torch.unique.html
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitorch import return_types
@@ -151,11 +152,28 @@ def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 
 
 @declare(variants="")
 def insertion_points(xp: Any, boundaries: Array, self: Array, right: bool) -> Array:
-    side = "right" if right else "left"
+    def among(row: Array, values: Array) -> Array:
+        if row.dtype.kind != "f" or not xp.isnan(row).any():
+            return xp.searchsorted(row, values, "right" if right else "left")
+        return _bisected(xp, row, values, xp.greater if right else xp.greater_equal)
+
     if boundaries.ndim == 1:
-        return xp.searchsorted(boundaries, self, side)
-    rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), self.reshape(-1, self.shape[-1]), strict=True)
-    return xp.stack([xp.searchsorted(each, values, side) for each, values in rows]).reshape(self.shape)
+        return among(boundaries, self)
+    if not self.size:
+        return xp.zeros(self.shape, xp.int64)
+    rows = math.prod(self.shape[:-1])
+    pairs = zip(boundaries.reshape(rows, boundaries.shape[-1]), self.reshape(rows, self.shape[-1]), strict=True)
+    return xp.stack([among(*each) for each in pairs]).reshape(self.shape)
+
+
+def _bisected(xp: Any, row: Array, values: Array, is_beyond: Any) -> Array:
+    """The insertion points among boundaries with NaN, which no value reaches: NumPy would sort them to the end."""
+    start, end = xp.zeros(values.shape, xp.int64), xp.full(values.shape, len(row), xp.int64)
+    for _ in range(len(row).bit_length()):
+        middle = start + (end - start) // 2
+        beyond = is_beyond(row[xp.minimum(middle, len(row) - 1)], values)
+        start, end = xp.where(beyond | (start == end), start, middle + 1), xp.where(beyond, middle, end)
+    return start
 
 
 @composite(variants="function out")
