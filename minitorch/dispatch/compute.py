@@ -113,9 +113,12 @@ def compute(
 def with_dense(args: Sequence[Any]) -> Sequence[Any]:
     """The operands of a sum, with a matrix in place of a sparse second one.
 
-    Raises RuntimeError where the first is sparse or shapes differ. https://pytorch.org/docs/stable/sparse.html
+    Raises RuntimeError where the first alone is sparse or shapes differ, and TypeError where both are sparse, whereupon
+    their `__torch_function__` is asked. https://pytorch.org/docs/stable/sparse.html
     """
     first, other, *rest = args
+    if getattr(first, "is_sparse", False) and getattr(other, "is_sparse", False):
+        raise TypeError("the operands are sparse matrices, not tensors")
     if getattr(first, "is_sparse", False):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not getattr(other, "is_sparse", False):

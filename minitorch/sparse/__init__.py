@@ -5,6 +5,6 @@ Source: https://pytorch.org/docs/stable/sparse.html
 
 from __future__ import annotations
 
-from minitorch.sparse.coo import SparseTensor, mm, sparse_coo_tensor, to_sparse
+from minitorch.sparse.coo import SparseTensor, mm, sparse_coo_tensor, sum, to_sparse
 
-__all__ = ["SparseTensor", "mm", "sparse_coo_tensor", "to_sparse"]
+__all__ = ["SparseTensor", "mm", "sparse_coo_tensor", "sum", "to_sparse"]

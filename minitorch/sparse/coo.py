@@ -16,8 +16,8 @@ from minitorch.dtypes import bool_, can_cast, get_default_dtype, int64
 from minitorch.dtypes import dtype as DType
 from minitorch.layout import layout, sparse_coo
 from minitorch.ops.creation.data import as_tensor
-from minitorch.ops.indexing.joining import stack
-from minitorch.ops.pointwise.arithmetic import add, sub
+from minitorch.ops.indexing.joining import cat, stack
+from minitorch.ops.pointwise.arithmetic import add
 from minitorch.ops.pointwise.division import div
 from minitorch.ops.reduction.counting import searchsorted, unique
 from minitorch.printing import _contents as contents
@@ -25,14 +25,19 @@ from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 _WIDTH = 80
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, tuple[str, str]] = {
+    "add": ("add", ""),
+    "sub": ("sub", ""),
+    "subtract": ("sub", ""),
     "mul": ("mul", "mul"),
     "div": ("div", "__rtruediv__"),
     "true_divide": ("div", "__rtruediv__"),
     "floor_divide": ("floor_divide", "__rfloordiv__"),
     "pow": ("pow", "__rpow__"),
 }
-"""What a function of two operands is called if the first is sparse, and if only the second is."""
+"""What a function of two operands is called if the first is sparse, and if only the second is: nothing for a sum."""
+_OF_ONE = ("abs", "absolute", "sum")
+"""Functions of one sparse matrix."""
 
 
 class SparseTensor:
@@ -114,13 +119,47 @@ class SparseTensor:
     def detach(self) -> SparseTensor:
         return SparseTensor(self._at, self._numbers.detach(), self.shape, self._coalesced, "")
 
-    def __add__(self, other: Any) -> Tensor:
-        """Raises RuntimeError: only a dense matrix and a sparse one can be added, in this order."""
-        return add(self, other)
+    def add(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
+        """The sum with `alpha` times another sparse matrix, coalesced if both are.
 
-    def __sub__(self, other: Any) -> Tensor:
-        """Raises RuntimeError, as `+` does."""
-        return sub(self, other)
+        Raises RuntimeError for other shapes, and for a dense matrix, which has to come first.
+        """
+        return self._merged(other, alpha, "AddBackward0")
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
+        """The difference, as `add` gives the sum."""
+        return self._merged(other, -alpha, "SubBackward0")
+
+    def _merged(self, other: Any, alpha: Any, made_by: str) -> SparseTensor:
+        if not isinstance(other, SparseTensor):
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        if self.shape != other.shape:
+            raise RuntimeError(
+                f"add: expected sizes of 'self' and 'other' to match, but {list(self.shape)} != {list(other.shape)}"
+            )
+        kind = add(self._numbers[:0], other._numbers[:0], alpha=alpha).dtype
+        is_coalesced = self._coalesced and other._coalesced
+        if is_coalesced:
+            places, number = unique(cat([self._places(), other._places()]), return_inverse=True)
+        else:
+            places, number = _in_turn(self._places(), other._places())
+        ours, theirs = number[: self._nnz()], number[self._nnz() :]
+        numbers = self._numbers.new_zeros(len(places), dtype=kind).index_add(0, ours, self._numbers.to(kind))
+        numbers = numbers.index_add(0, theirs, other._numbers.to(kind) * alpha)
+        width = max(self.shape[1], 1)
+        return SparseTensor(stack([places // width, places % width]), numbers, self.shape, is_coalesced, made_by)
+
+    def abs(self) -> SparseTensor:
+        """The size of every element; coalesced."""
+        of = self.coalesce()
+        return of._with_values(of._numbers.abs(), "AbsBackward0")
+
+    def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+        """The sum of all elements. Raises NotImplementedError for one dimension: it would be a sparse vector."""
+        if keepdim or (dim is not None and (isinstance(dim, int) or {each % 2 for each in dim} != {0, 1})):
+            raise NotImplementedError("sum: only the sum of all elements of a sparse matrix is supported")
+        total: Tensor = self._numbers.sum(dtype=dtype)
+        return total
 
     def mul(self, other: Any) -> SparseTensor:
         """Every element times a number, or times the element of a dense or sparse matrix in its place.
@@ -181,6 +220,7 @@ class SparseTensor:
             raise cannot_cast(numbers.dtype, of.dtype)
         return of._with_values(numbers, "PowBackward0")
 
+    __add__, subtract, __sub__, absolute, __abs__ = add, sub, sub, abs, abs
     multiply = __mul__ = __rmul__ = mul
     true_divide = divide = __truediv__ = div
     __floordiv__, __pow__ = floor_divide, pow
@@ -199,13 +239,15 @@ class SparseTensor:
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """torch.mul and others of two operands are the methods and operators of the same name."""
+        """torch.mul, torch.abs and others are the methods and operators of the same name."""
+        if function.__name__ in _OF_ONE and args:
+            return getattr(args[0], function.__name__)(*args[1:], **kwargs or {})
         forms = _FUNCTIONS.get(function.__name__)
         if forms is None or len(args) < 2:
             return NotImplemented
         if isinstance(args[0], cls):
             return getattr(args[0], forms[0])(*args[1:], **kwargs or {})
-        return getattr(args[1], forms[1])(args[0])
+        return getattr(args[1], forms[1])(args[0]) if forms[1] else NotImplemented
 
     def __neg__(self) -> SparseTensor:
         return self._with_values(-self._numbers, "NegBackward0")
@@ -235,6 +277,25 @@ class SparseTensor:
             history = f"grad_fn=<{self._made_by}>"
             last += f", {history}" if len(last) + len(history) + 10 <= _WIDTH else f",\n{' ' * 7}{history}"
         return f"tensor({shown('indices', self._at)}\n{' ' * 7}{shown('values', self._numbers)}\n{' ' * 7}{last})"
+
+
+def _in_turn(ours: Tensor, theirs: Tensor) -> tuple[Tensor, Tensor]:
+    """The places of two lists, always the smaller of the two next ones, and one element for both where these are equal.
+
+    Returns them, and the number of each of ours and each of theirs among them. Of lists that aren't in order, or that
+    name a place twice, PyTorch makes the same.
+    """
+    lists = (ours.tolist(), theirs.tolist())
+    places: list[int] = []
+    numbers: tuple[list[int], list[int]] = ([], [])
+    while next_ones := [mine[len(done)] for mine, done in zip(lists, numbers, strict=True) if len(done) < len(mine)]:
+        place = min(next_ones)
+        for mine, done in zip(lists, numbers, strict=True):
+            if len(done) < len(mine) and mine[len(done)] == place:
+                done.append(len(places))
+        places.append(place)
+    at = ours.new_tensor(places, dtype=int64)
+    return at, ours.new_tensor([*numbers[0], *numbers[1]], dtype=int64)
 
 
 def _divisor(what: str, other: Any) -> Any:
@@ -324,3 +385,8 @@ def mm(mat1: SparseTensor, mat2: Tensor) -> Tensor:
     products = mat1._values().unsqueeze(1) * mat2.index_select(0, columns)
     result: Tensor = mat2.new_zeros((mat1.shape[0], mat2.shape[1])).index_add(0, rows, products)
     return result
+
+
+def sum(input: SparseTensor, dim: Any = None, dtype: DType | None = None) -> Tensor:
+    """The sum of all elements of a sparse matrix. https://pytorch.org/docs/stable/generated/torch.sparse.sum.html"""
+    return input.sum(dim, dtype=dtype)

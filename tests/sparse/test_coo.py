@@ -105,6 +105,29 @@ LINES: list[Line] = [
     lambda t: t.mul(2, matrix(t)),
     lambda t: t.mul(matrix(t), other_matrix(t)),
     lambda t: t.mul(t.ones(3, 3), other_matrix(t)),
+    lambda t: matrix(t).coalesce() + other_matrix(t),
+    lambda t: matrix(t) + other_matrix(t),
+    lambda t: matrix(t) + matrix(t).t(),
+    lambda t: other_matrix(t) - matrix(t, t.ones(4, requires_grad=True)),
+    lambda t: (matrix(t).coalesce() - other_matrix(t)).is_coalesced(),
+    lambda t: (matrix(t) + other_matrix(t)).is_coalesced(),
+    lambda t: matrix(t, t.ones(4).long()).coalesce() + other_matrix(t),
+    lambda t: t.add(matrix(t).coalesce(), other_matrix(t), alpha=2),
+    lambda t: t.sub(matrix(t), other_matrix(t), alpha=2),
+    lambda t: t.add(matrix(t, t.ones(4).long()), matrix(t, t.ones(4).long()), alpha=0.5),
+    lambda t: matrix(t).add(other_matrix(t)).sub(other_matrix(t), alpha=3),
+    lambda t: matrix(t) + t.zeros(3, 3).to_sparse(),
+    lambda t: t.zeros(3, 3).to_sparse() + other_matrix(t),
+    lambda t: matrix(t) + t.zeros(2, 3).to_sparse(),
+    lambda t: matrix(t) + 1,
+    lambda t: abs(matrix(t, -t.ones(4))),
+    lambda t: t.abs(matrix(t, -t.ones(4, requires_grad=True))),
+    lambda t: matrix(t).coalesce().abs(),
+    lambda t: matrix(t).sum(),
+    lambda t: t.sum(matrix(t, t.ones(4, requires_grad=True))),
+    lambda t: matrix(t).sum((0, 1), dtype=t.float64),
+    lambda t: t.sparse.sum(matrix(t)),
+    lambda t: t.sparse.sum(matrix(t, t.ones(4).long()), dtype=t.float64),
     lambda t: matrix(t) // 2,
     lambda t: t.floor_divide(matrix(t, t.ones(4).long() * 5), 2),
     lambda t: t.div(matrix(t), 2, rounding_mode="trunc"),
@@ -168,6 +191,16 @@ def test_gradients_of_products_and_powers_reach_the_values(lib: Any) -> Any:
     return values.grad.tolist(), others.grad.tolist()
 
 
+@exactly_the_same
+def test_gradients_of_sums_and_sizes_reach_the_values(lib: Any) -> Any:
+    values, others = (lib.arange(-1.0, 3.0).mul(sign).requires_grad_() for sign in (1, 2))
+    one, two = matrix(lib, values), matrix(lib, others).t()
+    weights = lib.arange(9.0).view(3, 3)
+    both = (one.coalesce() + two.coalesce()).to_dense() * weights + (one - two).to_dense() * weights * weights
+    (both.sum() + abs(one).to_dense().mul(weights).sum() + lib.sparse.sum(two)).backward()
+    return values.grad.tolist(), others.grad.tolist()
+
+
 def test_what_is_not_there_says_so() -> None:
     for line in (
         lambda: minitorch.sparse_coo_tensor([[0], [0], [0]], [1.0]),
@@ -176,6 +209,8 @@ def test_what_is_not_there_says_so() -> None:
         lambda: minitorch.ones(2, 2).to_sparse(1),
         lambda: minitorch.sparse.mm(minitorch.ones(2, 2), minitorch.ones(2, 2)),
         lambda: 2 ** minitorch.eye(2).to_sparse(),
+        lambda: minitorch.eye(2).to_sparse().sum(0),
+        lambda: minitorch.sparse.sum(minitorch.eye(2).to_sparse(), 0),
     ):
         with pytest.raises(NotImplementedError):
             line()
