@@ -24,7 +24,7 @@ from course.grading.pool import Pool
 from course.grading.references import References
 from course.grading.report import Item
 from course.grading.runner import Outcome, Task
-from course.interview import faults, tasks
+from course.interview import faults, nearness, tasks
 from course.interview.fault import Program
 from course.learner.practice import Exercise
 from course.parsed import parsed
@@ -38,18 +38,21 @@ SECONDS = 120
 class Verdict:
     """What an exercise's check says: points of how many, and what is wrong.
 
-    `parts` are the functions of an answer that isn't right, where some of them are: whether each one is.
+    `parts` are the functions of an answer that isn't right, where some of them are: whether each one is. Where none is,
+    `near` is what its values earn (`course.interview.nearness`), and `cases` says how many of them are right.
     """
 
     points: int
     of: int
     message: str
     parts: dict[str, bool] = field(default_factory=dict)
+    near: float = 0.0
+    cases: str = ""
 
     @property
     def score(self) -> float:
-        """The share of points, or that of the functions that are right."""
-        return max(self.points / self.of, sum(self.parts.values()) / max(1, len(self.parts)))
+        """The share of points, of the functions that are right, or what the values earn, whichever is largest."""
+        return max(self.points / self.of, sum(self.parts.values()) / max(1, len(self.parts)), self.near)
 
 
 Tell = Callable[[str], None]
@@ -100,21 +103,25 @@ class Judge:
 
     def check(self, answer: str, tell: Tell = lambda said: None) -> Verdict:
         """Check an answer. If it isn't right, each of its functions is checked while the others are the solution's."""
-        answer = tasks.with_our_torch(answer)
+        answer = tasks.with_our_torch(tasks.unwrapped(answer, self._asked), tasks.package_of(self._asked))
         if self._thread.is_alive():
             tell("running the course's own answers")
             self._thread.join()
-        with _Telling(tell, Limits(), self._stop, size=1) as pool:
+        with (pool := _Telling(tell, Limits(), self._stop, size=1)):
             tell("running your answer")
             found = self._item(answer, pool)
             if found.status == "passed":
                 return Verdict(found.points, found.max_points, "")
+            whole = pool.shares.get(self._asked.name, [])
             parts = {_short(name): part.status == "passed" for part in found.parts for name in part.names}
             mixed = {} if parts else _mixed(tasks.stub_of(self._asked), self._solution, answer)
             for name, text in mixed.items():
                 tell(_alone([name]))
                 parts[name] = self._item(text, pool).status == "passed"
-        return Verdict(found.points, found.max_points, found.message, parts if len({*parts.values()}) == 2 else {})
+        if any(parts.values()):  # the cases of the functions that are right would count for the others
+            return Verdict(found.points, found.max_points, found.message, {} if all(parts.values()) else parts)
+        near, cases = nearness.score(whole), nearness.told(whole)
+        return Verdict(found.points, found.max_points, found.message, near=near, cases=cases)
 
     @property
     def _solution(self) -> str:
@@ -138,11 +145,13 @@ class Judge:
 
 
 class _Telling(Pool):
-    """A pool that says which functions of an answer it runs alone."""
+    """A pool that says which functions of an answer it runs alone, and keeps which values of a run are right."""
 
     def __init__(self, tell: Tell, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.tell = tell
+        self.shares: dict[str, list[float]] = {}
+        """By the name of a run that isn't right, the share of each of its values that is."""
 
     def run(
         self, tasks: list[Task], expected: Mapping[str, Bundle], seconds: float, deadline: float
@@ -152,6 +161,8 @@ class _Telling(Pool):
             if task.only:
                 self.tell(_alone([_short(name) for name in task.only]))
             outcomes |= super().run([task], expected, seconds, deadline)
+            line = outcomes[task.exercise].line
+            self.shares[task.exercise] = nearness.shares(expected.get(task.exercise), line)
         return outcomes
 
 

@@ -236,7 +236,9 @@ class Whiteboard(Round):
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
         aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
-        parts = f" {verdicts.by_part(verdict.parts)}" if verdict.score > verdict.points / verdict.of else ""
+        more = verdict.score > verdict.points / verdict.of
+        parts = f" {verdicts.by_part(verdict.parts)}" if verdict.parts and more else ""
+        parts += f" {verdict.cases}" if verdict.cases else ""
         points = f"{verdict.score * verdict.of:.2g}"
         yield Say(f"**{points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
         return verdict, answer

@@ -110,14 +110,17 @@ def missing(message: str) -> str:
     return next(filter(None, found.groups())) if found else ""
 
 
-def with_our_torch(answer: str) -> str:
-    """An answer in which `import torch`, a candidate's first line, brings minitorch, as it does in the notebooks."""
+def with_our_torch(answer: str, package: str = "minitorch") -> str:
+    """An answer in which `import torch`, a candidate's first line, brings this package.
+
+    It is minitorch, as in the notebooks, or mytorch where the answer is a part of it.
+    """
 
     def ours(found: re.Match[str]) -> str:
         before, inner, alias = found.groups(default="")
         if before.endswith("import ") and not alias:
-            return f"{before}minitorch as torch"  # which it binds, whatever it imports
-        return f"{before}minitorch{inner}{alias}"
+            return f"{before}{package} as torch"  # which it binds, whatever it imports
+        return f"{before}{package}{inner}{alias}"
 
     return _TORCH.sub(ours, answer)
 
@@ -176,3 +179,29 @@ def whose(exercise: Exercise) -> str:
 def _listed(names: Iterable[str]) -> str:
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
+
+
+def package_of(exercise: Exercise) -> str:
+    """The package that stands for torch in an answer: mytorch where the answer is a part of it."""
+    return "mytorch" if exercise.kind.parts else "minitorch"
+
+
+def unwrapped(answer: str, exercise: Exercise) -> str:
+    """An answer whose classes give way to those of their methods that are asked for, which a stub shows alone.
+
+    A candidate asked for `Int8Linear.__init__` writes the class around it. The class itself is there already.
+    """
+    asked = [part.rpartition(":")[2].partition(".") for part in exercise.kind.parts]
+    methods = {(owner, method) for owner, _, method in asked if method}
+    try:
+        body = parsed(answer).body
+    except (SyntaxError, ValueError):
+        return answer
+    lines = answer.splitlines()
+    for node in reversed(body):
+        if isinstance(node, ast.ClassDef) and any(owner == node.name for owner, _ in methods):
+            wanted = [each for each in node.body if (node.name, getattr(each, "name", "")) in methods]
+            texts = [ast.unparse(each) for each in wanted]
+            if texts:
+                lines[node.lineno - 1 : node.end_lineno] = ["\n\n\n".join(texts)]
+    return "\n".join(lines) + "\n"

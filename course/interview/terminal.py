@@ -105,14 +105,21 @@ def _waited(text: str, does: Callable[[Callable[[str], None]], Any], console: Co
 
 
 def _edited(path: Path, hints: Sequence[str], console: Console) -> int:
-    """Wait until a file is done, and show hints until then. Returns how many."""
-    taken = 0
+    """Wait until a file is done, and show hints until then. Returns how many.
+
+    A file in which nothing has changed is handed in by a second Enter: the first may be a slip.
+    """
+    taken, before = 0, path.read_bytes() if path.exists() else b""
+    is_warned = False
     while True:
         hint = ", h for a hint" if taken < len(hints) else ""
         given = click.prompt(f"Enter when you are done{hint}, e for $EDITOR", default="", show_default=False)
         match given.strip().lower()[:1]:
-            case "":
+            case "" if is_warned or not path.exists() or path.read_bytes() != before:
                 return taken
+            case "":
+                is_warned = True
+                console.print("Nothing in the file has changed yet. Enter once more hands it in as it is.")
             case "e":
                 click.edit(filename=str(path))
             case "h" if hint:
@@ -178,7 +185,7 @@ def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
     _print("\n".join([text, "", *(f"{place}. {point}" for place, point in enumerate(points, 1))]), console)
     while True:
         given = click.prompt("their numbers, as in 1 3; Enter for none", default="", show_default=False)
-        words = given.replace(",", " ").split()
+        words = given.replace(",", "").replace(" ", "")  # there are fewer than ten points, so `12` names two
         if all(word.isdigit() and 1 <= int(word) <= len(points) for word in words):
             return [str(place) in words for place in range(1, len(points) + 1)]
         console.print(f"Numbers from 1 to {len(points)}.")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
+
+_PROPERTY = re.compile(
+    r"at \['(?P<what>[^']+)'\]: (?:at \[(?P<place>\d+)\]: )?expected boolean (?P<side>True|False), got boolean \w+"
+)
 
 
 def laid_out(message: str, known: Collection[str]) -> str:
@@ -17,10 +22,25 @@ def laid_out(message: str, known: Collection[str]) -> str:
         return line in known or line.partition(": ")[2] in known or line.startswith("Right: ")
 
     parts = list[str]()
-    for said, group in itertools.groupby(message.splitlines(), is_said):
+    for said, group in itertools.groupby(_joined(_PROPERTY.sub(_property, message).splitlines()), is_said):
         lines = list(group)
         parts += lines if said or len(lines) == 1 else ["\n".join(["```text", *lines, "```"])]
     return "\n\n".join(parts)
+
+
+def _property(found: re.Match[str]) -> str:
+    """A property that an answer should have, in words, as its check calls it."""
+    which = f" (its part {int(found['place']) + 1})" if found["place"] else ""
+    return f"this {'should' if found['side'] == 'True' else 'should not'} hold: {found['what']}{which}"
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Lines of which several say the same of other cases, each of these as one line."""
+    cases: dict[str, list[str]] = {}
+    for line in lines:
+        case, _, said = line.partition(": this should")
+        cases.setdefault(f": this should{said}" if said else line, []).append(case)
+    return [f"{', '.join(each)}{said}" if said.startswith(": this") else said for said, each in cases.items()]
 
 
 def by_part(parts: Mapping[str, bool]) -> str:

@@ -26,6 +26,7 @@ from rich.console import Console
 import minitorch as torch
 from course.__main__ import main
 from course.files import CODE, Course
+from course.grading.bundle import bundle
 from course.grading.pool import Pool
 from course.interview import (
     asking,
@@ -35,6 +36,7 @@ from course.interview import (
     formulas,
     history,
     judged,
+    nearness,
     notebook,
     predictions,
     programs,
@@ -584,7 +586,7 @@ def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Tim
     named = [name for card in Bank(course).of("fault") for name in (card.name, card.about.name) if name in text]
     assert named == [] and len(json.loads(text)["open"]["items"]) >= 2
     again = hold(course)
-    assert "has four faults" in " ".join((hold(course, replies="\n\n\n\n\n1\n\n").output + again.output).split())
+    assert "has four faults" in " ".join((hold(course, replies="\n\n\n\n\n\n1\n\n").output + again.output).split())
 
 
 def test_a_history_with_names_goes_on_and_loses_them(course: Course, time: Time) -> None:
@@ -1068,6 +1070,46 @@ def test_which_name_an_answer_lacks(message: str, name: str) -> None:
 )
 def test_an_import_of_torch_brings_minitorch(line: str, ours: str) -> None:
     assert tasks.with_our_torch(f"a = 1\n{line}\nb = 2") == f"a = 1\n{ours}\nb = 2"
+    theirs = ours.replace("minitorch", "mytorch")
+    assert tasks.with_our_torch(f"a = 1\n{line}\nb = 2", "mytorch") == f"a = 1\n{theirs}\nb = 2"
+
+
+def test_what_cases_are_worth() -> None:
+    """A property counts only beside a right result, a list of numbers is one value, and another form is none."""
+    expected = bundle(
+        {"a": {"loss": 1.0, "is kept": True}, "b": [1, 2, 3], "c": (2.0, "x"), "d": True}, 1e-6, 0.0, False
+    )
+
+    def shares(**values: Any) -> list[float]:
+        said = {"nonce": "n", "phase": "check", "shown": [bundle(values, 1e-6, 0.0, False)]}
+        return nearness.shares(expected, json.dumps(said).encode())
+
+    assert shares(a={"loss": 1.0, "is kept": True}, b=[1, 2, 3], c=(2.0, "x"), d=True) == [1, 1, 1, 1]
+    assert shares(a={"loss": 1.0, "is kept": False}, b=[1, 2, 4], c=(3.0, "x"), d=False) == [0.5, 0, 0.5, 0]
+    assert shares(a={"loss": 2.0, "is kept": True}, b=[1, 2], c=(2.0,), d=True) == [0, 0, 0, 1]
+    assert shares(a=1.0) == [0, 0, 0, 0]
+    assert nearness.shares(expected, b"no message") == nearness.shares(None, b"") == []
+    assert nearness.score([1, 0.5]) == 0.5625 and nearness.score([]) == 0
+    assert nearness.told([1, 1, 0.5, 0]) == "Of the 4 cases, 2 are right and 1 in part."
+    assert nearness.told([1, 0]) == "Of the 2 cases, 1 is right." and nearness.told([0, 0]) == nearness.told([1]) == ""
+
+
+def test_a_property_that_does_not_hold_is_said_in_words_and_once() -> None:
+    wrong = "at ['the reference is frozen']: at [0]: expected boolean True, got boolean False"
+    told = verdicts.laid_out(f"loss: {wrong}\none pair: {wrong}\nand 2 more", [])
+    assert told.splitlines()[1] == "loss, one pair: this should hold: the reference is frozen (its part 1)"
+    other = verdicts.laid_out("two: at ['it grew']: expected boolean False, got boolean True", [])
+    assert other == "two: this should not hold: it grew"
+
+
+def test_a_class_gives_way_to_the_methods_that_are_asked_for(bank: Bank) -> None:
+    asked = bank.cards["e-memory_int8"].about
+    text = (
+        "x = 1\nclass Int8Linear(Module):\n    def __init__(self, layer):\n        pass\n    def forward(self): pass\n"
+    )
+    assert tasks.unwrapped(text, asked) == "x = 1\ndef __init__(self, layer):\n    pass\n"
+    for other in (text.replace("Int8Linear", "Other"), text.replace("__init__", "init"), "class Int8Linear(\n"):
+        assert tasks.unwrapped(other, asked) == other
 
 
 def test_an_answer_may_begin_as_candidates_begin(bank: Bank) -> None:
@@ -1076,6 +1118,52 @@ def test_an_answer_may_begin_as_candidates_begin(bank: Bank) -> None:
     with judged.Judge(bank.course, asked, 3) as judge:
         verdict = judge.check(answer)
     assert verdict.points == verdict.of > 0, verdict.message
+
+
+def test_an_answer_for_mytorch_may_use_torch_and_stand_in_its_class(bank: Bank) -> None:
+    asked = bank.cards["e-memory_int8"].about
+    answer = """import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+def quantize(x, dim=-1):
+    with torch.no_grad():
+        rows = x.abs() if dim is not None else x.abs().flatten()
+        largest = rows.amax(dim if dim is not None else 0, keepdim=True).clamp(min=1e-12)
+        scale = largest / 127 if dim is not None else (largest / 127).reshape([1] * x.ndim)
+        return (x / scale).round().clamp(-127, 127).to(torch.int8), scale
+
+
+class Int8Linear(nn.Module):
+    \"\"\"A layer.\"\"\"
+
+    def __init__(self, layer):
+        super().__init__()
+        weight, scale = quantize(layer.weight)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
+        self.register_buffer("bias", None if layer.bias is None else layer.bias.detach())
+
+    def forward(self, x):
+        return F.linear(x, self.weight.float() * self.scale, self.bias)
+"""
+    with judged.Judge(bank.course, asked, 3) as judge:
+        verdict = judge.check(answer)
+    assert verdict.points == verdict.of > 0, verdict.message
+
+
+def test_an_answer_with_one_slip_earns_most_of_it_and_nonsense_nearly_nothing(bank: Bank) -> None:
+    """Label smoothing weighs log σ(x) of the lead twice, where the second should be log σ(−x)."""
+    asked = bank.cards["e-align_dpo"].about
+    solution = tasks.solution_of(bank.course, asked)
+    slip = solution.replace("F.logsigmoid(-beta * lead)", "F.logsigmoid(beta * lead)")
+    nonsense = "def dpo_loss(policy, *_, **__):\n    return policy.sum() * 0, policy.detach() * 0"
+    assert slip != solution
+    with judged.Judge(bank.course, asked, 3) as judge:
+        one, other = judge.check(slip), judge.check(nonsense)
+    assert one.points == other.points == 0
+    assert other.score < 0.2 < 0.6 < one.score < 1 and one.cases.startswith("Of the 10 cases, 8 are right")
 
 
 def test_what_is_imported_is_said(bank: Bank) -> None:
@@ -1176,6 +1264,16 @@ def test_a_hint_is_shown_while_one_writes(tmp_path: Path) -> None:
     shown = in_terminal(Edit("Write it.", tmp_path / "it.py", hints=("Look.", "Think.")), replies="h\nhint\nh\n\n")
     assert "Hint 1 of 2. Look." in shown and "Hint 2 of 2. Think." in shown
     assert shown.count("h for a hint") == 2  # there is no third
+
+
+def test_a_file_that_is_as_it_was_is_handed_in_by_a_second_enter(tmp_path: Path) -> None:
+    (path := tmp_path / "it.py").write_text("pass\n")
+    assert in_terminal(Edit("Write it.", path), replies="\n\n").count("Nothing in the file has changed yet.") == 1
+
+
+def test_points_may_be_named_without_spaces() -> None:
+    for given in ("13", "1 3", "1, 3"):
+        assert "Numbers from" not in in_terminal(Tick("Which?", ("a", "b", "c")), replies=f"{given}\n\n")
 
 
 def test_in_a_notebook_a_button_tells_the_next_hint(course: Course) -> None:

@@ -1,0 +1,65 @@
+"""How much of what a check shows is right, where an answer isn't: an interviewer doesn't give nothing for one slip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from course.grading import bundle
+from course.grading.bundle import Bundle
+from course.grading.compare import hear
+
+
+def shares(expected: Bundle | None, line: bytes) -> list[float]:
+    """For each value of a check, the share of it that is right, from the message of the learner's process.
+
+    A value that has parts counts by those that are right. Properties, such as that an input is left alone, hold for
+    nearly any program, so they count only beside a result that is right.
+    """
+    if expected is None:
+        return []
+    heard = hear(line, None, keep=True)
+    shown = heard.shown[0] if heard and len(heard.shown) == 1 else None
+    given = shown.get("values") if isinstance(shown, dict) else None
+    return [_share(expected, value, given.get(name)) for name, value in expected["values"].items() if given]
+
+
+def score(found: Sequence[float]) -> float:
+    """What a wrong answer with these shares earns: their mean, squared, as even nonsense is right here and there."""
+    return (sum(found) / len(found)) ** 2 if found else 0.0
+
+
+def told(found: Sequence[float]) -> str:
+    """How many cases are right, as a sentence; empty if none is, or if there is only one."""
+    right, partly = sum(each == 1 for each in found), sum(0 < each < 1 for each in found)
+    if len(found) < 2 or not (right or partly):
+        return ""
+    also = f" and {partly} in part" if partly else ""
+    return f"Of the {len(found)} cases, {right} {'is' if right == 1 else 'are'} right{also}."
+
+
+def _share(expected: Bundle, want: Any, got: Any) -> float:
+    leaves = [(each, _is_right(expected, each, other)) for each, other in _leaves(want, got)]
+    results = [is_right for each, is_right in leaves if each["kind"] != "boolean"]
+    return sum(is_right for _, is_right in leaves) / len(leaves) if any(results) or not results else 0.0
+
+
+def _is_right(expected: Bundle, want: Any, got: Any) -> bool:
+    one, other = {**expected, "values": {"": want}}, {"version": 1, "values": {"": got}}
+    return not bundle.difference({**one, "mistakes": []}, other)
+
+
+def _leaves(want: Any, got: Any) -> Iterator[tuple[Any, Any]]:
+    """The parts of a value with those that were given; a list of numbers is one, as its numbers are about one thing."""
+    items, others = want.get("items"), got.get("items") if isinstance(got, dict) else None
+    if items and others and type(items) is type(others) and len(items) == len(others):
+        pairs = (
+            [(value, others.get(name)) for name, value in items.items()]
+            if isinstance(items, dict)
+            else list(zip(items, others, strict=True))
+        )
+        if isinstance(items, dict) or not all(each["kind"] == "number" for each, _ in pairs):
+            for pair in pairs:
+                yield from _leaves(*pair)
+            return
+    yield want, got
