@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Mock interview
-# By the end of this chapter you will have been through an interview of six rounds, drawn from the whole course, and you will
+# By the end of this chapter you will have been through an interview of seven rounds, drawn from the whole course, and you will
 # know how far to trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
 #
 # ## Ten questions, and how sure are you?
@@ -477,7 +477,7 @@ print(
 
 # %% [markdown] tags=["short"]
 # ## Run an interview
-# The rounds are rapid fire, explain, predict, estimate, whiteboard and debug, and together they take 45 minutes. Here they have
+# The rounds are rapid fire, explain, predict, estimate, whiteboard, design and debug, and together they take 45 minutes. Here they have
 # buttons, while in a terminal `course interview` runs the same interview, with options such as `--round debug`, `--minutes 20`,
 # or `--no-clock` if a running clock distracts you. You can stop at any time and pick up where you left off.
 # `course interview --export cards.txt` makes cards for Anki, and `--export questions.html` makes a page to print.

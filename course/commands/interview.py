@@ -15,7 +15,8 @@ from course.files import Course
     "rounds",
     multiple=True,
     metavar="NAME",
-    help="rapid, explain, predict, estimate, whiteboard or debug. Repeat the option for several; the default is all.",
+    help="rapid, explain, predict, estimate, whiteboard, design or debug. Repeat the option for several; "
+    "the default is all.",
 )
 @click.option(
     "--profile",

@@ -70,6 +70,8 @@ class Round(ABC):
     """In minutes, if the round is held alone; a whole interview divides its minutes in these proportions."""
     together: ClassVar[int] = 1
     """How many cards make one item."""
+    is_optional: ClassVar[bool] = False
+    """Whether a whole interview goes without, where a long problem leaves less than three times its `seconds`."""
     most: ClassVar[int] = 0
     """How many cards of one chapter are asked before other chapters had their turn; 0 if that doesn't matter."""
 

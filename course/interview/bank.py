@@ -18,6 +18,7 @@ from course.interview import tasks
 from course.interview.cards import Card, Point
 from course.interview.estimates import ESTIMATES
 from course.interview.faults import EVERY
+from course.interview.open_designs import open_designs
 from course.interview.programs import PROGRAMS
 from course.interview.scope import Scope, scope, weight
 from course.learner import practice
@@ -103,6 +104,7 @@ class Bank:
         self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
         self.problems, self.names, self.alike = collections(course)
         found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
+        found += self._designs()
         self.cards = {card.name: replace(card, weight=self._weight(card)) for card in found}
 
     def of(self, kind: str) -> list[Card]:
@@ -213,6 +215,14 @@ class Bank:
         for each in ESTIMATES:
             chapter = self.chapter(each.chapter)
             yield Card(f"n-{slug(each.name)}", "estimate", chapter, each.name, (), self._topics(chapter), each)
+
+    def _designs(self) -> Iterable[Card]:
+        for each in open_designs():
+            chapter = self.chapter(each.chapter)
+            card = Card(
+                f"d-{slug(each.title)}", "design", chapter, each.title, each.points, self._topics(chapter), each
+            )
+            yield replace(card, names=each.said)
 
     def chapter(self, number: str) -> str:
         """The name of a chapter, by its key; the key itself, where the chapter isn't written."""

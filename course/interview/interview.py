@@ -71,11 +71,13 @@ class Interview:
         drawn: dict[str, list[Item]] = {}
         for each, order, share in sorted(held, key=lambda one: -one[0].seconds):
             minutes = share if chosen else max(0.0, left) * share / shares
+            shares -= share
+            if each.is_optional and len(held) > 1 and not chosen and left * 60 < 3 * each.seconds:
+                continue
             asked = [card for items in drawn.values() for item in items for card in self._cards(item)]
             drawn[each.name] = each.items(unlike(order, asked), minutes, length, rng)
             left -= self._minutes(drawn[each.name])  # so the others shrink around a long problem
-            shares -= share
-        items = [item for each, _, _ in held for item in drawn[each.name]]
+        items = [item for each, _, _ in held for item in drawn.get(each.name, ())]
         if chosen:  # these rounds as a whole interview has them: as long as what they ask
             length = math.ceil(self._minutes(items))
         self.history.open = Open(seed, length, plan.timed, items, began=self.clock.now())

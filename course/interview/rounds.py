@@ -260,6 +260,23 @@ def _rungs(points: Sequence[Point], rng: np.random.Generator) -> list[Point]:
     return [point for place, point in enumerate(points) if place in drawn or place not in nexts]
 
 
+class Design(Round):
+    """An open question at the whiteboard; the interviewer changes a condition, and a rubric says what was missing."""
+
+    name, title, kinds, seconds, share = "design", "Design", ("design",), 480, 8
+    is_optional = True
+
+    def talk(self, asking: Asking) -> Talk:
+        card, design = asking.card, asking.card.about
+        told = (
+            f"*{asking.subject}*\n\n**{design.title}**\n\n{design.said}\n\nThink aloud and draw: what you would ask "
+            "first, the numbers, the parts, what fails, and how you know that it works. How sure are you of it?"
+        )
+        sure = yield from how_sure(told)
+        ticked = yield from followed_up(asking, card.points)
+        return [asking.answer(sum(ticked) / len(ticked), sure)]
+
+
 class Debug(Round):
     """A program with up to four faults, each known by its symptom alone."""
 
@@ -357,7 +374,7 @@ class Estimates(Round):
 
 
 ROUNDS: dict[str, Round] = {
-    each.name: each for each in (RapidFire(), Explain(), Predict(), Estimates(), Whiteboard(), Debug())
+    each.name: each for each in (RapidFire(), Explain(), Predict(), Estimates(), Whiteboard(), Design(), Debug())
 }
 """In the order of a whole interview."""
 

@@ -422,9 +422,18 @@ def test_the_same_seed_draws_the_same(bank: Bank, tmp_path: Path) -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+def _has_room(interview: Interview, seed: int) -> bool:
+    """Whether this seed's whiteboard problem leaves the time for a design question."""
+    interview.draw(Plan(seed=seed))
+    assert interview.history.open is not None
+    problem = next(item for item in interview.history.open.items if item.round == "whiteboard")
+    return interview._minutes([problem]) <= 45 - 24
+
+
 def test_a_whole_interview_has_every_round_and_fits_its_minutes(bank: Bank, tmp_path: Path) -> None:
     interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
-    interview.draw(Plan(seed=0))
+    seed = next(seed for seed in range(50) if _has_room(interview, seed))
+    interview.draw(Plan(seed=seed))
     assert interview.history.open is not None
     items = interview.history.open.items
     assert list(dict.fromkeys(item.round for item in items)) == list(rounds.ROUNDS)
@@ -1351,6 +1360,84 @@ def test_any_problem_of_up_to_25_minutes_can_come(bank: Bank, tmp_path: Path, mo
         assert 1 <= len(cards.get("debug", [])) <= 4, card.name  # there is time for a fault at least
         taken = [rounds.ROUNDS[each.round].allowed([bank.cards[x] for x in each.cards]) for each in past.open.items]
         assert sum(taken) <= 60 * past.open.minutes, card.name
+
+
+def test_a_design_question_is_left_out_where_a_long_problem_takes_its_time(
+    bank: Bank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {}
+    for name in ("serve_bpe", "align_dpo"):  # of 25 minutes, and of 12
+        with monkeypatch.context() as patch:
+            patch.setitem(bank.cards, f"e-{name}", replace(bank.cards[f"e-{name}"], weight=1e9))
+            opened = drawn_of(bank, tmp_path, Plan(profile="language-models", seed=1)).history.open
+        assert opened is not None
+        held[name] = [item.round for item in opened.items].count("design")
+    assert held == {"serve_bpe": 0, "align_dpo": 1}
+    alone = drawn_of(bank, tmp_path, Plan(("design",), profile="language-models", seed=1)).history.open
+    assert alone is not None and [item.round for item in alone.items] == ["design"] and alone.minutes == 8
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_each_job_has_design_questions_and_language_models_are_asked_about_agents(bank: Bank, profile: str) -> None:
+    asked = [card for card in bank.of("design") if bank.scope(profile).holds(card)]
+    agents = [card for card in asked if bank.scope(words=["agent"]).holds(card)]
+    assert asked and (profile != "language-models" or (len(asked) >= 8 and len(agents) >= 4))
+
+
+def test_a_design_has_a_rubric_and_a_condition_that_changes(bank: Bank) -> None:
+    text = (CODE / "course" / "interview" / "open_designs.md").read_text(encoding="utf-8")
+    assert len(bank.of("design")) == text.count("\n## ") >= 12
+    for card in bank.of("design"):
+        labels = [point.label for point in card.points]
+        assert 7 <= len(labels) <= 8 and labels[-1] == "They ask next", card.words
+        assert len(card.points) == len(
+            re.findall(r"^- ", text.partition(f"## {card.words}\n")[2].partition("\n## ")[0], re.M)
+        )
+        assert all(rounds._follow_up(point, "") for point in card.points if point.label == "They ask next"), card.words
+
+
+def test_the_numbers_of_the_designs_follow_from_what_is_asked(bank: Bank) -> None:
+    def said(name: str) -> str:
+        return " ".join(point.text for point in bank.cards[f"d-{slug(name)}"].points)
+
+    users, tokens = 1000 / 30, 2 * 80 * 8 * 128 * 2
+    flying, each = users * (300 / 20 + 1), 2150 * tokens
+    serving = said("Serve a 70-billion-parameter model to 1,000 users")
+    assert f"some {round(flying, -1):.0f} are in flight" in serving and f"{tokens / 1e6:.2f} MB" in serving
+    assert f"about {round(flying * each / 1e9, -1):.0f} GB" in serving
+    assert f"some {round((0.9 * 320e9 - 140e9) / each, -1):.0f} requests" in serving
+    assert f"{math.ceil((140 + 150) / (4 * 3.35))} ms" in serving
+    assert f"{users * 2000 * 140e9 / (0.5 * 990e12):.0f} GPUs at half" in serving
+    run, rate = 6 * 70e9 * 1.4e12, 0.4 * 512 * 990e12
+    training = said("Train a 70-billion-parameter model on 512 GPUs")
+    assert f"{run / 1e23:.1f} · 10²³" in training and f"or {run / rate / 86400:.0f} days" in training
+    assert f"every {5 * 365.25 / 512:.1f} days" in training and f"{16 * 70 / 512:.1f} GB each" in training
+    agents = said("Find out whether an agent is good") + said("Give a language model tools")
+    assert f"only {0.7**4:.0%}".replace("%", " %") in agents and f"{100 * math.sqrt(0.25 / 200):.1f} points" in agents
+    assert f"= {0.95**20:.0%}".replace("%", " %") in agents
+    assert f"{2 * 32 * 8 * 128 * 2 / 1e3:.0f} kB" in (
+        long := said("Answer questions about documents of 200,000 tokens")
+    )
+    assert f"takes {200e3 * 2 * 32 * 8 * 128 * 2 / 1e9:.0f} GB" in long
+    assert f"about {1e23 / 6 / 8e9 / 1e12:.1f} trillion" in said("Dense, or a mixture of experts?")
+
+
+def test_a_design_is_asked_changed_and_judged_by_its_points(bank: Bank, course: Course) -> None:
+    name = f"d-{slug('Give a language model tools')}"
+    count = len(bank.cards[name].points)
+    shown, (answer,) = talked(
+        bank,
+        course,
+        Item("design", [name], 1),
+        lambda each: [True, True] + [False] * (count - 2) if isinstance(each, Tick) else 3,
+    )
+    sure, change, ticks = shown
+    assert (
+        "refund up to 100 dollars" in sure.text and "20 steps" not in sure.text and "Prompt injection" not in sure.text
+    )
+    assert change.text.startswith("They ask next: **Each step is right in 95 of 100 cases.")
+    assert "idempotency" in " ".join(ticks.points)
+    assert (answer.score, answer.sure) == (pytest.approx(2 / count), 70)
 
 
 def test_a_long_problem_is_asked_of_somebody_who_has_the_time(bank: Bank, tmp_path: Path) -> None:
