@@ -235,6 +235,163 @@ ESTIMATES = (
         "GB (10⁹ bytes)",
         "Little's law, {rate} × {seconds} requests at a time, × {length} × {kb} · 10³ bytes",
     ),
+    Estimate(
+        "time of a prefill",
+        "27",
+        "A prompt of {length:,} tokens arrives at a model of {billions} billion parameters, on {gpus} GPUs that each "
+        "reach {speed} · 10¹² operations a second. How long does the prefill take, without attention's own part?",
+        {"length": (2000, 8000, 32000), "billions": (8, 32, 70), "gpus": (2, 4, 8), "speed": (200, 400, 500)},
+        lambda n: 2 * n["billions"] * 1e9 * n["length"] / (n["gpus"] * n["speed"] * 1e12),
+        "seconds",
+        "2 × {billions} · 10⁹ × {length} / ({gpus} × {speed} · 10¹²)",
+    ),
+    Estimate(
+        "tokens of a pass with drafts",
+        "24b",
+        "A draft model proposes {drafts} tokens, each of which is accepted with a probability of {chance} if those "
+        "before it are. How many tokens does a pass of the large model yield on average, its own included?",
+        {"drafts": (2, 3, 4, 5, 8), "chance": (0.5, 0.6, 0.7, 0.8, 0.9)},
+        lambda n: (1 - n["chance"] ** (n["drafts"] + 1)) / (1 - n["chance"]),
+        "tokens",
+        "(1 − {chance}^({drafts} + 1)) / (1 − {chance})",
+    ),
+    Estimate(
+        "bubble of a pipeline",
+        "23b",
+        "A pipeline has {stages} stages that take equally long, and {batches} micro-batches. In which share of the "
+        "time is a GPU idle?",
+        {"stages": (2, 4, 8, 16), "batches": (4, 8, 16, 32, 64)},
+        lambda n: 100 * (n["stages"] - 1) / (n["batches"] + n["stages"] - 1),
+        "percent",
+        "({stages} − 1) / ({batches} + {stages} − 1)",
+    ),
+    Estimate(
+        "time between checkpoints",
+        "23b",
+        "A run is interrupted every {hours} hours on average, and a checkpoint stops it for {minutes} minutes. How far "
+        "apart should checkpoints be, so that the least time is lost?",
+        {"hours": (3, 8, 24, 90), "minutes": (0.5, 1, 2, 5)},
+        lambda n: math.sqrt(2 * n["minutes"] * 60 * n["hours"]),
+        "minutes",
+        "saving costs {minutes} of t minutes, an interruption t/2, so t = √(2 × {minutes} × {hours} · 60)",
+    ),
+    Estimate(
+        "memory of a vector index",
+        "13",
+        "{millions} million passages have a vector of {width:,} dimensions each, in {type}. How much memory do they "
+        "take?",
+        {"millions": (5, 20, 100, 200), "width": (384, 768, 1024, 1536), "type": ("float32", "bfloat16", "int8")},
+        lambda n: n["millions"] * 1e6 * n["width"] * {"float32": 4, "bfloat16": 2, "int8": 1}[n["type"]] / 1e9,
+        "GB (10⁹ bytes)",
+        "{millions} · 10⁶ × {width} × the bytes of {type}",
+    ),
+    Estimate(
+        "cost of a million tokens",
+        "27",
+        "A GPU costs {dollars} dollars an hour, and its batch writes {rate:,} tokens a second altogether. What do a "
+        "million tokens cost?",
+        {"dollars": (1.5, 2, 3, 4), "rate": (400, 1000, 2500, 8000)},
+        lambda n: n["dollars"] / (n["rate"] * 3600) * 1e6,
+        "dollars",
+        "{dollars} / ({rate} × 3,600) × 10⁶",
+    ),
+    Estimate(
+        "the best size for a budget",
+        "24",
+        "You may spend {budget} · 10²¹ operations on a language model, and train it on 20 tokens per parameter. How "
+        "many parameters should it have?",
+        {"budget": (1, 5, 20, 100, 600)},
+        lambda n: math.sqrt(n["budget"] * 1e21 / 120),
+        "parameters",
+        "6 × N × 20 N operations, so N = √({budget} · 10²¹ / 120)",
+    ),
+    Estimate(
+        "memory of logits",
+        "22b",
+        "A micro-batch has {batch} sequences of {length:,} tokens, and the vocabulary {tokens:,}. How much memory do "
+        "the logits take in float32?",
+        {"batch": (1, 2, 4, 8), "length": (2048, 4096, 8192), "tokens": (32000, 50257, 128000)},
+        lambda n: n["batch"] * n["length"] * n["tokens"] * 4 / 1e9,
+        "GB (10⁹ bytes)",
+        "{batch} × {length} × {tokens} × 4 bytes",
+    ),
+    Estimate(
+        "a model in few bits",
+        "22b",
+        "{billions} billion parameters are stored in {bits} bits each, with a scale of 16 bits for every {group} of "
+        "them. How large is the file?",
+        {"billions": (3, 7, 13, 70), "bits": (3, 4, 8), "group": (32, 64, 128)},
+        lambda n: n["billions"] * (n["bits"] + 16 / n["group"]) / 8,
+        "GB (10⁹ bytes)",
+        "{billions} · 10⁹ × ({bits} + 16 / {group}) bits",
+        tolerance=0.05,
+    ),
+    Estimate(
+        "success of an agent",
+        "27",
+        "An agent's task takes {steps} steps, each of which is right with a probability of {share} %, and nothing "
+        "corrects a mistake. In which share of the tasks does it succeed?",
+        {"steps": (5, 10, 20, 50), "share": (90, 95, 98, 99)},
+        lambda n: 100 * (n["share"] / 100) ** n["steps"],
+        "percent",
+        "({share} / 100)^{steps}",
+    ),
+    Estimate(
+        "prompt tokens of an agent",
+        "27",
+        "An agent calls its model {calls} times for a task, and its context grows evenly from {first:,} to {last:,} "
+        "tokens. Without a prefix cache, how many prompt tokens are processed?",
+        {"calls": (10, 25, 40, 100), "first": (2000, 5000, 10000), "last": (40000, 100000, 150000)},
+        lambda n: n["calls"] * (n["first"] + n["last"]) / 2 / 1e6,
+        "millions",
+        "{calls} × ({first} + {last}) / 2",
+    ),
+    Estimate(
+        "time of a batch of rollouts",
+        "24d",
+        "A step of GRPO samples {group} replies to each of {prompts} prompts, {length:,} tokens each on average. "
+        "{gpus} GPUs write {rate:,} tokens a second each. How long does that take?",
+        {
+            "group": (8, 16, 64),
+            "prompts": (32, 128, 512),
+            "length": (500, 2000, 8000),
+            "gpus": (8, 64),
+            "rate": (1000, 2500),
+        },
+        lambda n: n["group"] * n["prompts"] * n["length"] / (n["gpus"] * n["rate"]),
+        "seconds",
+        "{group} × {prompts} × {length} / ({gpus} × {rate})",
+    ),
+    Estimate(
+        "noise of an evaluation",
+        "25",
+        "A model solves {share} % of {tasks:,} tasks. How large is the standard error of this score, in percentage "
+        "points?",
+        {"share": (20, 50, 70, 90), "tasks": (50, 164, 400, 1000)},
+        lambda n: math.sqrt(n["share"] * (100 - n["share"]) / n["tasks"]),
+        "points",
+        "100 × √({share} / 100 × (1 − {share} / 100) / {tasks})",
+    ),
+    Estimate(
+        "work of k-means",
+        "29",
+        "k-means runs for {rounds} iterations on {points:,} points of {width} dimensions, with {clusters} clusters. "
+        "How many multiplications do the distances take?",
+        {"rounds": (10, 20, 50), "points": (10000, 50000, 200000), "width": (16, 64, 128), "clusters": (10, 100)},
+        lambda n: n["rounds"] * n["points"] * n["width"] * n["clusters"] / 1e6,
+        "millions",
+        "{rounds} × {points} × {clusters} × {width}",
+    ),
+    Estimate(
+        "precision at a base rate",
+        "29",
+        "1 of {each:,} payments is fraud. A classifier finds {recall} % of the frauds and raises a false alert for "
+        "{false} % of the others. Which share of its alerts is right?",
+        {"each": (100, 500, 1000), "recall": (60, 80, 90), "false": (0.1, 0.5, 1)},
+        lambda n: 100 * n["recall"] / (n["recall"] + n["false"] * (n["each"] - 1)),
+        "percent",
+        "{recall} / ({recall} + {false} × ({each} − 1))",
+    ),
 )
 
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mil": 1e6, "million": 1e6}
@@ -285,7 +442,7 @@ _BYTES = {
 _COUNTED = {"token", "tok", "parameter", "param", "multiplication", "operation", "flop"}
 _PASSED = {*("a", "an", "per", "of", "s", "second"), *_COUNTED}
 """Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
-_ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=)\s*)*"
+_ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=|\$)\s*)*"
 _NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
 _POWER = re.compile(r"(?:([\d.]+)\s*[x×·*]\s*)?(?<![\d.])10(?:(?:\^|\*\*)(\d+)|([⁰¹²³⁴-⁹]+))")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

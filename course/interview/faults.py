@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,7 @@ def planted(faults: Iterable[Fault]) -> str:
 def spelled(source: str, rng: np.random.Generator) -> str:
     """The program's text with other names for what is local, so that no two interviews show the same text."""
     chosen = {name: str(rng.choice([name, *others])) for name, others in _SPELLINGS.items()}
+    chosen |= {name: (name, *_SPELLINGS[name])[_place(chosen, other)] for name, other in _BESIDE.items()}
     lines = source.splitlines(keepends=True)
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     for before, token in reversed(list(itertools.pairwise(tokens))):  # from the end, so that places stay
@@ -63,37 +64,44 @@ def spelled(source: str, rng: np.random.Generator) -> str:
 
 _SPELLINGS = {
     "rows": ("batch", "ids"),
-    "drawn": ("noisy", "at_random"),
+    "drawn": ("sampled", "picked"),
     "may_see": ("allowed", "visible"),
     "scores": ("similarity", "products"),
     "x": ("h", "hidden"),
     "total": ("summed", "running"),
-    "count": ("seen", "number"),
+    "count": ("number", "amount"),
     "loss": ("cost", "objective"),
     "loader": ("batches", "feed"),
     "held_out": ("validation", "unseen"),
-    "best": ("kept", "snapshot"),
+    "best": ("snapshot", "best_weights"),
     "history": ("curve", "log"),
-    "sizes": ("squares", "magnitudes"),
-    "angles": ("phases", "turns"),
-    "left": ("first", "evens"),
-    "right": ("second", "odds"),
+    "sizes": ("squares", "mean_squares"),
+    "angles": ("phases", "theta"),
+    "left": ("first", "x1"),
+    "right": ("second", "x2"),
     "causal": ("earlier", "past"),
-    "weights": ("shares", "attention"),
-    "probabilities": ("ordered", "likely"),
-    "places": ("order", "ranks"),
-    "before": ("mass", "above"),
-    "marks": ("is_answer", "counted"),
-    "group": ("several", "pending"),
+    "weights": ("attention", "attn"),
+    "probabilities": ("probs", "sorted_probs"),
+    "places": ("order", "indices"),
+    "before": ("previous", "preceding"),
+    "marks": ("loss_mask", "is_answer"),
+    "group": ("micro_batches", "several"),
     "means": ("by_answer", "mean_losses"),
-    "pairs": ("dialogues", "chosen"),
-    "parts": ("pieces", "three"),
-    "half": ("middle", "rotated"),
-    "positions": ("offsets", "spots"),
-    "answers": ("replies", "written"),
-    "length": ("longest", "columns"),
+    "pairs": ("items", "entries"),
+    "parts": ("pieces", "qkv"),
+    "half": ("middle", "split_at"),
+    "positions": ("position_ids", "pos"),
+    "answers": ("replies", "outputs"),
+    "length": ("span", "size"),
 }
 """Names of the programs that are local to their functions, and no keyword of anything, with others that would do."""
+_BESIDE = {"right": "left"}
+"""Names that are spelled like another: nobody writes `first` and `x2`."""
+
+
+def _place(chosen: Mapping[str, str], name: str) -> int:
+    """Which spelling of a name was chosen."""
+    return (name, *_SPELLINGS[name]).index(chosen[name])
 
 
 def together(order: Iterable[Fault], count: int) -> list[Fault]:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import threading
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -1706,8 +1707,8 @@ def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, e
         assert shown[-1].text.startswith("**Close enough" if score else "**No")
 
 
-def test_there_are_eight_estimates_or_more_and_seeds_draw_other_numbers() -> None:
-    assert len(estimates.ESTIMATES) >= 8
+def test_there_are_thirty_estimates_or_more_and_seeds_draw_other_numbers() -> None:
+    assert len(estimates.ESTIMATES) >= 30
     for each in estimates.ESTIMATES:
         tasks = {each.task(each.drawn(np.random.default_rng(seed))) for seed in range(10)}
         assert len(tasks) > 2 and not any(
@@ -1773,7 +1774,58 @@ def measured(name: str) -> tuple[dict[str, Any], float]:
             there = sum(0.2 * each <= 99 < 0.2 * each + 4 for each in range(999))
             numbers = {"rate": 5, "seconds": 4, "length": 500, "kb": 32}
             return numbers, there * torch.zeros(500, 32_000, dtype=torch.int8).untyped_storage().nbytes() / 1e9
+        case "time of a prefill":  # a layer's weights meet each token in a multiplication and an addition
+            layer, tokens = nn.Linear(20, 50, bias=False), torch.zeros(3, 20)
+            work = 2 * sum(tokens[0].numel() for _ in range(layer(tokens).numel()))
+            return {"length": 3, "billions": layer.weight.numel() / 1e9, "gpus": 2, "speed": 5}, work / 1e13
+        case "tokens of a pass with drafts":  # each way in which 3 drafts can be accepted
+            chance, mean = 0.8, 0.0
+            for accepted in itertools.product((True, False), repeat=3):
+                likely = math.prod(chance if each else 1 - chance for each in accepted)
+                mean += likely * (1 + len(list(itertools.takewhile(bool, accepted))))
+            return {"drafts": 3, "chance": chance}, mean
+        case "bubble of a pipeline":
+            busy = {(stage, stage + batch) for stage in range(4) for batch in range(6)}
+            ends = 1 + max(at for _, at in busy)
+            return {"stages": 4, "batches": 6}, 100 * (1 - len(busy) / (4 * ends))
+        case "time between checkpoints":
+            lost = {t / 10: 2 / (t / 10) + t / 20 / (8 * 60) for t in range(1, 3000)}
+            return {"hours": 8, "minutes": 2}, min(lost, key=lost.__getitem__)
+        case "memory of a vector index":
+            size = torch.zeros(100, 8, dtype=torch.int8).untyped_storage().nbytes()
+            return {"millions": 100 / 1e6, "width": 8, "type": "int8"}, size / 1e9
+        case "cost of a million tokens":  # 3,600,000 tokens an hour
+            return {"dollars": 3.6, "rate": 1000}, 1.0
+        case "the best size for a budget":  # Chinchilla, in its paper: 70 billion parameters and 1.4 trillion tokens
+            return {"budget": 588}, 70e9
+        case "memory of logits":
+            return {"batch": 2, "length": 3, "tokens": 65}, torch.zeros(2, 3, 65).untyped_storage().nbytes() / 1e9
+        case "a model in few bits":
+            packed, scales = np.zeros(1024 // 2, np.uint8), np.zeros(1024 // 64, np.float16)
+            return {"billions": 1024 / 1e9, "bits": 4, "group": 64}, (packed.nbytes + scales.nbytes) / 1e9
+        case "success of an agent":
+            rolls = list(itertools.product(range(10), repeat=3))  # nine of ten are right
+            return {"steps": 3, "share": 90}, 100 * sum(all(roll) for roll in rolls) / len(rolls)
+        case "prompt tokens of an agent":
+            return {"calls": 5, "first": 100, "last": 300}, sum((100, 150, 200, 250, 300)) / 1e6
+        case "time of a batch of rollouts":
+            replies = [[5 for _ in range(8)] for _ in range(4)]
+            return {"group": 8, "prompts": 4, "length": 5, "gpus": 2, "rate": 10}, sum(map(sum, replies)) / 20
+        case "noise of an evaluation":
+            wins = np.random.default_rng(0).binomial(400, 0.7, 200_000)
+            return {"share": 70, "tasks": 400}, float(100 * (wins / 400).std())
+        case "work of k-means":
+            points, centres = torch.zeros(6, 3), torch.zeros(4, 3)
+            squares = (points[:, None] - centres) ** 2
+            return {"rounds": 2, "points": 6, "width": 3, "clusters": 4}, 2 * squares.numel() / 1e6
+        case "precision at a base rate":  # of 100,000 payments 100 are fraud
+            return {"each": 1000, "recall": 80, "false": 1}, 100 * 80 / (80 + 999)
     raise AssertionError(name)
+
+
+def test_each_job_has_estimates_of_its_own(bank: Bank) -> None:
+    counts = {name: sum(map(bank.scope(name).holds, bank.of("estimate"))) for name in PROFILES}
+    assert counts["language-models"] >= 22 and min(counts.values()) >= 3, counts
 
 
 @pytest.mark.parametrize("estimate", estimates.ESTIMATES, ids=lambda each: each.name)
@@ -1791,6 +1843,7 @@ def test_a_formula_gives_what_is_measured(estimate: Any) -> None:
         ("3e9", 3e9),
         ("2 million", 2e6),
         ("16 GB", 16),
+        ("$0.50", 0.5),
         ("1_000", 1000),
         (".5", 0.5),
         ("7k", 7000),
@@ -2495,6 +2548,21 @@ def test_who_did_not_solve_a_whiteboard_problem_can_see_a_solution(bank: Bank, c
     )
     assert answer.score == 0.0 and shown[-2].options[:2] == ("go on", "show a solution")
     assert "np.exp(x - np.max(x" in shown[-1].text.replace("xp.", "np.") and "SOLUTION" not in shown[-1].text
+
+
+def test_other_names_of_a_program_are_not_taken_and_halves_go_together() -> None:
+    for name in faults.PROGRAMS:
+        tokens = list(tokenize.generate_tokens(io.StringIO(faults.clean(name)).readline))
+        pairs = itertools.pairwise(tokens)
+        used = {each.string for before, each in pairs if each.type == tokenize.NAME and before.string != "."}
+        others = [other for each in used & faults._SPELLINGS.keys() for other in faults._SPELLINGS[each]]
+        assert len({*others}) == len(others) and not {*others} & used
+    for seed in range(20):
+        text = faults.spelled(faults.clean("serving"), np.random.default_rng(seed))
+        assert any(
+            f"{one}, {two} = x[" in re.sub(r"\b(h|hidden)\[", "x[", text)
+            for one, two in (("left", "right"), ("first", "second"), ("x1", "x2"))
+        ), text
 
 
 @pytest.mark.parametrize(("name", "planted"), [("serving", SERVING), ("tuning", TUNING)])
