@@ -56,7 +56,11 @@ def miscounted(course: Course, exercise: Exercise, given: str) -> str:
 
     The number is no part of the answer where a check compares each value. It fails on a list that is too short.
     """
-    right, mine = _split(_prediction(tasks.solution_of(course, exercise))), _split(_literal(given))
+    wanted, typed = _prediction(tasks.solution_of(course, exercise)), _literal(given)
+    right, mine = _split(wanted), _split(typed)
+    if isinstance(wanted, list | tuple) and not isinstance(typed, list | tuple | dict):
+        many = len(right) if len(right) > 1 and len(exercise.expected["values"]) == len(right) else 0
+        return f"There is a single value, and {f'{many} are' if many else 'a list is'} asked for."
     if len(right) < 2 or len(exercise.expected["values"]) != len(right) or len(mine) == len(right):
         return ""
     found = f"are {len(mine)} values" if len(mine) > 1 else "is a single value"

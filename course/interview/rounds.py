@@ -147,8 +147,9 @@ class Predict(Round):
             told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
             score = max(right / len(parts), verdict.score)
         else:
-            told = f"**Not right.** {verdict.message}{_solution(asking)}" if verdict.message else "**Right.** "
-            score = verdict.score
+            message, near = verdicts.counted(verdict.message)
+            told = f"**Not right.** {message}{_solution(asking)}" if message else "**Right.** "
+            score = max(verdict.score, near)
         yield Say(f"{told.rstrip()}\n\n{timed(asking)}")
         return [asking.answer(score, sure, right=not verdict.message)]
 

@@ -43,6 +43,21 @@ def _joined(lines: Sequence[str]) -> list[str]:
     return [f"{', '.join(each)}{said}" if said.startswith(": this") else said for said, each in cases.items()]
 
 
+_COUNTED = re.compile(r"^.+: (?P<right>\d+) of (?P<all>\d+) are right$", re.MULTILINE)
+
+
+def counted(message: str) -> tuple[str, float]:
+    """What is said of a prediction whose values the check hides, and what it earns: the share that is right, squared.
+
+    The check names all of its values in front of the number, which reads as if they were all wrong.
+    """
+    found = _COUNTED.search(message)
+    if not found:
+        return message, 0.0
+    told = f"{found['right']} of {found['all']} answers are right."
+    return _COUNTED.sub(told, message), (int(found["right"]) / int(found["all"])) ** 2
+
+
 def by_part(parts: Mapping[str, bool]) -> str:
     """Which functions of an answer are right and which are not."""
     right, wrong = (

@@ -827,6 +827,19 @@ def test_a_prediction_with_too_few_values_is_counted(bank: Bank, name: str, give
     assert predictions.miscounted(bank.course, bank.cards[f"e-{name}"].about, given) == said
 
 
+def test_a_prediction_that_is_nearly_right_is_counted_and_earns_something(bank: Bank, course: Course) -> None:
+    """Where A is 0, the gradient is 0 too: seven of eight yes-or-no answers are right."""
+    name, card = next((name, card) for name, card in bank.cards.items() if card.words == "align_predict_clip")
+    solution = predictions._prediction(tasks.solution_of(course, card.about))
+    replies = iter(["4", str(solution[:-1])])
+    shown, (answer,) = talked(
+        bank, course, Item("predict", [name], 1), lambda each: next(replies) if isinstance(each, Write) else 3
+    )
+    assert "There is a single value, and a list is asked for." in shown[1].text
+    assert "7 of 8 answers are right." in shown[-1].text and "gradient 0" not in shown[-1].text.partition("`")[0]
+    assert answer.score == pytest.approx((7 / 8) ** 2) and answer.right is False
+
+
 @pytest.mark.usefixtures("graded")
 def test_a_prediction_with_too_few_values_is_asked_for_once_more(bank: Bank, course: Course) -> None:
     given = iter(["[8, 7, 16, 16]", "[8, 7, 16, 16, 5]"])
