@@ -9,7 +9,7 @@ from course import lesson
 mytorch = lesson.mytorch(12)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## One row, several answers
+# ## Why does the same input give different outputs?
 # Take a small network and one row of data, don't train, and put everything under `no_grad`. What can still differ from call to call?
 
 # %% tags=["proof-company"]
@@ -190,7 +190,7 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 # recording, because they outlive the batch and must not keep its graph alive.
 
 # %% [markdown]
-# ### A scale and a shift that don't matter
+# ### Batch norm ignores the scale and the bias before it
 # If you multiply all weights before a batch norm by 100, or add a bias, the result stays the same, because the norm divides by the scale
 # and subtracts the shift. That holds in training, where the mean and the variance come from the batch.
 

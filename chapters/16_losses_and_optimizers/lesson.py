@@ -136,6 +136,9 @@ for weights, label, kind in (
 #   however wrong the prediction is, and it doesn't vanish for a confident wrong answer either.
 # - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights, but for targets
 #   given as probabilities by the number of rows, so the same targets can give two different losses.
+# - *They ask next:* What if a language model's logits don't fit into memory? Then the output layer and the loss are computed together, in
+#   chunks of tokens, and the logits are never stored as a whole. PyTorch 2.13 has `F.linear_cross_entropy` for that, which computes in chunks
+#   only if you pass `options=nn.LinearCrossEntropyOptions()` ([chapter 22b](22b_memory.ipynb) has the sizes).
 # - *The trap:* Putting a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't
 #   fall below 1.46.
 # - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.

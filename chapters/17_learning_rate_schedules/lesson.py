@@ -9,7 +9,7 @@ from course import lesson
 mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## A cosine that climbs
+# ## What does a cosine schedule do after its end?
 # Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts $lr$
 # times the noise, so the mean of $w^2$ needs no random numbers. Someone trains 50 steps with a cosine schedule, likes the result, and
 # trains 50 more. Does the loss go on falling?
@@ -47,7 +47,8 @@ marks = {"rate 0.15": 26, "rate 0": 51, "rate 0.15 again": 76}
 pictures.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y", marks=marks)
 
 # %% [markdown]
-# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began.
+# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began, because
+# a cosine is periodic and `CosineAnnealingLR` doesn't stop at `T_max`.
 # Compare the first 50 steps with constant rates:
 
 # %% tags=["proof-noise"]
@@ -307,7 +308,7 @@ for loss in (1.0, 0.8, 0.799, 0.798, 0.7, 0.71, 0.6):
 # The loss 0.799 counts as no improvement because it is less than 1 % below the best. With 0.798 it is the second in a row, so the rate is
 # halved and the count starts again at 0.
 #
-# ## A measured sweep
+# ## Comparing schedules: a sweep over peak rates and seeds
 # Is a schedule better than a good constant rate? A fair comparison tunes the peak rate of each separately, and repeats each run on several
 # seeds:
 
@@ -339,19 +340,20 @@ pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 
 # without one, and between 0.05 and 0.09 with it. So a schedule pays in two ways: its low end lowers the noise floor, and its warm-up lets
 # you use a higher peak.
 #
-# **Interview · StepLR, cosine, one cycle or warmup-stable-decay: which?**
+# **Interview · Which learning rate schedule do you use: StepLR, cosine, one cycle or WSD?**
 #
 # - *Thirty seconds:* Cosine with a short warm-up is a good default if you know the number of steps. Warmup-stable-decay does about as well and
 #   doesn't need to know the end: you keep the peak until you decide to stop, and then decay. In both schedules, what matters is the low end
 #   and the warm-up.
 # - *Longer:* `StepLR` has `step_size` and `gamma` to tune. One cycle warms up for 30 % of the time and raises an error past its end. A
 #   cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay at any time.
-# - *They ask next:* Training goes on after a cosine. What happens? In PyTorch the rate climbs again. For continued pretraining people warm up
-#   again, which costs some loss at first. And weight decay? AdamW multiplies it by the scheduled rate, so it shrinks as well.
+# - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs again. For continued pretraining people warm
+#   up again, which costs some loss at first.
+# - *They ask next:* Does weight decay follow the schedule? In AdamW it does, because the decay is multiplied by the current rate.
 # - *The trap:* Comparing schedules at one rate that was tuned for one of them.
 # - *Proof:* `proof-sweep`, `proof-phases`; the climb: `proof-cosine-returns`.
 #
-# ### A larger batch
+# ### Batch size and learning rate: the linear scaling rule
 # A batch eight times as large has noise with an eighth of the variance. Which noise floor does it reach, and how fast?
 
 # %% tags=["proof-batch"]
@@ -361,19 +363,20 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
     print(f"lr {lr}, batch {size}: floor {floor:.4f}, after 64 examples {left:.0%} of the way is left")
 
 # %% [markdown]
-# **Interview · The batch gets 8 times larger. What about `lr`?**
+# **Interview · The batch gets 8 times larger. How do you change the learning rate?**
 #
-# - *Thirty seconds:* With SGD, multiply it by 8: you get about as far per example, and to about the same noise floor. With Adam people often
-#   multiply by the square root of 8: where noise dominates the gradient, dividing by $\sqrt{\hat v}$ already contributes the other $\sqrt 8$.
+# - *Thirty seconds:* With SGD I multiply it by 8, the *linear scaling rule*: you get about as far per example, and to about the same noise
+#   floor. With Adam people often multiply by the square root of 8, because where noise dominates the gradient, dividing by
+#   $\sqrt{\hat v}$ already contributes the other $\sqrt 8$.
 # - *Longer:* The rule ends where the curvature limits the rate. On a parabola that is at $2 / \text{curvature}$, which you measure in
 #   exercise 7.
-# - *They ask next:* What happens to the warm-up? Keep it about as long in examples, though the higher peak may need more. And if
-#   the model gets wider? With Adam, the rate of a hidden matrix should fall in proportion to 1 / width, which is the rule of μP
-#   ([chapter 28](28_whiteboard_alignment.ipynb)).
+# - *They ask next:* What happens to the warm-up? Keep it about as long in examples, though the higher peak may need more.
+# - *They ask next:* What if the model gets wider? With Adam, the rate of a hidden matrix should fall in proportion to 1 / width, which
+#   is the rule of μP ([chapter 28](28_whiteboard_alignment.ipynb)).
 # - *The trap:* Changing the batch and leaving a schedule that is counted in steps.
 # - *Proof:* `proof-batch`.
 #
-# ## What does the scheduler count?
+# ## Schedules under gradient accumulation
 # With gradient accumulation, four batches may make one update. Twelve batches then make three updates, and a warm-up of four steps has
 # these rates:
 
@@ -383,7 +386,7 @@ print("counted in batches, the updates after batches 4, 8 and 12 have", rates[3:
 print("counted in updates, they have", rates[:3])
 
 # %% [markdown]
-# **Interview · Schedules under gradient accumulation: which step counts?**
+# **Interview · Which steps does a schedule count under gradient accumulation?**
 #
 # - *Thirty seconds:* The optimizer's step counts. I step the scheduler where I step the optimizer, and give it the number of updates, which is
 #   the number of batches divided by the number that are accumulated.
@@ -432,9 +435,9 @@ for name, make in makers.items():
 # - *The trap:* Checking the first rate alone. It is correct even without the scheduler.
 # - *Proof:* `proof-resume`.
 #
-# ## Average the weights instead
-# A schedule lowers the noise floor. At a constant rate, a mean over steps does the same: an **exponential moving average** (EMA) of the
-# weights, which is kept in a copy of the model.
+# ## Exponential moving average (EMA) of the weights
+# A schedule lowers the noise floor by lowering the rate. An **exponential moving average** (EMA) of the weights does so at a constant rate:
+# it averages over the last steps, in a copy of the model.
 
 # %% tags=["proof-EMA"]
 draws = np.random.default_rng(0).normal(size=400)

@@ -10,7 +10,7 @@ from course import lesson
 mytorch = lesson.mytorch(18)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## A pass that changes your random numbers
+# ## Does a pass over a `DataLoader` change your random numbers?
 # Here is a loader that doesn't shuffle. Do you get the same numbers from `rand(2)` after a pass over it as you would without one?
 
 # %% tags=["proof-base-seed"]
@@ -118,7 +118,7 @@ for name, sampler in samplers.items():
 #   Weights in the loss can't help when a batch has no rare sample, and where one appears, it has as much weight as all the others
 #   together.
 # - *Longer:* The mean of a weighted `cross_entropy` is divided by the weights of the *batch*, so a batch without a rare sample
-#   counts in full. In batches of 20, the rare class has 37 % of the influence on average rather than half. The sampler repeats each
+#   counts in full. In batches of 20, the rare class has 38 % of the influence on average rather than half. The sampler repeats each
 #   rare sample many times an epoch, so the model memorizes it sooner, and it never draws many of the common ones.
 # - *They ask next:* Do you rebalance the validation set as well? No, you measure on the real distribution, and you correct the
 #   model's probabilities, which are calibrated for the balanced one.
@@ -237,7 +237,7 @@ run("files/turns.py")
 # has returned one gets the next. The price is an order that depends on timing. The last two lines show that `num_workers *
 # prefetch_factor` batches are requested at once, and one more whenever your loop receives one.
 #
-# **Interview · `next(iter(loader))` with four workers: what happens?**
+# **Interview · What happens when you call `next(iter(loader))` with four workers?**
 #
 # - *Thirty seconds:* Four processes start, and eight batches are requested, two for each worker. You get the first batch, and a ninth is
 #   requested. Then the iterator is dropped, and the workers are stopped.
@@ -276,11 +276,11 @@ run("files/workers.py")
 # **CUDA.** If your program has used the GPU, a forked worker that touches it raises "Cannot re-initialize CUDA in forked subprocess". So
 # let workers return CPU tensors, and move them to the GPU in the loop.
 #
-# **Interview · Map-style or iterable, and what do workers change?**
+# **Interview · Map-style or iterable dataset: what is the difference, and what do workers change?**
 #
 # - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deals the indices out to the
 #   workers. An iterable dataset is a stream. Each worker gets a copy and yields all of it, unless you divide it with `get_worker_info()`.
-# - *Longer:* Take a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
+# - *Longer:* Use a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
 #   yield a random element, and put the next sample in its place. Large datasets are stored as *shards* (WebDataset, MDS), files that are
 #   shuffled as a whole and read in sequence.
 # - *They ask next:* Where do you open the file? In the worker, at first use or in `worker_init_fn`, because an open file can't be sent to
@@ -288,7 +288,7 @@ run("files/workers.py")
 # - *The trap:* Counting or caching in `self`, although each worker has a copy of its own.
 # - *Proof:* `proof-workers`.
 #
-# ## Loading ahead
+# ## Prefetching: how many workers keep the GPU busy?
 # Suppose that loading a batch takes 30 ms and a training step on the GPU takes 10. A loop that does one after the other leaves the GPU
 # idle for three quarters of the time. Workers load ahead, up to `prefetch_factor` batches each:
 
@@ -389,7 +389,7 @@ shares = [list(islice(range(8), 2 * rank + worker, None, 4)) for rank, worker in
 print("a stream, 2 processes with 2 workers each:", shares)
 
 # %% [markdown]
-# **Interview · Why `set_epoch`?**
+# **Interview · Why does a `DistributedSampler` need `set_epoch`?**
 #
 # - *Thirty seconds:* All processes must shuffle in the same way, so the order is computed from `seed + epoch` instead of a stream of random
 #   numbers. Without `set_epoch`, each epoch repeats the order of epoch 0.
@@ -475,7 +475,7 @@ for name, rest in rests.items():
 #   that many batches of *indices* when you resume, so that no sample is loaded for nothing.
 # - *Longer:* Random augmentation needs the states of its generators too, or seeds made from epoch and index. A stream has to report and
 #   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
-# - *They ask next:* And with eight GPUs instead of four? Count samples rather than batches.
+# - *They ask next:* What if you resume on eight GPUs instead of four? Count samples rather than batches.
 # - *The trap:* Saving the sampler's position while workers load ahead.
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
@@ -581,7 +581,7 @@ print(f"code files four times as long: {tokens['code'] / sum(tokens.values()):.0
 #   the best sources at the end, while the rate decays.
 # - *They ask next:* What does a streaming mixture save in a checkpoint? It saves the state of the generator that chooses the source, and
 #   the position in every stream.
-# - *The trap:* Setting the shares of documents and expecting them of tokens, although the documents' lengths differ.
+# - *The trap:* Setting shares of documents when you mean shares of tokens, although documents differ in length.
 # - *Proof:* `proof-mixture`.
 #
 # ### The real one

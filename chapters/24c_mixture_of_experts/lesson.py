@@ -315,7 +315,7 @@ for name, used in (("without bias", scores), ("with bias", scores + bias)):
 # eight experts on all three seeds. The bias gives the most even load, although its fixed steps make the load oscillate. The errors of
 # the two overlap between seeds, so these runs don't say which one is better.
 #
-# **Interview · A balance loss, or a bias without gradient: what is the difference?**
+# **Interview · How does balancing without an auxiliary loss differ from a balance loss?**
 #
 # - *Thirty seconds:* The balance loss adds a gradient that competes with the language model's. The bias only changes which experts are
 #   chosen: it isn't part of the gate, and it is updated by a rule after each step, so the model's loss keeps its gradient.
@@ -408,7 +408,7 @@ for split in (1, 2, 4):
 # A **shared expert** runs on every token without being routed, so what all tokens need can be learned there once instead of in each
 # routed expert.
 #
-# **Interview · Why shared and fine-grained experts?**
+# **Interview · Why do models use shared and fine-grained experts?**
 #
 # - *Thirty seconds:* Many small experts give far more combinations at the same FLOPs, so each can specialize. A shared expert serves
 #   every token and holds the common knowledge, which otherwise each routed expert would learn again.
@@ -461,7 +461,7 @@ print("rows computed by each rank:", list(computed))
 # number of its expert. The ranks compute different numbers of rows, and since the second all-to-all needs all of them, every rank waits
 # for the fullest one.
 #
-# **Interview · Which traffic does expert parallelism add?**
+# **Interview · What communication does expert parallelism add?**
 #
 # - *Thirty seconds:* Each MoE layer has two all-to-alls in the forward pass, one that dispatches the tokens and one that combines
 #   the outputs, and two more in the backward pass. A rank sends about k vectors per token each way, except those that stay.

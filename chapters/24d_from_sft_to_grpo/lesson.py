@@ -99,8 +99,17 @@ for p in (0.001, 0.02, 0.5, 0.98):
 
 # %% [markdown]
 # A prompt that is too hard teaches as little as one that is too easy, so reinforcement learning needs a policy that is right at least
-# sometimes.
-#
+# sometimes. The picture shows the stages of this chapter and what each of them learns from. The three methods at the bottom are
+# alternatives:
+
+# %%
+sft, compared, judge = "SFT policy", "preference pairs", "reward model"
+stages = {"DPO": [sft, compared], "PPO": [sft, judge], "GRPO": [sft, judge, "verifier"], judge: [compared]}
+stages[sft] = ["base model", "demonstrations"]
+about = "SFT trains the base model on demonstrations. DPO needs pairs, PPO a reward model, GRPO one or a verifier."
+pictures.graph("DPO", "PPO", "GRPO", children=lambda name: stages.get(name, []), label=str, alt=about)
+
+# %% [markdown]
 # ## Supervised fine-tuning
 # ### The chat template and the loss mask
 # A *chat template* turns a conversation into one list of tokens, in which special tokens open and close each turn. The model should learn
@@ -239,16 +248,17 @@ for beta in (1.0, 0.2, 0.05):
     print(f"{beta = }: {columns}; probability {expected(table, polite):.2f}")
 
 # %% [markdown]
-# Only the difference of two log-ratios enters the loss, so nothing keeps the chosen replies from becoming less likely. With a small β both
-# changes are negative: a reply that is chosen in one pair is often rejected in another, and nearly all probability goes to the reply that
-# beats most others. A large β keeps the policy near the reference.
+# Only the difference of two log-ratios enters the loss, so nothing keeps the chosen replies from becoming less likely. Here both changes
+# are negative for each β, and the smaller β is, the further they fall. This *likelihood displacement* happens because a reply that is chosen
+# in one pair is often rejected in another, so that nearly all probability goes to the reply that beats most others. A large β keeps the
+# policy near the reference.
 #
 # **Interview · What does β do in DPO?**
 #
 # - *Thirty seconds:* β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
 #   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1.
-# - *They ask next:* Why may both log-probabilities fall? Only their difference is trained. I log both, and add an SFT term if the chosen
-#   ones fall too far.
+# - *They ask next:* What is likelihood displacement? Both log-probabilities fall, because only their difference is trained. I log both, and
+#   add an SFT term if the chosen ones fall too far.
 # - *The trap:* Reading β as a learning rate. It also scales the gradient, but what it sets is where training ends.
 # - *Proof:* `proof-beta`.
 #
@@ -291,7 +301,7 @@ for constant in (0.0, 0.9):
 # reward is 0.9, and with that baseline the error is eight times as large, because nearly all of the gradient now comes from the rare wrong
 # reply. Exercise 3 finds the baseline with the least variance.
 #
-# **Interview · Why may you subtract a baseline, and is the group's mean one?**
+# **Interview · Why doesn't a baseline bias the policy gradient, and does that hold for the group's mean?**
 #
 # - *Thirty seconds:* The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
 #   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
@@ -339,8 +349,8 @@ for name, clip in (("clipped", 0.2), ("not clipped", math.inf)):
 pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 
 # %% [markdown]
-# Without the clip, 20 steps take unlucky scores at face value. One prompt's correct reply becomes so unlikely that it is rarely sampled
-# again, and the reward stays at two thirds or even one third.
+# Without the clip, 20 steps take unlucky scores at face value. The correct reply to one prompt becomes so unlikely that it is rarely sampled
+# again, and the reward falls to two thirds, or to one third when this happens to two of the three prompts.
 #
 # **Interview · In PPO's first step every ratio is 1. Why isn't the gradient 0?**
 #
@@ -493,8 +503,31 @@ for seed in range(3):
 #   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps.
 # - *They ask next:* What about a learned reward? I watch a held-out judge, KL and length, stop early, and collect fresh pairs from the
 #   current policy.
+# - *They ask next:* What if no program can check the task? A language model grades the reply by a written rubric. It is a proxy like any
+#   reward model, so I compare its grades with people's and read the replies that it likes most.
 # - *The trap:* "It is verified, so a rising reward means a better model." It means that more replies pass the check.
 # - *Proof:* `proof-verifier`, `proof-hacking`.
+#
+# ## SFT, DPO, PPO and GRPO compared
+# | stage | learns from | models in memory | raises | watch |
+# |---|---|---|---|---|
+# | SFT | demonstrations | policy | each demonstrated token | held-out loss |
+# | reward model | pairs | reward model | the chosen reply's margin over the rejected one | accuracy on fresh pairs |
+# | DPO | pairs | policy, reference | that margin, in log-ratios | both log-probabilities, KL |
+# | PPO | its own replies | policy, value function, reward model, reference | tokens with a positive advantage | reward, KL, clipped share, entropy |
+# | GRPO | groups of its own replies | policy, and a reference if there is a KL penalty | replies above their group's mean | groups with mixed scores, entropy, length |
+#
+# **Interview · DPO, PPO or GRPO: when do you use which?**
+#
+# - *Thirty seconds:* If I have preference pairs and little compute, I use DPO, which samples nothing and holds two models. If a program can
+#   check the replies, I use GRPO, which learns from the policy's own replies without a value function. PPO pays for a value function and in
+#   return gives each token its own advantage.
+# - *They ask next:* Why does on-policy training often beat DPO? DPO's pairs come from an older policy, so where the new one goes, nothing
+#   corrects it. Online DPO collects new pairs from the current policy.
+# - *They ask next:* What is a process reward model? It scores each step instead of the final answer. Credit is assigned more finely, but step
+#   labels are expensive, and the model is one more proxy that can be hacked.
+# - *The trap:* Answering from the loss alone. What decides is the kind of feedback, and whether you can afford to sample.
+# - *Proof:* `proof-beta`, `proof-clip`, `proof-milestone`.
 #
 # ## The real one
 # PyTorch has none of these losses, but this lesson's cells ran on PyTorch 2.13 with `import torch` in place of minitorch's and printed the

@@ -269,7 +269,7 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 # %% [markdown] tags=["short"]
 # The model now runs on your attention, trains with your derivatives, and writes the tokens that PyTorch writes.
 #
-# **Interview · eager, sdpa, flash: who decides, and what differs?**
+# **Interview · How do eager, sdpa and flash attention differ, and what decides which one runs?**
 #
 # - *Thirty seconds:* The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
 #   matmuls and a softmax, sdpa is PyTorch's `scaled_dot_product_attention`, which picks a kernel itself, and flash calls an external

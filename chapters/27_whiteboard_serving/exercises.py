@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises · A server in one file
+# # Exercises · LLM serving at the whiteboard
 # Each of these problems is asked at a whiteboard as it stands here, and together they are the parts of a server for language models: text becomes
 # tokens, tokens are chosen, the cache is cut into blocks and shared, and a scheduler fills each step. Give each problem the minutes below its
 # task, write in plain Python and NumPy unless the task says otherwise, and say its cost aloud before you open the fold below it.
@@ -3982,7 +3982,7 @@ def speculate(target, draft, text, count, temperature, draw, coin):
 #
 # - *How would you test this in production?* "At temperature 0 the text must equal that of plain decoding, up to ties. Otherwise I compare token frequencies on a tiny vocabulary, where
 #   every outcome can be enumerated, because a statistical test on real text misses small biases."
-# - *When does speculation lose?* "At large batches, where the pass is bound by FLOPs and rejected tokens cost time, at low acceptance rates, and with a slow draft."
+# - *When does speculative decoding make a server slower?* "At large batches, where the pass is bound by FLOPs and rejected tokens cost time, at low acceptance rates, and with a slow draft."
 # - *What else can draft?* "An n-gram lookup in the prompt, which is free and good at quoting and editing; extra heads on the model; or a small head that reuses its hidden states."
 #
 # </details>

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # A server in one file
+# # LLM serving at the whiteboard
 # In this chapter you build a language-model server that fits on a whiteboard: it turns text into tokens, chooses new ones, keeps
 # many requests' KV caches in blocks, and decides in each step which requests run. Every schedule serves the same trace of
 # requests, and each request must get the text that the model would have written for it alone. The exercises are thirteen problems
@@ -86,13 +86,13 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 # batching* decides anew in each step which requests run, so a free slot is filled at once. The texts don't change, because each
 # request attends only to its own cache.
 #
-# **Interview · Static or continuous batching?**
+# **Interview · What is continuous batching, and what does it gain over static batching?**
 #
 # - *Thirty seconds:* With static batching, the whole batch runs until its longest answer ends, so short requests leave their
 #   slots empty while new ones wait. With continuous batching, requests join and leave after every step, so differences in length
 #   cost hardly anything.
-# - *Longer:* It works because every request decodes one token per step, whatever its length. The attention kernel must handle
-#   sequences of different lengths in one batch, which is why paged attention came with it.
+# - *Longer:* It works because every request decodes one token per step, whatever its length, so the scheduler can decide between
+#   any two steps (*iteration-level scheduling*). The attention kernel has to handle sequences of different lengths in one batch.
 # - *They ask next:* What do you gain if all answers have the same length and arrive together? Nothing, because the two schedules
 #   are then the same.
 # - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
@@ -220,9 +220,9 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
     )
 
 # %% [markdown]
-# **Interview · What does PagedAttention remove?**
+# **Interview · What problem does PagedAttention solve?**
 #
-# - *Thirty seconds:* It removes two kinds of waste: cache memory that is reserved but never used, and fragmentation between
+# - *Thirty seconds:* It avoids two kinds of waste: cache memory that is reserved but never used, and fragmentation between
 #   reservations. The cache is divided into blocks of, say, 16 tokens, and each sequence has a table of its blocks. Less than one
 #   block per sequence is then wasted, so more sequences run at once.
 # - *Longer:* Blocks can also be shared. Samples of the same prompt and common prefixes refer to the same blocks, which are
@@ -250,15 +250,15 @@ for memory in (16, 8):
     )
 
 # %% [markdown]
-# **Interview · The KV cache is full. What now?**
+# **Interview · The KV cache is full. What do you do?**
 #
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
 #   makes progress, so none starves.
 # - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is compute-bound,
 #   while swapping moves the cache over PCIe twice.
-# - *They ask next:* How do you avoid it? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or reject
-#   early when the queue is long.
+# - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
+#   reject early when the queue is long.
 # - *The trap:* Restarting the victim from its prompt alone: with sampling, it would write something other than what was sent.
 # - *Proof:* `proof-preemption`.
 #
@@ -278,7 +278,7 @@ for name, prompt in prompts.items():
     print(f"{name:32} {sum(equal):2} equal positions, {leading:2} from the start, {leading // 4} blocks of 4 reused")
 
 # %% [markdown]
-# **Interview · When does a prefix cache not hit, and what is its key?**
+# **Interview · What is the key of a prefix cache, and what causes a miss?**
 #
 # - *Thirty seconds:* A block's key is a hash of its tokens and its parent's key, so it stands for everything from the start. A
 #   single different token early on, such as a date in the system prompt, therefore causes misses from there on. Partly filled
@@ -296,7 +296,8 @@ for name, prompt in prompts.items():
 # ## Chunked prefill: prompts and decoding in one step
 # A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
 # 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls every request that is
-# decoding. *Chunked prefill* reads the prompt in pieces, alongside the decoding:
+# decoding. *Chunked prefill* reads the prompt in pieces, alongside the decoding. Two latencies pull in opposite directions, the *time to
+# first token* (TTFT) of the prompt and the *time per output token* (TPOT) of the others:
 
 
 # %% tags=["proof-chunks"]
@@ -309,27 +310,28 @@ stalls = [step_ms(chunk + decoding) for chunk in chunks]
 firsts = [-(-4000 // chunk) * step_ms(chunk + decoding) for chunk in chunks]
 for chunk, stall, first in list(zip(chunks, stalls, firsts, strict=True))[::3]:
     print(f"chunks of {chunk:4}: a step takes {stall:5.1f} ms, first token after {first:3.0f} ms")
-lines = {"a step (everybody's gap)": stalls, "first token of the prompt": firsts}
-about = "Gaps grow from 5 to 129 ms with the chunk; the first token falls from 606 to 129 ms."
+lines = {"time per output token": stalls, "time to first token": firsts}
+about = "TPOT grows from 5 to 129 ms with the chunk; TTFT falls from 606 to 129 ms."
 pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", alt=about)
 
 # %% [markdown]
-# **Interview · What does chunked prefill trade?**
+# **Interview · What is chunked prefill, and what does it trade off?**
 #
-# - *Thirty seconds:* It trades the long prompt's time to first token against the other requests' time per output token. Small
-#   chunks keep the gaps short, but the prompt needs more steps, and each of them reads all weights again.
+# - *Thirty seconds:* It splits a long prompt over several steps that decode other requests, too. That trades the prompt's time to
+#   first token (TTFT) against the others' time per output token (TPOT): small chunks keep the gaps short, but the prompt needs more
+#   steps, and each of them reads all weights again.
 # - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to keep the GPU busy. Below it, smaller chunks make
 #   steps no shorter, so they only cost time.
-# - *They ask next:* How do you choose the size? I start from the limit on the time per output token, and take the largest chunk
-#   whose step stays below it, measured with the full context.
+# - *They ask next:* How do you choose the size? I start from the limit on TPOT and take the largest chunk whose step stays below
+#   it, measured with the full context. The throughput that respects all such limits is called *goodput*.
 # - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask and makes it slower than
 #   the first.
 # - *Proof:* `proof-chunks`.
 #
-# **Interview · Why split prefill and decode on different GPUs?**
+# **Interview · Why do servers run prefill and decode on different GPUs?**
 #
-# - *Thirty seconds:* Prefill is compute-bound and decode bandwidth-bound, and each has its own target: time to first token, and
-#   time per output token. On separate GPUs, neither disturbs the other, and each side gets its own batch size, parallelism and
+# - *Thirty seconds:* Prefill is usually compute-bound and decode bandwidth-bound, and each has its own target: TTFT for the one,
+#   TPOT for the other. On separate GPUs, neither disturbs the other, and each side gets its own batch size, parallelism and
 #   number of GPUs. The price is that the cache has to be sent over the network.
 # - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
 #   ms at 50 GB/s and can be sent layer by layer during the prefill.
@@ -338,7 +340,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
 #
-# ## Speculative decoding: when does it lose?
+# ## Speculative decoding: when does it make a server slower?
 # [Chapter 24b](24b_llama.ipynb) proves that speculative decoding keeps the distribution. Whether it saves time depends on the
 # batch: verifying four drafts runs five tokens for each sequence, which is nearly free only as long as reading the weights bounds
 # the step. Here, each drafted token costs 5 % of a step:
@@ -358,15 +360,17 @@ about = "All lines are flat up to batch 60 and fall below 1 by batch 512."
 pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup with 4 drafts", log="x", alt=about)
 
 # %% [markdown]
-# **Interview · When does speculation lose?**
+# **Interview · When does speculative decoding make a server slower?**
 #
-# - *Thirty seconds:* It loses when there are no spare FLOPs, as at large batches, when drafts are rarely accepted, or when
+# - *Thirty seconds:* It does so when there are no spare FLOPs, as at large batches, when drafts are rarely accepted, or when
 #   drafting itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
 #   and it has to take less time than that many plain steps.
 # - *Longer:* Long contexts move the limit: reading the caches keeps the step bandwidth-bound even at large batches, so
 #   speculation still helps there.
 # - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
 #   batch, down to zero.
+# - *They ask next:* Where do the drafts come from? From a small model, from the prompt itself (n-gram lookup), or from a head on the
+#   target's own hidden states, as in EAGLE and multi-token prediction. Such heads are cheap and often accepted.
 # - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
 # - *Proof:* `proof-speculation`.
 #
@@ -435,7 +439,7 @@ for phase, (tokens, kept) in phases.items():
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
 # At temperature 0 the largest logit wins. But a logit is a sum, and floating-point sums depend on the order in which a kernel
-# adds. When a batch is too small to fill a GPU, many libraries pick a *split* kernel, which adds the pieces of each sum in
+# adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of each sum in
 # parallel. The next cell computes 64 requests one at a time, in 16 pieces, and then in one batch. Without rounding, two of the
 # tokens would tie:
 
@@ -461,7 +465,7 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 # happens in PyTorch: on one CPU, 98 % of the elements of a product (64 × 4,096 by 4,096 × 100) changed when the rows came one at
 # a time.
 #
-# **Interview · Temperature 0, two answers. Why?**
+# **Interview · Why can one prompt get two different answers at temperature 0?**
 #
 # - *Thirty seconds:* Because the order of summation depends on the batch. Other requests change the batch size, the library
 #   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
@@ -509,7 +513,7 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 # 6. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written to.
 # 7. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
 # 8. When the cache is full, preempt the newest request, and keep what was sent.
-# 9. Chunks trade the first token of one request against the gaps of the others.
+# 9. Chunked prefill trades the TTFT of one request against the TPOT of the others.
 # 10. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
 #
 # ## You try

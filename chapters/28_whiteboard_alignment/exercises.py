@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises · From a base model to a reasoner
+# # Exercises · DPO, PPO and GRPO at the whiteboard
 # Twelve whiteboard problems and one prediction follow the order in which a language model is aligned, and at the end you test an
 # assistant's code. In an interview each of the problems gets the minutes below its task, without an IDE: say the shapes aloud, write the
 # function, then name its cost. Nothing here adds to `mytorch`. Your answers may use the tensors, operations and losses of `torch`, which is

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # From a base model to a reasoner
+# # DPO, PPO and GRPO at the whiteboard
 # After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and write PPO,
 # GRPO and its corrections without looking anything up. The policy here is so small that all its answers can be listed, so
 # expectations are exact sums, and bias and variance can be computed instead of argued about.
@@ -64,10 +64,11 @@ for step in range(11):
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
-# - *Thirty seconds:* No, because DPO trains only the lead of the chosen answer over the rejected one, so both may fall as long
-#   as the rejected one falls faster. This happens most when the two answers share many tokens.
-# - *They ask next:* What would you do about it? I would add an SFT term on the chosen answer, or use pairs that the policy itself
-#   wrote.
+# - *Thirty seconds:* No, because DPO trains only the margin of the chosen answer over the rejected one, so both may fall as long
+#   as the rejected one falls faster. This *likelihood displacement* is strongest when the two answers are similar ([Razin et al.
+#   2024](https://arxiv.org/abs/2410.08847)).
+# - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
+#   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
 # - *The trap:* Reading a falling loss as better answers, when the lost probability went to answers that are in no pair.
 # - *Proof:* `proof-both-fall`.
 
@@ -165,8 +166,8 @@ print(
     f"J at the optimum {objective(optimum):.3f}, beta log Z {beta * log_z:.3f}, at the reference {objective(ref):.3f}"
 )
 print("J near the optimum", [f"{objective(each):.3f}" for each in nearby])
-lead = beta * (optimum - ref)
-print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - lead[rejected]:.3f}")
+implicit = beta * (optimum - ref)
+print(f"implicit reward of a correct minus an incorrect answer {implicit[chosen] - implicit[rejected]:.3f}")
 
 # %% [markdown]
 # **Interview · Derive DPO from KL-regularized RL.**
@@ -176,7 +177,7 @@ print(f"implicit reward of a correct minus an incorrect answer {lead[chosen] - l
 #   difference of β times the log-ratios trains the policy directly.
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
-# - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed lead, because DPO's loss rewards an ever larger one even for a
+# - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed margin, because DPO's loss rewards an ever larger one even for a
 #   pair on which everybody agrees. SimPO drops the reference and compares the mean log-probabilities per token.
 # - *The trap:* Saying that DPO needs no reference: although it needs no reward *model*, the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
@@ -206,7 +207,7 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # at the end the policy writes almost nothing but fives. The length stays between 3.1 and 3.4 until then, so by itself it would have
 # warned us too late.
 #
-# **Interview · How do you see reward hacking?**
+# **Interview · How do you detect reward hacking?**
 #
 # - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
 #   rise with it. So I always track a judge that isn't optimized against.
@@ -297,6 +298,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   needs no reward model either.
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
+# - *They ask next:* Would a *process reward model* help? It rates each step, so credit is assigned more finely, but its labels are
+#   expensive and it can be hacked like any learned reward. DeepSeek-R1's report lists it among its unsuccessful attempts.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
@@ -387,7 +390,7 @@ for beta in (1, 0.12):
     print()
 
 # %% [markdown]
-# **Interview · k1, k2 or k3?**
+# **Interview · Which KL estimator do you use: k1, k2 or k3?**
 #
 # - *Thirty seconds:* As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less noisy near
 #   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
@@ -406,8 +409,8 @@ for beta in (1, 0.12):
 x = torch.arange(41).float()
 
 
-def bump(place, width):
-    return (-((x - place) ** 2) / (2 * width**2)).log_softmax(0)
+def bump(center, width):
+    return (-((x - center) ** 2) / (2 * width**2)).log_softmax(0)
 
 
 teacher = torch.logaddexp(bump(10, 2) + math.log(0.6), bump(30, 2) + math.log(0.4))
@@ -417,20 +420,20 @@ def kl(p, q):
     return (p.exp() * (p - q)).sum().item()
 
 
-students = [(place, width) for place in range(5, 36) for width in range(2, 20)]
+students = [(center, width) for center in range(5, 36) for width in range(2, 20)]
 ways = {"forward": lambda s: kl(teacher, bump(*s)), "reverse": lambda s: kl(bump(*s), teacher)}
 lines = {"teacher": teacher.exp().tolist()}
 for name, way in ways.items():
     best = min(students, key=way)
     lines[name] = bump(*best).exp().tolist()
-    print(f"{name}: place {best[0]}, width {best[1]}")
+    print(f"{name}: center {best[0]}, width {best[1]}")
 pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown]
 # With a temperature T, the logits of both models are divided by T. For large T the gradient of the KL shrinks like 1/T², so the
 # loss is multiplied by T²; between 1 and 2 the compensation is only rough.
 #
-# **Interview · Distillation on the teacher's or on the student's text?**
+# **Interview · Do you distill on the teacher's text or on the student's?**
 #
 # - *Thirty seconds:* Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
 #   KL on the student's own text seeks a mode and corrects every token in states that the student really visits.
@@ -455,7 +458,7 @@ print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.
 # 2. An answer's log-probability is a sum over its tokens.
 # 3. Bradley-Terry depends on differences only, so rewards of different prompts can't be compared.
 # 4. The optimum of KL-regularized RL is ref · exp(r/β) / Z, and Z cancels in DPO.
-# 5. DPO trains the lead, so both probabilities may fall.
+# 5. DPO trains the margin, so both probabilities may fall.
 # 6. A baseline that ignores the sampled answer doesn't bias the gradient.
 # 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
 # 8. In GRPO, equal rewards give no advantage, and 1/length favours long wrong answers.
@@ -481,7 +484,7 @@ for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)),
     print(f"{name:14} log-ratio spreads by about {each.std():.1g}")
 
 # %% [markdown]
-# **Interview · Token or sequence ratio (GSPO)?**
+# **Interview · Why does GSPO take one ratio per sequence instead of one per token?**
 #
 # - *Thirty seconds:* The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
 #   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts.
@@ -500,7 +503,7 @@ print(f"rounding weights to 16 bits: about {typical:.0e} nats a token")
 print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000):.0e} after 2,000 tokens")
 
 # %% [markdown]
-# **Interview · Sampler and trainer disagree on log-probabilities. What then?**
+# **Interview · The sampler and the trainer disagree on log-probabilities. What do you do?**
 #
 # - *Thirty seconds:* Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
 #   log-probabilities in the trainer and log the gap, and I correct it with truncated importance weights or make both engines bitwise
@@ -588,14 +591,15 @@ for b in (1, 16, 256):
 #
 # ### Loss spikes
 # Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
-# the same, a step is about as large as the learning rate. The next cell shows the first step after the gradient has grown a
-# hundredfold:
+# the same, a step is about as large as the learning rate. The next cell shows the first step after a long run of gradients of 0.001,
+# when one of 0.1 arrives:
 
 # %% tags=["proof-spike"]
 for beta2 in (0.999, 0.95):
-    square = 1e-6 * beta2 + 1e-2 * (1 - beta2)  # the squared gradients were 1e-6; now one of 0.1 comes
-    update = (1 - 0.9) * 0.1 / square**0.5  # beta1 is 0.9
-    print(f"beta2 {beta2}: second moment {square / 1e-6:.0f} times as large, update {update:.2f} times the rate")
+    mean = 0.9 * 1e-3 + (1 - 0.9) * 0.1  # beta1 is 0.9
+    square = beta2 * 1e-6 + (1 - beta2) * 1e-2
+    grown, step = square / 1e-6, mean / square**0.5
+    print(f"beta2 {beta2}: second moment {grown:.0f} times as large, update {step:.2f} times the rate")
 
 # %% [markdown]
 # **Interview · A loss spike at step 40,000. What do you do?**
@@ -619,7 +623,7 @@ for width in (64, 256, 1024):
     )
 
 # %% [markdown]
-# **Interview · μP: what is transferred?**
+# **Interview · What does μP transfer from a small model to a large one?**
 #
 # - *Thirty seconds:* The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
 #   per layer scale with the width, so that an update moves every layer's activations by the same amount at any width.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises · Find, generate, classify
+# # Exercises · Classical machine learning and vision at the whiteboard
 # Twelve whiteboard problems from outside the decoder: least squares, logistic regression, k-means, AUC, non-maximum suppression, focal
 # loss, a vision transformer's front end, a variational autoencoder's loss, a decision tree's split, weights of four bits, nearest neighbours and a
 # diffusion model's sampler. In an interview each of them gets the minutes below its task. The first five and the last four are written in NumPy, the

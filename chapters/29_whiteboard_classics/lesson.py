@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Find, generate, classify
+# # Classical machine learning and vision at the whiteboard
 # After this chapter you can answer the questions about classical machine learning and vision that interviewers still ask in the
-# age of language models, and you know the trap in each of them. One small data set carries the lesson: pictures of 16 × 16
+# age of language models, and you know the trap in each of them. One small data set carries most of the lesson: pictures of 16 × 16
 # pixels with two shapes and their boxes. At the end a diffusion sampler turns noise into such pictures.
 
 # %% hidden=true
@@ -101,7 +101,7 @@ for exponent in (2, 4, 6):
 # smallest one decides how many steps it takes. Standardizing the features removes the spread of the eigenvalues that comes from different units, whereas correlated
 # features stay ill-conditioned.
 #
-# **Interview · Why don't you invert xᵀx?**
+# **Interview · Why don't you solve least squares by inverting xᵀx?**
 #
 # - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits, unless the residual
 #   is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty, which raises the small
@@ -220,11 +220,11 @@ for origin in (0.0, 1e8):
 # of the distance. The differences themselves are exact to eight digits, but for all pairs at once they take Q × N × D elements;
 # working on a *tile* of queries at a time bounds the memory.
 #
-# **Interview · You compute all distances by one matmul. When is that wrong?**
+# **Interview · When does computing all distances with one matmul go wrong?**
 #
-# - *Thirty seconds:* It is wrong when the points are far from the origin compared with their distances, because then two large,
-#   nearly equal numbers are subtracted. I subtract the training set's mean from both sets first, or recompute the distances of the
-#   best candidates from differences.
+# - *Thirty seconds:* It goes wrong when the points are far from the origin compared with their distances, because then two large,
+#   nearly equal numbers are subtracted (*catastrophic cancellation*). I subtract the training set's mean from both sets first, or
+#   recompute the distances of the best candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
 #   quantization, or a graph like HNSW.
 # - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
@@ -260,14 +260,13 @@ print(f"{len(candidates)} candidates, {len(kept)} kept")
 print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
 neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
 print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
-figure, (left, right) = plt.subplots(1, 2, figsize=(6, 2.8))
+left, right = pictures.panels(1, 2, 6, 3)
 for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
     axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
     for x0, y0, x1, y1 in chosen:
-        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor="C1"))
-    axis.set_title(text)
-    axis.axis("off")
-plt.show()
+        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=pictures.COLOURS["result"]))
+    axis.set(title=text, xticks=[], yticks=[])
+pictures.publish(left, alt="Nine boxes around each of two shapes, and one box around each after NMS.")
 
 # %% [markdown]
 # **Interview · What does non-maximum suppression get wrong, and what is done about it?**
@@ -376,7 +375,7 @@ for index in range(len(values) - 1):
 # %% [markdown]
 # The seven boundaries between eight rows give only four thresholds, because equal values can't be separated.
 #
-# **Interview · How does a tree find its split, and what does that cost?**
+# **Interview · How does a decision tree find its best split, and what does that cost?**
 #
 # - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides, and the
 #   threshold with the largest drop in weighted impurity wins. That is D · N log N, or D · N with histograms of 255 bins.
@@ -529,6 +528,50 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown]
 # ## If you have time
+# ### Cross-validation and data leakage
+# Cross-validation trains on four fifths of the data, tests on the rest, and does so for each fifth. Its estimate is honest only if
+# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise, a classifier uses the 20 features whose class
+# means differ most, and the cell chooses them once from all rows and once from the training rows:
+
+
+# %% tags=["proof-leakage"]
+def accuracy(seed, leaky):
+    generator, correct = np.random.default_rng(seed), 0
+    x, y = generator.normal(size=(100, 2000)), np.arange(100) // 50
+
+    def gap(rows):  # between the class means
+        return x[rows & (y == 1)].mean(0) - x[rows & (y == 0)].mean(0)
+
+    for fold in range(5):
+        test = np.arange(100) % 5 == fold
+        best = np.abs(gap(~test | leaky)).argsort()[-20:]
+        score = (x[test] - x[~test].mean(0))[:, best] @ gap(~test)[best]
+        correct += ((score > 0) == y[test]).sum()
+    return correct / 100
+
+
+for name, leaky in (("all rows", True), ("training rows", False)):
+    rates = [accuracy(seed, leaky) for seed in range(5)]
+    print(f"features chosen from {name}: accuracy {min(rates):.0%} to {max(rates):.0%} on five seeds")
+
+# %% [markdown]
+# There is nothing to learn, so the correct answer is 50 %. Choosing the features from all rows has already shown the labels of the test
+# rows to the model, although the classifier itself was fitted to the training rows alone.
+#
+# **Interview · What is data leakage, and how do you avoid it?**
+#
+# - *Thirty seconds:* Leakage means that the model gets information in training or evaluation that it won't have in use, so the
+#   estimate is too good. I split first, and fit everything, including scaling, imputation and feature selection, on the training part
+#   of each fold.
+# - *They ask next:* How do you split if rows aren't independent? By group if one patient or user has several rows, and by time if the
+#   model predicts the future.
+# - *They ask next:* What does leakage look like for a language model? The test questions are in the training data, so I search for
+#   long n-gram overlaps and compare with questions written after the training data were collected.
+# - *The trap:* Tuning on the test set. After many comparisons the best score is partly luck, so the final estimate needs rows that no
+#   choice has seen.
+# - *Proof:* `proof-leakage`.
+
+# %% [markdown]
 # ### Vision transformers: patches as tokens
 # A vision transformer cuts the picture into patches, projects each to a vector, puts a learned class token in front and adds
 # positions. The projection is a convolution whose stride equals its kernel size, so that windows don't overlap, and the next cell
