@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises · Data
+# # Exercises · Data loading
 # Three of the exercises add to your library, and once you have solved them, it shuffles, collates and prefetches with
 # your code. These three run inside files of `mytorch`, where all names that a task or a docstring mentions are
 # defined; import anything else in the cell itself.

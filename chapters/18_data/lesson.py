@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Data
+# # Data loading
 # After this chapter your own library loads data in PyTorch's order: it shuffles with the same random numbers, makes batches of
 # nested samples, and loads them ahead while the model works. You will be able to explain what a worker process changes, and why a
 # GPU waits for data.

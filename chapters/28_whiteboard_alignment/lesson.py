@@ -530,7 +530,8 @@ for start in (0.0001, 0.003, 0.05, 0.4, 1.0):
 # ### Scaling laws and a budget
 # Training costs about 6·N·D FLOPs, two for each weight and token in the forward pass and four in the backward pass. A law E +
 # A/N^α + B/D^β, fitted on small runs in log space, says how to divide a budget between parameters and tokens. Here are
-# Chinchilla's runs, as fitted again by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102):
+# Chinchilla's runs, as fitted again by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). The last line is about an
+# imaginary run, whose FLOPs are compared with what its GPUs could have done at their peak:
 
 
 # %% tags=["proof-Chinchilla"]
