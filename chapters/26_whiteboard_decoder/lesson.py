@@ -94,8 +94,8 @@ print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ val
 # softmax, returns NaN.
 #
 # A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you
-# so. In float16, −1e30 is out of range, so people use `finfo.min`, which has to be *filled in*, because adding it to a score of
-# −100 overflows to −∞ again. The safe fix is to multiply the weights by the mask, which sets such a row to 0 and leaves all other
+# so. Nor does every number fit: −1e30 is out of float16's range, and `finfo.min` has to be *filled in*, because adding it to a score
+# of −100 overflows to −∞ again. The safe fix is to multiply the weights by the mask, which sets such a row to 0 and leaves all other
 # rows alone.
 #
 # ## Position encodings
@@ -166,7 +166,7 @@ print("pairs with less than one turn that still reach new angles:", beyond)
 def draw(method):
     lines = {name: each / plain for name, each in kinds.items() if name in (method, "PI")}
     about = f"Frequencies as a share of the original ones by pair, for position interpolation and {method}."
-    return pictures.curves(lines, xlabel="pair, from fast to slow", ylabel="frequency / original", alt=about)
+    return pictures.curves(lines, pairs, xlabel="pair, from fast to slow", ylabel="frequency / original", alt=about)
 
 
 pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
@@ -249,13 +249,14 @@ changed = x.copy()
 changed[0] += 1.0
 for count in (1, 2, 3):
     moved = np.flatnonzero(np.abs(layers(changed, count) - layers(x, count)).max(-1) > 1e-12)
-    print(f"{count} layers: position 0 reaches position {moved.max()}")
+    print(f"layers: {count}, position 0 reaches position {moved.max()}")
 
 # %% [markdown]
 # ### Multi-head latent attention (MLA): absorb the up-projection
-# Multi-head latent attention caches a short vector c per token, from which each head computes its keys as c U. Since the score (x
-# W)·(c U) equals (x W Uᵀ)·c, a decoder never has to compute these keys. [Chapter 24b](24b_llama.ipynb) shows this for one head,
-# while the next cell counts the cost in a model with 128 heads of 128 and a latent of 512 + 64:
+# A cache usually stores keys and values of each head, and each decoding step reads all of them. Multi-head latent attention stores
+# one short *latent* c per token for all heads, from which a head's keys are c U, with an *up-projection* U. Since the score
+# (x W)·(c U) equals (x W Uᵀ)·c, a decoder never has to compute these keys. [Chapter 24b](24b_llama.ipynb) shows this for one head,
+# while the next cell counts the cost for 128 heads of 128, with 512 latent elements and 64 for RoPE:
 
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
@@ -289,9 +290,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *Proof:* `proof-mla`.
 #
 # ## Linear attention and the delta rule
-# Linear attention replaces the cache with a matrix of fixed size. If exp(q·k) is replaced with φ(q)·φ(k), with a positive φ, then Σ
-# (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each token updates. This is a different model, not a
-# rewrite of softmax attention, but its own forms are rewrites of each other:
+# A cache of any width still grows with the text, so linear attention replaces it with a matrix of fixed size. If φ(q)·φ(k), with a
+# positive φ, takes the place of exp(q·k), then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each
+# token updates. This is a different model, not a rewrite of softmax attention, but its own forms are rewrites of each other:
 
 # %% tags=["proof-forms"]
 fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
@@ -341,7 +342,7 @@ for name, erases in (("additive", False), ("delta rule", True)):
 #
 # - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax
 #   attention keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow.
-#   Hybrids keep a few layers of full attention for recall.
+#   Hybrids such as Qwen3-Next keep full attention in every fourth layer for recall.
 # - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value
 #   instead of adding to it, so both make better use of the space, although neither enlarges it.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
