@@ -284,7 +284,8 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
 # - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
 #   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise.
+# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
+#   `torch.cond` may not return its input itself, so `brake` needs `speed.clone()` there.
 # - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
 #   `torch.export`.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
@@ -298,12 +299,16 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #   a matmul into one integer kernel.
 # - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
+# - *They ask next:* Are most language models served from ONNX files? No. Servers such as vLLM load safetensors into model code of
+#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF. Exported graphs are common on phones and in
+#   browsers.
 # - *The trap:* Leaving the cache's length fixed at the example's.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 #
 # ## The bytes: protocol buffers
-# ONNX files are messages in the format of **protocol buffers**. A message is a sequence of *fields*, each of which consists of a
-# number, the *wire type* of its value, and the value. Eight lines are enough to read short messages:
+# To write such a file without a library, you need its format, which is that of **protocol buffers**. A message is a sequence of
+# *fields*, each of which consists of a number, the *wire type* of its value, and the value. Eight lines are enough to read short
+# messages:
 
 
 # %%
@@ -350,7 +355,8 @@ def draw(number):
             ax.text(left + 0.45, 0, digit, ha="center", va="center", color="white" if digit == "1" else None)
             if len(data) < 3:
                 ax.text(left + 0.45, -0.6, place, ha="center", va="center", fontsize=7)
-    ax.set(yticks=[], xticks=[], ylim=(-0.8, 0.5), title=f"{number} in {len(data)} byte{'s' * (len(data) > 1)}")
+    ax.axis("off")
+    ax.set(ylim=(-0.8, 0.5), title=f"{number} in {len(data)} byte{'s' * (len(data) > 1)}")
     return pictures.publish(ax, alt=f"{number} as a varint: {' '.join(f'{byte:08b}' for byte in data)}.")
 
 
@@ -381,7 +387,7 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # in one line, and if an operation isn't in the table, the export raises an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
-# ### In `mytorch`
+# ### Operators for linear layers and convolutions
 # ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
 
 # %% [markdown]
@@ -407,8 +413,9 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
-# ## Folding
-# In `mytorch`, a convolution isn't a single operation, as this trace of one convolution and its batch norm shows:
+# ## Folding constants and batch norms
+# *Folding* computes once, during the export, what every call would compute again. There is much to fold, because a convolution
+# isn't a single operation in `mytorch`, as this trace of one convolution and its batch norm shows:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
