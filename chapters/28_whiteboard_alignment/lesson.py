@@ -69,7 +69,9 @@ for step in range(11):
 #   2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
-# - *The trap:* Reading a falling loss as better answers, when the lost probability went to answers that are in no pair.
+# - *They ask next:* Does it do harm? It can, because the lost probability goes to answers that are in no pair. In that paper,
+#   preferring "No" to "Never" raised the probability of "Yes".
+# - *The trap:* Reading a falling loss as better answers, although it only says that the margin grows.
 # - *Proof:* `proof-both-fall`.
 
 # %% [markdown]
@@ -299,7 +301,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
 # - *They ask next:* Would a *process reward model* help? It rates each step, so credit is assigned more finely, but its labels are
-#   expensive and it can be hacked like any learned reward. DeepSeek-R1's report lists it among its unsuccessful attempts.
+#   expensive and it can be hacked like any learned reward. [DeepSeek-R1's report](https://arxiv.org/abs/2501.12948) lists it among
+#   its unsuccessful attempts.
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
