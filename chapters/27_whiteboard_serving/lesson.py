@@ -250,7 +250,7 @@ for memory in (16, 8):
     )
 
 # %% [markdown]
-# **Interview · The KV cache is full. What do you do?**
+# **Interview · Your server's KV cache is full. What do you do?**
 #
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always

@@ -220,7 +220,7 @@ def test_three_points_come_of_any_answer(answer: str, labels: str) -> None:
     ("words", "wanted"),
     [
         ("A port's logits differ from the original's. How do you find the bug?", "miss or hide the cause"),
-        ("The KV cache is full. What do you do?", "miss or hide the cause"),
+        ("Your server's KV cache is full. What do you do?", "miss or hide the cause"),
         ("How do you find a word's nearest neighbours?", "often get wrong"),
         ("What goes wrong in a ring cache?", "often get wrong"),
     ],
