@@ -120,8 +120,7 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # - *Longer:* Every operation in between must cope with the dynamic size, either by a `Reshape` to −1 or by nodes that compute
 #   sizes from the input's shape.
 # - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
-# - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples. With
-#   `dynamo=False`, `len(x)` is frozen as well.
+# - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 
 # %% [markdown] tags=["short"]
@@ -300,8 +299,7 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 # - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
 # - *They ask next:* Are most language models served from ONNX files? No. Servers such as vLLM load safetensors into model code of
-#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF. Exported graphs are common on phones and in
-#   browsers.
+#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF.
 # - *The trap:* Leaving the cache's length fixed at the example's.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 #
@@ -396,19 +394,17 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # - *Thirty seconds:* It holds a graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and
 #   outputs. It also holds the weights, the types and shapes of inputs and outputs, and the *opset*, which is the version of the
 #   operator list.
-# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow. Yours
-#   does, too, but raises an error for wire types that `mytorch` doesn't write.
+# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow.
 # - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
-#   unless you put it into `forward`. With PyTorch's default exporter, the weights are in a second file.
+#   unless you put it into `forward`.
 # - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* First I try a newer opset or exporter, because newer opsets have more operators. Otherwise, I rewrite the
+# - *Thirty seconds:* First I try a newer opset that the runtime knows, because it has more operators. Otherwise, I rewrite the
 #   code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
-# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators. A higher opset isn't
-#   always better, because the runtime has to know it.
+# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators.
 # - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
 # - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
