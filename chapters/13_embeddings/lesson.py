@@ -141,8 +141,8 @@ print("gradient:", mytorch.autograd.gradcheck(cubed, [rows]))
 print("gradient of the gradient:", mytorch.autograd.gradgradcheck(cubed, [rows]))
 
 # %% [markdown]
-# Frequent words get large gradients, while rare words hardly move, so `scale_grad_by_freq=True` divides each row's sum by the
-# number of times that the row was used in the batch. It is off by default, and `mytorch` doesn't have it.
+# Sums favour frequent words, while rare words hardly move. `scale_grad_by_freq=True` divides each row's sum by the number of times
+# that the row was used in the batch. The next cell shows it, and then two calls that add repeated votes correctly:
 
 # %% tags=["proof-repeats"]
 layer, ones = torch.nn.Embedding(4, 1, scale_grad_by_freq=True), torch.ones(4)
@@ -157,7 +157,7 @@ print("index_put_        ", counted.tolist())
 #
 # - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add. Rows that
 #   weren't used get zero.
-# - *Longer:* The same rule holds for any value that is used more than once; here, three positions share one row.
+# - *Longer:* The same rule holds for any value that is used more than once.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
 # - *The trap:* Writing `grad[words] += g`, which keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or
 #   `index_put_(accumulate=True)`.
@@ -246,9 +246,10 @@ for name, places in paths.items():
 pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
-# Plain SGD, RMSprop and Adagrad leave the vector alone, because without momentum and weight decay, their step is a multiple of
-# the current gradient. Momentum and Adam average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and so go
-# on moving it, while weight decay pulls it back to zero. If most words of the table are rare, many rows move without any data.
+# It stays only with plain SGD, RMSprop and Adagrad, because without momentum and weight decay, their step is a multiple of the
+# current gradient. (RMSprop's single step is ten times as long, since its mean of squares starts at zero.) Momentum and Adam
+# average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and so go on moving the vector, while weight
+# decay pulls it back to zero. If most words of the table are rare, many rows move without any data.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
 #
@@ -290,17 +291,16 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 #   the optimizer's work then grow with the batch and not with the table.
 # - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words
 #   go stale. Besides, the means still fill two whole tables.
-# - *They ask next:* Why aren't they the default? Because many optimizers and options need dense gradients.
 # - *The trap:* Expecting a faster forward pass, which is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
 #
 # ### Large vocabularies and new tokens
 # Language models cut words into subwords. **Byte pair encoding** (BPE) starts with characters or, as in GPT-2, with single
 # bytes, and repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size,
-# usually 30,000 to 250,000.
+# usually 30,000 to 250,000. ([Chapter 27](27_whiteboard_serving.ipynb) builds a tokenizer.)
 #
-# Often the output layer shares the table, so a token's logit is the dot product of a hidden state and the token's row. What
-# happens if you add a token and draw its row as `nn.Embedding` does?
+# A new token needs a new row. Often the output layer shares the table, so a token's logit is the dot product of a hidden state and
+# the token's row. What happens if you draw the new row as `nn.Embedding` does?
 
 # %% tags=["proof-new-row"]
 torch.manual_seed(0)
@@ -322,8 +322,9 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
 # - *Thirty seconds:* The embedding needs a row for each new token, and so does the output layer, because otherwise the new
 #   indices are out of range. I copy the old rows, initialize the new ones with the mean of the old, so that the new tokens start
 #   with a small probability, and then train them.
-# - *Longer:* With LoRA, the embedding is usually frozen, so make it trainable, or the new rows will stay as they are. If the two
-#   layers are tied, tie them again after resizing.
+# - *Longer:* Hugging Face's `resize_token_embeddings` copies the old rows and, by default, draws the new ones close to their mean.
+#   With LoRA, the embedding is usually frozen, so make it trainable, or the new rows will stay as they are. If the two layers are
+#   tied, tie them again after resizing.
 # - *They ask next:* Why not draw them as `nn.Embedding` does? Its standard deviation is 1, while GPT-2's rows start at 0.02, so a
 #   new logit would be about fifty times too large.
 # - *The trap:* Creating the optimizer before resizing, so that it still holds the old table.
@@ -336,7 +337,6 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
 #   Large models often keep two tables.
 # - *Longer:* The table then receives two gradients: a sparse one from the lookup, and a dense one from the softmax that reaches
 #   all rows.
-# - *They ask next:* Does the padding row still stay zero? It doesn't, because the output layer's gradient reaches it.
 # - *The trap:* Assigning a copy. Both modules must hold the same `Parameter` object, even after the model has been moved or
 #   loaded.
 # - *Proof:* the shared row in `proof-padding`.
@@ -396,7 +396,7 @@ def train(seed):
 runs = [train(seed) for seed in range(3)]
 choices = max(np.exp(loss) for *_, loss in runs)  # the largest perplexity
 print(
-    f"like a guess among {4 * 150} before, among fewer than {np.ceil(choices / 100) * 100:.0f} after each of three trainings"
+    f"a uniform guess has perplexity {4 * 150}; after each of three trainings it is below {np.ceil(choices / 100) * 100:.0f}"
 )
 
 # %% [markdown]
@@ -517,7 +517,8 @@ print(layer.weight.data)
 # 2. Does the output of a frozen embedding require grad? It doesn't, because the table doesn't either.
 # 3. Does `nn.Embedding.from_pretrained` train the table? Not unless you pass `freeze=False`.
 # 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, because it keeps the row as it is.
-# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? It gives the last row, while `F.embedding` raises an error.
+# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? It gives the last row, while `F.embedding` raises an
+#    error.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", tuple(torch.nn.Embedding(9, 64)(torch.zeros(32, 128).long()).shape))
@@ -574,7 +575,7 @@ print(f"the same, with each text twice:     loss {info_nce(twice, twice, 0.05):.
 #
 # - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the other
 #   texts serve as negatives. A temperature of about 0.05 lets the softmax become confident.
-# - *Longer:* *Hard negatives*, which an earlier model ranks high by mistake, help most.
+# - *Longer:* Random negatives soon become too easy, so *hard negatives*, which an earlier model ranks high by mistake, are added.
 # - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
 #   advance, so it is used only to rerank hits.
 # - *The trap:* Duplicates in a batch, which become false negatives.
