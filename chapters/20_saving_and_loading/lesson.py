@@ -115,7 +115,7 @@ print(repr(check.error(list, run(program))))
 # against an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
-# ### In `mytorch`
+# ### An allow-list of names
 # `ALLOWED` lists ten dtypes, ten storage classes, `OrderedDict` and two functions, one of which builds a tensor:
 
 # %% tags=["proof-weights-only"]
@@ -133,8 +133,9 @@ with torch.serialization.safe_globals([print]):
 #   error.
 # - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, which the file
 #   can then call, although a few modules, such as the one behind `os.system`, stay blocked.
-# - *They ask next:* What if a file doesn't load with it? Read the name in the error message, and allow it if you know what it
-#   does, but set `weights_only=False` only if you trust the file's author.
+# - *They ask next:* What if a file doesn't load with it? Read the name in the error message. Often it is just a NumPy value, such
+#   as a metric that was saved as `np.float64` instead of a float. Allow the name if you know what it does, but set
+#   `weights_only=False` only if you trust the file's author.
 # - *The trap:* Believing that you are safe because you only read the tensors: by then, the program has already run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
@@ -171,7 +172,7 @@ print(loaded["x"][1], loaded["t"].stride())
 big = torch.zeros(1000, 1000)
 for value in (big, big[0], big[0].clone()):
     torch.save(value, path)
-    print(f"{value.numel():7} numbers in {path.stat().st_size / 1000:4.0f} kB")
+    print(f"{value.numel():7} elements in {path.stat().st_size / 1000:4.0f} kB")
 
 # %% [markdown]
 # Sharing has a cost: if you save one row of a large tensor, the whole storage goes into the file, so clone the row first.
@@ -361,8 +362,8 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 #
 # ## Exact resume
 # A run is saved after five training steps. If you resume it, will the next six steps be the same as without the interruption? The
-# run's state has four parts: the weights, Adam's state, the scheduler, and the random numbers for data and dropout. The next cell
-# resumes with all four, and then leaves out one at a time:
+# run's state has four parts: the weights, Adam's state, the scheduler's, and that of the generator of random numbers, which draws
+# the data and the dropout masks. The next cell resumes with all four, and then leaves out one at a time:
 
 
 # %% tags=["proof-resume"]
@@ -413,8 +414,9 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 # - *Proof:* `proof-resume`, `proof-generators`.
 #
 # ## Models larger than memory
-# A model on the `meta` device has shapes but no data. The next cell builds one and loads a state into it, first by copying and
-# then without a copy:
+# Usually, memory is needed twice: for the random weights of a new model, and for the state that replaces them. A model on the
+# `meta` device avoids the first, because it has shapes but no data. The next cell builds one and loads a state into it, first by
+# copying and then without a copy:
 
 # %% tags=["proof-meta-device"]
 state = nn.Linear(2, 2).state_dict()
@@ -474,7 +476,8 @@ for mmap in (False, True):
 #
 # - *Thirty seconds:* I build it on `meta`, open the file with `torch.load(path, mmap=True)`, and call `load_state_dict(state,
 #   assign=True)`. Then the weights exist only once, in the file, and each is read when it is used.
-# - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state.
+# - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state. What a file
+#   can't do is make it fast: if the weights don't fit into memory, every pass reads them from the disk again.
 # - *They ask next:* When do you create the optimizer? After `assign`, because an earlier one would update parameters that the
 #   model no longer uses.
 # - *The trap:* Forgetting `assign`, so that all keys match but the model stays empty, or using it and forgetting about buffers
