@@ -81,8 +81,8 @@ pictures.curves(
 )
 
 # %% [markdown]
-# The angles need float32. Between 512 and 1,024, bfloat16 can hold only every fourth integer, so neighbouring positions become equal
-# and the score no longer depends on the distance alone:
+# The angles need float32. Between 512 and 1,024, bfloat16 can hold only every fourth integer, so neighbouring positions become
+# equal and the score no longer depends on the distance alone:
 
 # %% tags=["proof-rotary-dtype"]
 for dtype in (torch.float32, torch.bfloat16):
@@ -135,8 +135,9 @@ print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 # The table of learned positions is removed, and each attention layer rotates its queries and keys instead.
 #
 # ### Swap 4: grouped-query attention
-# In **grouped-query attention** (GQA), several query heads share one head of keys and values. Below, four query heads share two, so
-# `k_proj` and `v_proj` are half as large:
+# While a model generates, it caches the keys and values of all earlier tokens, and this cache is what limits long texts and large
+# batches. **Grouped-query attention** (GQA) shrinks it, because several query heads share one head of keys and values. Below, four
+# query heads share two, so `k_proj`, `v_proj` and the cache are half as large:
 
 # %% tags=["proof-GQA"]
 from pathlib import Path
@@ -342,8 +343,8 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each of them cache?**
 #
-# - *Thirty seconds:* MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
-#   MLA caches a short latent vector per token, from which the keys and values of all heads are computed.
+# - *Thirty seconds:* MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of
+#   heads. MLA caches a short latent vector per token, from which the keys and values of all heads are computed.
 # - *Longer:* MQA is the smallest of the first three and costs some quality, while GQA with 8 groups was found to be nearly as
 #   good as MHA ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
 # - *They ask next:* Why does MLA have 64 extra elements? A rotation of the keys would keep their up-projection from being
@@ -367,10 +368,10 @@ for name, (tokens, cached) in cases.items():
     print(f"{name:24} {flops / read:5.0f} FLOP/byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
 
 # %% [markdown]
-# Whichever of the two is slower sets the time. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even
-# though it is prefill. Decoding becomes bound by FLOPs only if several hundred sequences share the weights and their caches
-# are short. With long caches no batch is large enough, because reading a sequence's cache then takes longer than computing
-# its next token.
+# Whichever of the two is slower sets the time, which is what the *roofline* model says. A prompt of fewer than about 300 tokens
+# is therefore bound by bandwidth, even though it is prefill. Decoding becomes bound by FLOPs only if several hundred sequences
+# share the weights and their caches are short. With long caches no batch is large enough, because reading a sequence's cache then
+# takes longer than computing its next token.
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
@@ -404,15 +405,15 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 #   follow without a gap. A mask has to hide the padding.
 # - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right
 #   padding, the logits in the last column of every shorter row belong to a padding token.
-# - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
-#   With RoPE, shifting a whole row changes none of its attention scores.
+# - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real
+#   token. With RoPE, shifting a whole row changes none of its attention scores.
 # - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
 # - *Proof:* `proof-padding`, `proof-shift`; exercise 6 is about the mask.
 #
 # ## Sampling: temperature, top-k, top-p
-# The softmax turns logits into probabilities, from which one token is drawn. **Temperature** divides the logits, **top-k** keeps the k
-# most likely tokens, and **top-p** keeps the smallest set of most likely tokens whose probabilities sum to at least p. You write all
-# three in exercise 4.
+# The softmax turns logits into probabilities, from which one token is drawn. **Temperature** divides the logits, **top-k** keeps
+# the k most likely tokens, and **top-p** keeps the smallest set of most likely tokens whose probabilities sum to at least p. You
+# write all three in exercise 4.
 #
 # ### A common myth: "Temperature 0 divides the logits by zero"
 # The next cell shows the probabilities of four logits under each setting, and then divides the logits by 0:
@@ -482,7 +483,8 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 # 1. Which tensors does RoPE rotate? It rotates the queries and keys, but not the values.
 # 2. Does a rotation change a vector's length? No, it doesn't.
 # 3. Top-p is 0.7 and the probabilities are 0.5, 0.3, 0.15 and 0.05. How many tokens stay? Two do, because 0.5 is less than 0.7.
-# 4. Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield? It yields 3.4 on average.
+# 4. Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield? It yields 3.4 on
+#    average.
 # 5. How many weights does SwiGLU have at d = 4,096 and a hidden width of 11,008? It has 135 million.
 
 # %% tags=["proof-rapid-fire"]
@@ -572,8 +574,9 @@ print("tokens a pass, if the second one is accepted 85 % of the time:", 1 + 0.85
 # - *Thirty seconds:* Besides the next token, small extra modules predict the ones after it, and their losses are added with a
 #   small weight. So the trunk gets more training signal from each token and may learn to plan ahead. For serving, you drop the
 #   modules or let them draft tokens for speculative decoding.
-# - *Longer:* In DeepSeek-V3 one module predicts the second token. It is a transformer block that reads the trunk's state and the embedding of the next token,
-#   and it shares the embedding and the output head. Its drafts were accepted 85 to 90 % of the time, which gave 1.8 times the tokens per second.
+# - *Longer:* In DeepSeek-V3 one module predicts the second token. It is a transformer block that reads the trunk's state and the
+#   embedding of the next token, and it shares the embedding and the output head. Its drafts were accepted 85 to 90 % of the time,
+#   which gave 1.8 times the tokens per second.
 # - *They ask next:* Do such drafts change the model's answers? No, because the main head checks each of them, as in any
 #   speculative decoding.
 # - *The trap:* Shifting all targets by one, or averaging over positions that have no target so far ahead.
@@ -618,7 +621,7 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 #   point, where the gradient isn't 0.
 # - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
 #   doesn't change the loss.
-# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the third
-#   line both fall, and the loss equals that of the second.
+# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the
+#   third line both fall, and the loss equals that of the second.
 # - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
 # - *Proof:* `proof-DPO`.
