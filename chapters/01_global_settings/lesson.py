@@ -133,8 +133,9 @@ for name in single:
 # - *The trap:* Don't prescribe float64 as a cure for `nan`: float64 overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
 #
-# The picture shows the measured spacing between a number and the next larger one that the type can hold. The spacing doubles at each power
-# of two, so on these axes it grows in proportion to the number, whichever type you choose with the slider.
+# The picture shows the measured spacing between a number and the next larger one that the type can hold, for float32 and for a type that
+# you choose with the slider. In each type, the spacing grows in proportion to the number, so what a type fixes is the *relative*
+# precision.
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -147,12 +148,11 @@ print("0 / 0 in float64:", (torch.zeros((), dtype=torch.float64) / 0).item())
 
 def spacing(dtype):
     sizes = [2.0**power for power in range(-14, 15)]
-    spacings = [float(np.spacing(np.array(size, dtype))) for size in sizes]
-    lines = {dtype: spacings}
+    lines = {name: [float(np.spacing(np.array(size, name))) for size in sizes] for name in ("float32", dtype)}
     return pictures.curves(lines, sizes, xlabel="number", ylabel="spacing to the next", log="xy")
 
 
-pictures.slider(spacing, start={"dtype": "float32"}, dtype=["float16", "float32", "float64"])
+pictures.slider(spacing, start={"dtype": "float16"}, dtype=["float16", "float64"])
 
 # %% [markdown] tags=["short"]
 # ## Default device
@@ -229,9 +229,9 @@ torch.set_num_threads(threads)
 
 # %% [markdown]
 # ### A setting for a block
-# If you change a default and forget about it, the bug shows up in somebody else's function, which is why PyTorch offers `with` blocks
-# that restore the old value. There is one for the device, one for grad mode and one for autocast. There is none for the default dtype,
-# for which you need `try` and `finally`. Such a block remembers the current value on entry and puts it back on exit:
+# If you change a default and forget to restore it, the bug shows up in somebody else's function, which is why PyTorch offers `with`
+# blocks that restore the old value. There is one for the device, one for grad mode and one for autocast. There is none for the default
+# dtype, for which you need `try` and `finally`. Such a block remembers the current value on entry and puts it back on exit:
 
 
 # %%
@@ -387,8 +387,7 @@ print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 #   one is above 10⁸ or below 10⁻⁴, every element is printed that way.
 # - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. You can force fixed notation with `sci_mode=False`, but
 #   then small values may show as 0.0000.
-# - *They ask next:* How do you see all digits of one value? You print its `.item()`.
-# - *The trap:* Don't read `1.0000` as one, because it may be 0.99996.
+# - *The trap:* Don't read `1.0000` as one, because it may be 0.99996, as `.item()` shows.
 # - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
 
 # %% [markdown]
@@ -436,15 +435,17 @@ print(inspect.getsource(torch.set_default_dtype))
 #
 # The detour takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in 0.9 µs, and under a
 # default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
-# `device=` in the calls that create tensors. Minitorch has no such mode, because its factories look up the default themselves.
+# `device=` in the calls that create tensors. (minitorch has no such mode, because its factories look up the default themselves.)
 #
 # **Interview · Are global settings a good idea in a library?**
 #
 # - *Thirty seconds:* In a script they save typing, but in a library they also change other people's code. A library should accept `dtype=`
 #   and `device=`, or follow a tensor that it was given, with `zeros_like` and `new_zeros`.
-# - *Longer:* If a library must change a setting, it should do so in a block that restores it, even after an error.
+# - *Longer:* If a library must change a setting, it should restore it, even after an error.
 # - *They ask next:* What does a test suite do? It restores the settings after each test, because one forgotten float64 changes results
 #   far away.
+# - *They ask next:* What does `torch.compile` do about settings? It guards on most of them, such as default dtype and grad mode, so a
+#   change compiles the function again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *The trap:* When you are done, don't restore float32 but whatever the default was before.
 # - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
 
@@ -545,7 +546,7 @@ pictures.grid(table, framed, "table")
 #
 # - *Thirty seconds:* I call `torch.set_printoptions(profile="full")` before I print it, and set `profile="default"` afterwards to return
 #   to the usual form.
-# - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects the logs of the whole program.
+# - *Longer:* The profile raises `threshold` to infinity. Options are global, so a change affects all logs.
 # - *They ask next:* What can a summary hide? It can hide a `nan` in the middle, so test for it, or index the part that you want to see.
 # - *The trap:* Don't set `sci_mode=False` first and `precision` later, because the second call silently resets `sci_mode`.
 # - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci-mode`.
