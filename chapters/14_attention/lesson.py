@@ -33,8 +33,8 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 # - *Thirty seconds:* Attention by itself ignores the order, so positions are added. The first transformer added sines and cosines to the
 #   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
 # - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations are formulas that can be evaluated anywhere,
-#   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only through the distance between the two
-#   tokens ([chapter 24b](24b_llama.ipynb)).
+#   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only
+#   through the distance between the two tokens ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, a single layer gives every later position
 #   the same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4
 #   do.
@@ -113,7 +113,7 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
 #   allow the content that is passed on to differ from the content that is matched. The Reformer shares queries and keys, but it has to keep
 #   tokens from attending to themselves.
-# - *They ask next:* Then why is there an output projection? It mixes the heads' results, which are only concatenated before.
+# - *They ask next:* Then why is there an output projection? It mixes the heads' results, which until then are only concatenated.
 # - *The trap:* Taking them for three inputs. In self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
@@ -303,8 +303,8 @@ for heads in (1, 3, 12):
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
 # With the same weights, mytorch's layer returns what minitorch's returns. The number of heads changes neither the parameters nor the work
-# in the projections; there are just more and smaller dot products. You will write `split_heads`, `merge_heads` and `attend`, the core of
-# the layer.
+# in the projections; there are just more dot products, each of them shorter. You will write `split_heads`, `merge_heads` and `attend`,
+# the core of the layer.
 #
 # **Interview · Why several heads instead of one wide one?**
 #
@@ -467,8 +467,8 @@ for causal in (True, False):
 #
 # **Interview · What is a KV cache?**
 #
-# - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. So I keep them, and each new token
-#   computes only its own query, key and value and attends to the cache.
+# - *Thirty seconds:* While a causal model generates text, the keys and values of earlier tokens don't change. So I keep them, and each
+#   new token computes only its own query, key and value and attends to the cache.
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length. *Grouped-query
 #   attention* lets several query heads share one head of keys and values, which makes the cache that many times smaller
 #   ([chapter 24b](24b_llama.ipynb)).
@@ -569,7 +569,7 @@ reach = torch.eye(16)
 for depth in (1, 2, 3):
     reach = near @ reach
     print(
-        f"{depth} layers: position 15 depends on {int((reach[15] > 0).sum())} positions, and a cache holds 4 keys a layer"
+        f"layers: {depth}, position 15 depends on {int((reach[15] > 0).sum())} positions, and a cache holds 4 keys a layer"
     )
 
 # %% [markdown]
