@@ -87,14 +87,14 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
 # - *They ask next:* Does `torch.compile` fuse attention? It doesn't derive FlashAttention from a plain softmax. You call
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
-# - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, which are called
-#   the *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
+# - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
+#   *epilogue*, because the result is still in registers then: bias, activation, and conversion to 16 bits.
 # - *The trap:* Measuring a chain that is too short, or on arrays that stay in the cache, and concluding for large models.
 # - *Proof:* `proof-traffic`.
 #
 # ## The smallest code generator
-# A code generator needs no graph if the objects write the program themselves. Each operation on the following objects returns
-# an object that holds the text of a longer program:
+# How little does it take to generate a program? A generator doesn't even need a graph if the objects write the program themselves.
+# Each operation on the following objects returns an object that holds the text of a longer program:
 
 
 # %% tags=["proof-toy"]
@@ -129,8 +129,9 @@ print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 1
 #
 # ## Build: fusion
 # ### Which steps share a kernel?
-# A compiler has to know shapes and dtypes in advance. PyTorch runs the graph on fake tensors for this, while yours runs it on the
-# examples and keeps a `Meta` of each result: its shape, its dtype, and whether it is contiguous. Neighbours whose results and
+# One loop can serve several steps only if all of them go over the same elements, so a compiler has to know shapes and dtypes in
+# advance. PyTorch runs the graph on fake tensors for this, while yours runs it on the examples and keeps a `Meta` of each result:
+# its shape, its dtype, and whether it is contiguous. Neighbours whose results and
 # operands all have the same `Meta` share a kernel, and a sum, a matrix multiplication, or a row that broadcasts is a step by itself.
 # `fits` decides that for a step, and `groups` collects neighbours. The cell below them groups the steps of a function with a sum
 # in the middle:
@@ -221,13 +222,13 @@ pictures.graph(
 #
 # **Interview · What does Inductor generate for a chain of elementwise operations?**
 #
-# - *Thirty seconds:* One loop for the whole chain: a Triton kernel on a GPU, vectorized C++ with OpenMP on a CPU. Each element is loaded
-#   once, goes through all operations in registers, and is stored once. Around it Inductor generates Python that allocates the buffers and
-#   calls the kernels.
+# - *Thirty seconds:* It generates one loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a CPU. Each
+#   element is loaded once, goes through all operations in registers, and is stored once. Inductor also generates the Python code that
+#   allocates the buffers and calls the kernels.
 # - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and
 #   after it. It reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless
 #   `mode="max-autotune"` finds a faster Triton template.
-# - *They ask next:* How do you see the code? `TORCH_LOGS="output_code"`, or `TORCH_COMPILE_DEBUG=1` for a folder with all stages.
+# - *They ask next:* How do you see the code? Set `TORCH_LOGS="output_code"`, or `TORCH_COMPILE_DEBUG=1` for a folder with all stages.
 # - *The trap:* "It generates CUDA C++." By default it generates Triton for NVIDIA GPUs.
 # - *Proof:* `proof-source`, `proof-groups`.
 
@@ -409,8 +410,8 @@ pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 # - *Longer:* The default partitioner finds a minimum cut, in which an edge costs the bytes of its tensor and expensive operators
 #   can't be recomputed. It is activation checkpointing for elementwise operations, chosen by the compiler. The result's `grad_fn`
 #   is `CompiledFunctionBackward`.
-# - *They ask next:* Can you differentiate twice? Not through it. PyTorch 2.13 raises "torch.compile with aot_autograd does not
-#   currently support double backward".
+# - *They ask next:* Can you differentiate twice? Not through a compiled function: PyTorch 2.13 raises "torch.compile with
+#   aot_autograd does not currently support double backward".
 # - *The trap:* "Recomputing costs time." In a kernel that waits for memory, it often saves time and memory together.
 # - *Proof:* `proof-joint`, `proof-saved`.
 #
@@ -516,7 +517,7 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 # - *Longer:* `mode="max-autotune"` benchmarks many variants of each matrix multiplication, so I use it for long runs only. Varying
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
-# - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
+# - *They ask next:* What does regional compilation lose? It loses the fusion across the borders of blocks.
 # - *The trap:* Blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
 #   own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
@@ -599,12 +600,12 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *How many kernels does a compiler make of ten elementwise operations in a row?* One, if their shapes agree and nothing
+# - *How many kernels does a compiler make of ten elementwise operations in a row?* It makes one, if their shapes agree and nothing
 #   breaks the graph.
-# - *What does fusing kernels save?* Memory traffic and launches, not arithmetic.
-# - *Which sizes does `torch.compile` always treat as constants?* 0 and 1.
-# - *Which part of `torch.compile` decides what is saved for the backward pass?* The partitioner of AOTAutograd.
-# - *What must stay the same from one replay of a CUDA graph to the next?* The addresses of everything that it reads and writes.
+# - *What does fusing kernels save?* It saves memory traffic and launches, but no arithmetic.
+# - *Which sizes does `torch.compile` always treat as constants?* It specializes the sizes 0 and 1.
+# - *Which part of `torch.compile` decides what is saved for the backward pass?* The partitioner of AOTAutograd decides it.
+# - *What must stay the same from one replay of a CUDA graph to the next?* The addresses of everything that it reads and writes must.
 
 # %% [markdown]
 # ## Ten lines to remember
