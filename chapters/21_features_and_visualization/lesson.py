@@ -61,8 +61,8 @@ side_by_side(shown, "A 3; its saliency map, which is noise around the digit; its
 # because even an untrained network gives a similar map. To find out more, you need to see what is inside.
 #
 # ## Forward hooks: read and change activations
-# What does the second stage of the network make of a digit? You could cut the model open, but a **hook** needs no change to it: a hook is a
-# function that a module calls after each forward pass ([chapter 9](09_modules_and_parameters.ipynb)).
+# What does the second stage of the network make of a digit? You could rewrite `forward` so that it returns that, but a **hook** needs no
+# change to the model: it is a function that a module calls after each forward pass ([chapter 9](09_modules_and_parameters.ipynb)).
 
 # %% tags=["proof-hook"]
 import minitorch as torch
@@ -414,7 +414,8 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 # - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-wrong-keyword`.
 #
 # ### LoRA
-# Full fine-tuning keeps a copy of all weights for each task. **LoRA** freezes a layer's weight $W$ and adds a trainable update,
+# Full fine-tuning keeps a copy of all weights for each task, although the change that a task needs is often close to a matrix of low
+# rank. **LoRA** therefore freezes a layer's weight $W$ and adds a trainable update,
 # $\frac{\alpha}{r} B A$, where $A$ is $r \times \text{in}$ and $B$ is $\text{out} \times r$. You write it in exercise 3.
 
 # %% tags=["proof-LoRA"]
@@ -465,7 +466,7 @@ print(inspect.getsource(nn.Module.register_forward_hook))
 #
 # ## Rapid fire
 # 1. A hook stores each output of a ResNet under its module's name. What is left of a block's `relu`? The result of the last of
-#    its two calls.
+#    its two calls is left.
 # 2. Does `model.forward(x)` run the model's own hooks? No, because only a call of the model itself runs them.
 # 3. Are a module's hooks in its state dict? No, because it holds only parameters and buffers.
 # 4. What does a ResNet return once its `fc` is `nn.Identity()`? It returns the features before `fc`.
@@ -495,7 +496,7 @@ print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (40
 # 10. An event file is a list of records, each with its length and two checksums.
 #
 # ## You try
-# [The exercises](../exercises/21_features_and_visualization.ipynb): predict what a hook holds; write `features`, LoRA, saliency and
+# In [the exercises](../exercises/21_features_and_visualization.ipynb) you predict what a hook holds; write `features`, LoRA, saliency and
 # Grad-CAM, PCA, and the events of TensorBoard for `mytorch`; fix a hook that stops training; and measure four ways to teach the network new
 # digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
 #
