@@ -427,7 +427,8 @@ pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 # On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
 #
 # ## Fewer bits: TF32, FP8 and FP4
-# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are
+# Each halving of the bits roughly doubles the speed of a matrix multiplication and halves its traffic, so hardware offers shorter formats as
+# well. **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are
 # used. **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few
 # bits, each tensor needs a scale of its own, or even each small block of a tensor. How many of the histogram's gradients are lost in either
 # case?
@@ -480,7 +481,8 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 # - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that is a
 #   power of two, and in NVFP4 16 elements share one in E4M3, beside a float32 scale for the whole tensor. Master weights and sums stay in higher
 #   precision.
-# - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN.
+# - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN. In PyTorch
+#   2.13, a cast on the CPU saturates: even an infinity becomes 448, so you can't detect an overflow afterwards.
 # - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
 # - *Proof:* `proof-FP8`.
 
@@ -513,8 +515,8 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 # 10. FP8 and FP4 need a scale for each small block.
 #
 # ## You try
-# [The exercises](../exercises/22_mixed_precision.ipynb): predict dtypes; write the autocast layer, the scaler, master weights and two ways to round;
-# fix a training step that hardly moves; and measure the scale at which gradients become infinite.
+# In [the exercises](../exercises/22_mixed_precision.ipynb) you predict dtypes; write the autocast layer, the scaler, master weights and two
+# ways to round; fix a training step that hardly moves; and measure the scale at which gradients become infinite.
 # [Chapter 22b](22b_memory.ipynb), about where the memory of a training step goes, is next.
 
 # %% [markdown]
