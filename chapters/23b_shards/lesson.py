@@ -437,7 +437,7 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 #   pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
 # - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p − 1)/(v·m + p − 1) at
 #   v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on at once, and that of the weights
-#   fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p micro-batches, so they don't hold for the first line printed above.
+#   fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p micro-batches.
 # - *The trap:* Taking the formula for a law, although it assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #

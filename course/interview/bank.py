@@ -81,6 +81,8 @@ _ASKED = re.compile(r"^\*?(?P<words>.*?\?)\*? +(?P<answer>.+)$", re.DOTALL)
 _COST = re.compile(r"^\*{1,2}Cost(?:\.\*|:\*\*) (.+(?:\n.+)*)", re.MULTILINE)
 _RUNG = re.compile(r"^\*(?P<asked>.+?)\* \"(?P<answer>.+)\"$")
 _MYTH = re.compile(r"Myth \d+")
+_INTERVIEW = re.compile(r"^\*\*Interview · (.+)\*\*$")
+_UNTOLD = re.compile(r".*\bmyths?\b|If you have time|Rapid fire|Milestone|Interview|Card", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -179,11 +181,24 @@ class Bank:
 
     def _questions(self) -> Iterable[Card]:
         for chapter, lesson in self.lessons.items():
+            above = sections(lesson)
             for each in questions(chapter, lesson):
                 topics = self._topics(chapter, asked=each.words)
                 proofs = tuple(CELL.findall(each.answer))
                 main = self._main(chapter, topics)
-                yield Card(each.target, "question", chapter, each.words, points(each), topics, proofs, topic=main)
+                yield Card(
+                    each.target,
+                    "question",
+                    chapter,
+                    each.words,
+                    points(each),
+                    topics,
+                    proofs,
+                    1.0,
+                    "",
+                    main,
+                    above.get(each.words, ""),
+                )
 
     def _rapid_fire(self) -> Iterable[Card]:
         for chapter, lesson in self.lessons.items():
@@ -263,6 +278,18 @@ def points(question: Question) -> tuple[Point, ...]:
         first = re.split(r"(?<=[.:]) (?=\S)", chosen[0].text, maxsplit=3 - len(chosen))
         chosen[:1] = [Point(chosen[0].label, each) for each in first]
     return tuple(chosen[:3])
+
+
+def sections(lesson: Any) -> dict[str, str]:
+    """The heading above each question of a lesson, where it names a subject and not a myth, which would tell."""
+    found, heading = dict[str, str](), ""
+    for cell in lesson.cells if lesson else ():
+        for line in cell.source.splitlines() if cell.cell_type == "markdown" else ():
+            if line.startswith("## "):
+                heading = "" if _UNTOLD.match(line[3:]) else plain(line[3:])
+            elif asked := _INTERVIEW.match(line):
+                found[asked[1]] = heading
+    return found
 
 
 def ladder(below: str) -> tuple[Point, ...]:

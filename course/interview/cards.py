@@ -21,7 +21,8 @@ class Card:
     `name` is the same from one version of the course to the next as long as the words are. `topics` are those of
     topics.yml, and `topic` is the one that it is mainly about, if more than its chapter is known. `points` are what a
     good answer says; `about` is what a round needs beside the words. `weight` says how often interviews ask it,
-    compared with another card of its kind. `names` are others under which people look for it.
+    compared with another card of its kind. `names` are others under which people look for it, and `section` is the
+    lesson's heading above a question, which says what it is about.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Card:
     weight: float = 1.0
     names: str = ""
     topic: str = ""
+    section: str = ""
 
     @property
     def subject(self) -> str:

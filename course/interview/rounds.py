@@ -81,8 +81,9 @@ class Explain(Round):
 
     def talk(self, asking: Asking) -> Talk:
         card = asking.card
+        about = " · ".join([asking.subject, *([card.section] if card.section else [])])
         sure = yield from how_sure(
-            f"*{asking.subject}*\n\n**{card.words}**\n\nThirty seconds, aloud. How sure are you of your answer?"
+            f"*{about}*\n\n**{card.words}**\n\nThirty seconds, aloud. How sure are you of your answer?"
         )
         ticked = yield from followed_up(asking, card.points)
         proofs = asking.bank.proofs(card)

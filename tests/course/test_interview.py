@@ -145,6 +145,18 @@ def test_a_question_has_three_points_a_proof_and_a_topic(bank: Bank) -> None:
         assert all(proof.printed or proof.source for proof in bank.proofs(card))
 
 
+def test_a_question_says_what_it_is_about(bank: Bank, course: Course) -> None:
+    """*Why column, then row?* is a riddle without the heading above it; that of a myth would tell the answer."""
+    name = next(name for name, card in bank.cards.items() if card.words == "Why column, then row?")
+    shown, _ = talked(
+        bank, course, Item("explain", [name], 1), lambda each: [True] * 3 if isinstance(each, Tick) else 0
+    )
+    assert "· Tensor parallelism: column, then row*\n" in shown[0].text
+    asked = bank.of("question")
+    assert not any("myth" in card.section.lower() for card in asked)
+    assert sum(bool(card.section) for card in asked) > 0.7 * len(asked)
+
+
 def test_no_answer_stands_in_quotation_marks(bank: Bank) -> None:
     quoted = [card.words for card in bank.of("question") if re.fullmatch('"[^"]*"', card.points[0].text)]
     assert quoted == []
