@@ -402,7 +402,7 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 # here for all but the two of the head, but not the statistics, so a frozen network needs both. If you freeze layers during training, clear
 # their gradients too, because the optimizer applies any `.grad` that it finds.
 #
-# **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, what of batch norm?**
+# **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, and what about batch norm?**
 #
 # - *Thirty seconds:* Train a linear probe first, as a baseline. Then unfreeze from the top, with a small learning rate for pretrained
 #   layers and a larger one for the new head, and validate as you go.
