@@ -193,3 +193,31 @@ def measure(program):
     limit = next(start for start in range(1, 62) if derivative(program, start) == 1)
     offset = round(program(torch.tensor(1000.0)).item()) - 1000
     return limit - 1, derivative(program, limit - 1), offset
+
+
+# %% answer="welcome_newton" wrong="stops once the root is found, with fewer values"
+def newton(f, start, steps):
+    values = [float(start)]
+    notes.clear()
+    for _ in range(steps):
+        x = Number(values[-1])
+        y = f(x)
+        if abs(y.value) < 1e-12:
+            notes.clear()
+            break
+        backward(y)
+        notes.clear()
+        values.append(x.value - y.value / x.grad)
+    return values
+
+
+# %% answer="welcome_newton" wrong="clears after each step, so the notes of others are there at the first call"
+def newton(f, start, steps):
+    values = [float(start)]
+    for _ in range(steps):
+        x = Number(values[-1])
+        y = f(x)
+        backward(y)
+        values.append(x.value - y.value / x.grad)
+        notes.clear()
+    return values

@@ -358,6 +358,7 @@ def exp(a):
 # %% solution="welcome_newton"
 def newton(f, start: float, steps: int) -> list[float]:
     ### BEGIN SOLUTION
+    notes.clear()
     found = [start]
     for _ in range(steps):
         x = Number(found[-1])
@@ -379,10 +380,16 @@ def cube_minus_number(x):
     return x * x * x + Number(-number)
 
 
-notes.clear()
+backward(Number(2.0) * Number(3.0))
 found = newton(cube_minus_number, 3.0, 5)
 check.show(
-    {"number": number, "x": found, "notes before each run": lengths, "notes afterwards": len(notes)},
+    {
+        "number": number,
+        "x": found,
+        "notes before each run": lengths,
+        "notes afterwards": len(notes),
+        "from a root on": newton(lambda x: x * x + Number(-4.0), 2.0, 3),
+    },
     rtol=1e-9,
     text="The steps from 3 to the cube root of the number, and how many notes the list contained.",
 )

@@ -469,3 +469,29 @@ class ThreadSetting:
             with self.block(value):
                 return function(*args, **kwargs)
         return inside
+
+
+# %% answer="settings_options" wrong="no items at the edges counts as not given"
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    options = settings.print
+    for name, value in PROFILES.get(profile, {}).items():
+        setattr(options, name, value)
+    if precision is not None:
+        options.precision = precision
+    if threshold is not None:
+        options.threshold = threshold
+    if edgeitems:
+        options.edgeitems = edgeitems
+    if linewidth is not None:
+        options.linewidth = linewidth
+    options.sci_mode = sci_mode
+
+
+# %% answer="settings_options" wrong="whatever has the attribute is a dtype, such as a tensor or a class of one's own"
+def set_default_dtype(d):
+    message = "only floating-point types are supported as the default type"
+    if not hasattr(d, "is_floating_point"):
+        raise TypeError("invalid dtype object: " + message)
+    if not d.is_floating_point:
+        raise TypeError(message)
+    settings.default_dtype = d

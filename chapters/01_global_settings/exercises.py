@@ -804,7 +804,13 @@ def set_printoptions():
 rng = check.rng()
 values = {}
 allowed = (mytorch.float64, mytorch.bfloat16, mytorch.float16)
-for given in (*allowed, mytorch.int64, "float64", mytorch.bool, np.float32, mytorch.float32):
+
+
+class OneThatFloats:
+    is_floating_point = True
+
+
+for given in (*allowed, mytorch.int64, "float64", mytorch.bool, np.float32, OneThatFloats, mytorch.float32):
     error = check.error(mytorch.set_default_dtype, given)
     name = getattr(given, "__name__", given)
     values[f"set_default_dtype({name})"] = [error, str(mytorch.get_default_dtype())]
@@ -821,6 +827,7 @@ for call in (
     {"threshold": 0, "sci_mode": True},
     {"profile": "nobody's"},
     {"precision": 0},
+    {"edgeitems": 0, "profile": "default"},
     {"profile": "default"},
 ):
     mytorch.set_printoptions(**call)

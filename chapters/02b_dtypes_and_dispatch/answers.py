@@ -309,3 +309,23 @@ def var(x: Tensor, dim: Dims = None, correction: int = 1, keepdim: bool = False)
     if divisor < 0:
         divisor = 0
     return (distance * distance).sum(dim, keepdim) / divisor
+
+
+# %% answer="storage_promotion" wrong="a Python float is float32, whatever the default is"
+def result_type(*operands):
+    groups = [[], [], []]
+    for each in operands:
+        if isinstance(each, Tensor):
+            groups[0 if each.ndim else 1].append(each.dtype)
+        else:
+            groups[2].append(float32 if isinstance(each, float) else type_of_number(each))
+    result = None
+    for group in groups:
+        if not group:
+            continue
+        common = group[0]
+        for each in group[1:]:
+            common = promote_types(common, each)
+        if result is None or category(common) > category(result):
+            result = common
+    return result

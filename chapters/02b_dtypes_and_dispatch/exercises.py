@@ -135,6 +135,12 @@ cases += [[str(name) for name in generator.choice(list(pool), size=3, replace=Fa
 results = {
     f"result_type of {', '.join(case)}": mytorch.result_type(*(pool[name] for name in case)).name for case in cases
 }
+mytorch.set_default_dtype(mytorch.float64)
+try:
+    doubles = [mytorch.result_type(*(pool[name] for name in case)).name for case in cases[:6]]
+finally:
+    mytorch.set_default_dtype(mytorch.float32)
+results["result_type of the first six, where float64 is the default"] = doubles
 check.show(
     {"with each of": " ".join(names), **table, **results},
     text="int8[2] is a tensor of two elements, and int8[] is a 0-d tensor.",

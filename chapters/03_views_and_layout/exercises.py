@@ -943,6 +943,9 @@ for heads, width in ((2, int(rng.integers(2, 4))), (3, 2)):
 longer = torch.from_numpy(rng.integers(0, 100, (batch, tokens + 1, 6)))
 error = check.error(split_heads, longer[:, 1:], 2)
 values |= {"longer": longer.tolist(), "2 heads of longer[:, 1:]": error or split_heads(longer[:, 1:], 2).tolist()}
+if error is None:
+    split_heads(longer[:, 1:], 2).zero_()
+    values["longer, once these heads are 0"] = longer.tolist()
 check.show(
     values,
     text="What each head gets; and, after a change to the last token, which (head, token) rows differ.",

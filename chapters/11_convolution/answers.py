@@ -1590,3 +1590,13 @@ def bounds(size, count):
 def avg_pool2d(input, kernel_size, stride=None, padding=0):
     windows = windows_on(input, kernel_size, stride, padding, 1)
     return (seen(input, windows, 0.0).sum(-2) / windows.kernel[0] ** 2).reshape(pooled(input, windows))
+
+
+# %% answer="conv_product" right="the batch as the length that is left over"
+def convolve(images, weight, windows, groups):
+    rows, columns = windows.counts(images.shape[2:])
+    seen = im2col(images, windows)
+    depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    seen = seen.reshape(-1, groups, depth, rows * columns)
+    kernels = weight.reshape(groups, weight.shape[0] // groups, depth)
+    return (kernels @ seen).reshape(-1, weight.shape[0], rows, columns)

@@ -2163,3 +2163,24 @@ def snapshot(model, example) -> bytes:
     finally:
         for module, mode in modes:
             module.train(mode)
+
+
+# %% answer="export_fold" wrong="the given step becomes the layer"
+def fold(step):
+    if step.op not in (pointwise.add, pointwise.sub, pointwise.mul):
+        return step
+    layer, constant = step.args
+    if not (isinstance(layer, Step) and layer.op in (CONV2D, LINEAR) and isinstance(constant, Tensor)):
+        return step
+    x, weight, bias, *rest = layer.args
+    if tuple(constant.shape) != (weight.shape[0], 1, 1)[: 3 if layer.op is CONV2D else 1]:
+        return step
+    flat = constant.reshape(-1)
+    if step.op is pointwise.mul:
+        weight = weight * flat.reshape(-1, *[1] * (weight.ndim - 1))
+        bias = None if bias is None else bias * flat
+    else:
+        flat = flat if step.op is pointwise.add else -flat
+        bias = flat if bias is None else bias + flat
+    step.op, step.args = layer.op, (x, weight, bias, *rest)
+    return step

@@ -309,17 +309,22 @@ def folded(layer, *args, by=("mul", "sub", "add"), shape=None, constant_first=Fa
     step = first = graph.Step(layer, given)
     before = [(each, each.clone()) for each in args[:2] if each is not None]
     weight = args[0]
+    changed = 0
     for name in by:
         size = shape or (len(weight), *(1,) * (weight.ndim - 2))
         pair = (step, constant(*size))
-        step = fusing.fold(graph.Step(getattr(mytorch.pointwise, name), pair[::-1] if constant_first else pair))
+        op, pair = getattr(mytorch.pointwise, name), pair[::-1] if constant_first else pair
+        whole = graph.Step(op, pair)
+        step = fusing.fold(whole)
+        changed += whole.op is not op or whole.args is not pair
     if step.op is layer and step.args[2] is None:  # no bias and a bias of zeros are the same layer
         step.args = (*step.args[:2], mytorch.zeros(len(weight)), *step.args[3:])
     kept = [None if each is None else getattr(each, "array", each) for each in step.args[1:]]
     return {
         "operation": step.op.name,
         "arguments": kept if step.op is layer else "not the layer's",
-        "given step, arguments that were replaced": sum(a is not b for a, b in zip(first.args, given, strict=True)),
+        "given layer, arguments that were replaced": sum(a is not b for a, b in zip(first.args, given, strict=True)),
+        "given steps that are other steps now": changed,
         "given weight and bias, changed by": [(each - old).abs().max() for each, old in before],
     }
 
