@@ -1763,3 +1763,14 @@ def tests(candidate):
 def tests(candidate):
     a, g = candidate(np.ones(3), np.ones(3), np.zeros(3, bool), 1.0, 0.9, 0.9)
     assert a.shape == g.shape == (3,) and np.isfinite(a).all()
+
+
+# %% answer="align_dpo" wrong="the reference's memory is used for the log-ratios"
+def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
+    lead = (policy - reference.detach())[0] - (policy - reference.detach())[1]
+    if kind == "ipo":
+        losses = (lead - 1 / (2 * beta)) ** 2
+    else:
+        losses = -(1 - label_smoothing) * F.logsigmoid(beta * lead) - label_smoothing * F.logsigmoid(-beta * lead)
+    rewards = reference.detach().sub_(policy.detach()).mul_(-beta)
+    return losses.mean(), rewards

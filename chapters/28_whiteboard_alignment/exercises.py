@@ -612,10 +612,12 @@ policy, reference = drawn(generator, 2, B, scale=3.0, shift=-12.0), drawn(genera
 
 
 def tried(policy, reference, *options, **named):
+    before = reference
     policy, reference = policy.clone().requires_grad_(), reference.clone().requires_grad_()
     loss, rewards = dpo_loss(policy, reference, *options, **named)
     loss.backward()
     frozen = [reference.grad is None or not reference.grad.any().item(), reference.requires_grad]
+    frozen.append(torch.equal(reference, before))
     found = {"loss": loss, "rewards": rewards, "gradient": policy.grad}
     return found | {"the reference is frozen, and untouched": frozen, "rewards are detached": not rewards.requires_grad}
 
