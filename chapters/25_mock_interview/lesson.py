@@ -123,7 +123,7 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
 # - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
 #   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Accepting code because it runs. Eight of the fourteen faults below run, too, and leave the loss as it should be.
+# - *The trap:* Accepting code because it runs. Of fourteen faults that we planted into a training program, eight run, too, and leave the loss as it should be.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 #
 # ## Which question comes next? Spaced repetition
