@@ -206,7 +206,8 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     if exercise is not None:
         print_answers(report.submissions[0], Console())
         status = {item.status for item in report.submissions[0].items}
-        told = f"{'Not answered yet: ' * (status == {'skipped'})}`course hint {exercise.name}` gives a hint."
+        unsaved = "Not answered yet in the saved notebook. If you have written an answer, save it; "
+        told = f"{unsaved * (status == {'skipped'})}`course hint {exercise.name}` gives a hint."
         click.echo(next_line(course) if status == {"passed"} else told)
     else:
         (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())

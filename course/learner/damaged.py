@@ -61,7 +61,7 @@ def _code_trouble(text: str) -> str:
     try:
         parsed(plain(text))
     except (SyntaxError, ValueError) as error:
-        return f"is no Python ({error})"
+        return f"is not valid Python ({error})"
     return ""
 
 

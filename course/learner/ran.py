@@ -46,7 +46,7 @@ def attempt(exercise: Exercise, runs: Iterable[Run], since: float = 0.0) -> Run 
 def trouble(kind: Kind, run: Run) -> str:
     """Why an attempt is no answer, although what ran before it may still be there; empty if it may be one."""
     if error := syntax_error(run.text):
-        return f"The cell with your answer is no Python: {error}. Fix it and run it, then this one."
+        return f"The cell with your answer is not valid Python: {error}. Fix it and run it, then this one."
     if run.error is not None and kind.must_run:
         told = f"{type(run.error).__name__}: {run.error}".rstrip(": ")
         return f"The cell with your answer stopped with {told}. Fix it and run it, then this one."

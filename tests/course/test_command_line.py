@@ -251,7 +251,7 @@ def test_check_takes_the_exercise_that_next_names_or_one_that_is_named(own_cours
     assert (code, "the strides of the array before it was transposed" in said) == (1, True), said
     assert not any(each.name in said for each in practice.exercises(own_course)[1:]), said
     code, said = check("contiguous_strides", "--allow-unsolved", predict_strides=wrong)
-    assert (code, "Not answered yet" in said, "✗" in said) == (0, True, False), said
+    assert (code, "Not answered yet in the saved notebook" in said, "✗" in said) == (0, True, False), said
     code, said = check(predict_strides=right)
     assert (code, "✓ predict_strides Next: contiguous_strides in" in said) == (0, True), said
     code, said = check(predict_strides=right)  # that is kept, so the next one is taken

@@ -79,11 +79,11 @@ def test_what_ran_last_counts_and_the_setup_runs_by_itself(own_course: Course, k
     say(RIGHT[:-1], NAME)  # a parenthesis is missing
     line = RIGHT.partition("    ")[2][:-1]
     assert say(check) == (
-        f"✗ The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `{line}`). "
+        f"✗ The cell with your answer is not valid Python: SyntaxError: '(' was never closed (line 2: `{line}`). "
         "Fix it and run it, then this one."
     )
     say(RIGHT[:-1].replace("size):", "sizes):"))  # in an editor that gives no ids
-    assert "is no Python" in say(check)
+    assert "is not valid Python" in say(check)
     say(f"{RIGHT}\n1 / 0", NAME)
     assert "stopped with ZeroDivisionError: division by zero" in say(check)
     say(RIGHT, NAME)
@@ -128,7 +128,7 @@ def test_a_core_answer_that_is_no_python_is_told_with_its_line(
     (exercise, *_) = (each for each in practice.exercises(own_core_course) if each.kind.parts)
     say("def strides(size):\n    return tuple(", exercise.name)
     assert say(exercise.check) == (
-        "The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). "
+        "The cell with your answer is not valid Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). "
         "Fix it and run it, then this one."
     )
 
