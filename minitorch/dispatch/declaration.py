@@ -105,7 +105,9 @@ def declare(
             options.setdefault("order", iteration.arranged)
         if options.get("elementwise"):
             options.setdefault("out_type", CASTS)
-        op = Op(kernel, derivatives or {}, prefix=_prefix(namespace), format_from=format_from, **options)
+        on_gpu = "" if autocast else autocast_on_gpu or ""  # what `apply` does
+        options.update(prefix=_prefix(namespace), format_from=format_from, autocast_on_gpu=on_gpu)
+        op = Op(kernel, derivatives or {}, **options)
         OPS[kernel.__name__] = op
         public = apply.function_of(op, with_out="out" in variants)
         function = applied(public, autocast, autocast_on_gpu, op.schema.parameters) if autocast else public
