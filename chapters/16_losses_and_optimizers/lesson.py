@@ -136,9 +136,8 @@ for weights, label, kind in (
 #   however wrong the prediction is, and it doesn't vanish for a confident wrong answer either.
 # - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights, but for targets
 #   given as probabilities by the number of rows, so the same targets can give two different losses.
-# - *They ask next:* What if a language model's logits don't fit into memory? Then the output layer and the loss are computed together, in
-#   chunks of tokens, and the logits are never stored as a whole. PyTorch 2.13 has `F.linear_cross_entropy` for that, which computes in chunks
-#   only if you pass `options=nn.LinearCrossEntropyOptions()` ([chapter 22b](22b_memory.ipynb) has the sizes).
+# - *They ask next:* What if the logits don't fit into memory? Then the last layer and the loss are computed together, in chunks of tokens
+#   (`F.linear_cross_entropy`; [chapter 22b](22b_memory.ipynb) has the sizes).
 # - *The trap:* Putting a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't
 #   fall below 1.46.
 # - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.
@@ -409,7 +408,6 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 #
 # - *Thirty seconds:* I use AdamW. `Adam` puts $\lambda w$ into the gradient, where it is rescaled like the rest, so weights with large
 #   gradients hardly decay, while AdamW decouples the decay. For SGD without momentum there is no difference.
-# - *Longer:* AdamW's decay doesn't depend on the scale of the gradients, so one $\lambda$ means the same for all weights.
 # - *They ask next:* Which parameters don't you decay? I usually exclude biases and the weights of norms, by putting them into a second
 #   group with `weight_decay=0`.
 # - *The trap:* Swapping one for the other and keeping the same $\lambda$, which means something else in each of them.
@@ -439,8 +437,7 @@ for kind in ("SGD", "Muon"):
 # - *Thirty seconds:* Adam rescales each element by itself, while Muon orthogonalizes the update of a whole matrix. All directions of the
 #   matrix then move about equally far, even those that the gradient hardly shows. Muon keeps one momentum buffer per weight, so its state
 #   is half of Adam's.
-# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16. PyTorch has
-#   had it as `torch.optim.Muon` since version 2.9.
+# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
 # - *They ask next:* Which parameters does it update? It updates only the two-dimensional weights of hidden layers, while embeddings, the
 #   output layer, biases and norms usually stay with AdamW.
 # - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so the rate has to be tuned again or

@@ -219,7 +219,7 @@ print(str(caught[0].message)[:91])
 #   warning appears with mixed precision when the `GradScaler` skips the first optimizer step, and there it is harmless.
 # - *They ask next:* Once an epoch or once a batch? The scheduler only counts its own steps, so `step_size=30` means 30 epochs or 30 batches,
 #   depending on where you call it. One cycle and warm-up usually count batches.
-# - *The trap:* Moving the call into the inner loop without changing the numbers.
+# - *The trap:* Moving the call into the inner loop with the old numbers.
 # - *Proof:* `proof-order`; what counts: `proof-accumulation`.
 #
 # ## Why warm up?
@@ -347,8 +347,7 @@ pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 
 #   and the warm-up.
 # - *Longer:* `StepLR` has `step_size` and `gamma` to tune. One cycle warms up for 30 % of the time and raises an error past its end. A
 #   cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay at any time.
-# - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs again. For continued pretraining people warm
-#   up again, which costs some loss at first.
+# - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs, so people warm up again instead.
 # - *They ask next:* Does weight decay follow the schedule? In AdamW it does, because the decay is multiplied by the current rate.
 # - *The trap:* Comparing schedules at one rate that was tuned for one of them.
 # - *Proof:* `proof-sweep`, `proof-phases`; the climb: `proof-cosine-returns`.
@@ -368,11 +367,10 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
 # - *Thirty seconds:* With SGD I multiply it by 8, the *linear scaling rule*: you get about as far per example, and to about the same noise
 #   floor. With Adam people often multiply by the square root of 8, because where noise dominates the gradient, dividing by
 #   $\sqrt{\hat v}$ already contributes the other $\sqrt 8$.
-# - *Longer:* The rule ends where the curvature limits the rate. On a parabola that is at $2 / \text{curvature}$, which you measure in
-#   exercise 7.
+# - *Longer:* The rule ends where the curvature limits the rate, on a parabola at $2 / \text{curvature}$ (exercise 7).
 # - *They ask next:* What happens to the warm-up? Keep it about as long in examples, though the higher peak may need more.
-# - *They ask next:* What if the model gets wider? With Adam, the rate of a hidden matrix should fall in proportion to 1 / width, which
-#   is the rule of μP ([chapter 28](28_whiteboard_alignment.ipynb)).
+# - *They ask next:* What if the model gets wider? With Adam, the rate of a hidden matrix then falls as 1 / width
+#   ([μP](28_whiteboard_alignment.ipynb)).
 # - *The trap:* Changing the batch and leaving a schedule that is counted in steps.
 # - *Proof:* `proof-batch`.
 #
@@ -431,8 +429,8 @@ for name, make in makers.items():
 # - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because the constructors of `LambdaLR`, `LinearLR`
 #   and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a `LinearLR` that
 #   starts at a tenth was made after it.
-# - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? It lacks the function, if that is a plain one; your code defines it again.
-# - *The trap:* Checking the first rate alone. It is correct even without the scheduler.
+# - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, if that is a plain one.
+# - *The trap:* Checking the first rate alone, which is always correct.
 # - *Proof:* `proof-resume`.
 #
 # ## Exponential moving average (EMA) of the weights
@@ -463,7 +461,7 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 #
 # - *Thirty seconds:* It averages away much of the noise without lowering the rate. The optimizer goes on with the raw weights, while the
 #   average is another model, so you evaluate and save it separately.
-# - *Longer:* A decay of 0.999 looks back about 1,000 steps, so early in training the average lags behind.
+# - *Longer:* A decay of 0.999 looks back about 1,000 steps, so at first the average lags.
 # - *They ask next:* What about batch norm? Its running statistics belong to the raw weights. `AveragedModel` copies buffers by default, and
 #   `update_bn` recomputes them.
 # - *The trap:* Validating the raw weights and shipping the average.

@@ -473,9 +473,9 @@ for name, rest in rests.items():
 #
 # - *Thirty seconds:* Make the order a function of a seed and the epoch. Save the epoch and how many batches the loop has received, and skip
 #   that many batches of *indices* when you resume, so that no sample is loaded for nothing.
-# - *Longer:* Random augmentation needs the states of its generators too, or seeds made from epoch and index. A stream has to report and
+# - *Longer:* Augmentation needs its generators' states too, or seeds made from epoch and index. A stream has to report and
 #   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
-# - *They ask next:* What if you resume on eight GPUs instead of four? Count samples rather than batches.
+# - *They ask next:* What if the number of GPUs changes? Count samples.
 # - *The trap:* Saving the sampler's position while workers load ahead.
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
@@ -581,7 +581,7 @@ print(f"code files four times as long: {tokens['code'] / sum(tokens.values()):.0
 #   the best sources at the end, while the rate decays.
 # - *They ask next:* What does a streaming mixture save in a checkpoint? It saves the state of the generator that chooses the source, and
 #   the position in every stream.
-# - *The trap:* Setting shares of documents when you mean shares of tokens, although documents differ in length.
+# - *The trap:* Setting shares of documents when you mean shares of tokens.
 # - *Proof:* `proof-mixture`.
 #
 # ### The real one

@@ -99,10 +99,9 @@ for p in (0.001, 0.02, 0.5, 0.98):
 
 # %% [markdown]
 # A prompt that is too hard teaches as little as one that is too easy, so reinforcement learning needs a policy that is right at least
-# sometimes. The picture shows the stages of this chapter and what each of them learns from. The three methods at the bottom are
-# alternatives:
+# sometimes. The picture shows what each stage learns from. The three methods at the bottom are alternatives:
 
-# %%
+# %% hidden=true
 sft, compared, judge = "SFT policy", "preference pairs", "reward model"
 stages = {"DPO": [sft, compared], "PPO": [sft, judge], "GRPO": [sft, judge, "verifier"], judge: [compared]}
 stages[sft] = ["base model", "demonstrations"]
@@ -373,33 +372,6 @@ for name, each in (kinds | {"by itself": (logp - logp).exp()}).items():
     print(f"{name:9} gradient's norm {gradient.norm():.3f}")
 
 # %% [markdown]
-# ### The KL penalty: in the reward or in the loss
-# RLHF subtracts β times the policy's KL divergence from the reference, which is estimated from samples. With d = log π_ref − log π, **k1**
-# = −d, **k2** = d²/2 and **k3** = eᵈ − 1 − d. PPO puts k1 into the *reward*, where it is a number, while GRPO puts k3 into the *loss*,
-# where it is differentiated. Which of them has the KL's gradient? Taking the expectation over all replies settles it:
-
-# %% tags=["proof-penalty"]
-moved = descend(tuned, lambda logp: -(logp.exp() * correct).sum(1).mean(), 20, 3)
-leaf = moved.clone().requires_grad_()
-logp = logprobs(leaf)
-p, d = logp.detach().exp(), ref - logp
-(exact,) = torch.autograd.grad((logp.exp() * -d).sum(1).mean(), leaf, retain_graph=True)
-print(f"KL {(p * -d).sum(1).mean():.2f}, whose gradient the estimators should have")
-kinds = {"k1 in the reward": -d.detach() * logp, "k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}
-for name, each in kinds.items():
-    (gradient,) = torch.autograd.grad((p * each).sum(1).mean(), leaf, retain_graph=True)
-    print(f"{name:16} relative error of the gradient {(gradient - exact).norm() / exact.norm():.1f}")
-
-# %% [markdown]
-# **Interview · Where does the KL penalty go, into the reward or into the loss?**
-#
-# - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
-#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average.
-# - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
-# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
-#   reference.
-# - *Proof:* `proof-penalty`.
-#
 # ## GRPO
 # PPO trains a value function as its baseline, which is usually another model of the same size. **GRPO** takes the group's mean instead,
 # divides by the group's standard deviation, and gives the result to all tokens of a reply as their advantage. Here are the first two
@@ -524,8 +496,6 @@ for seed in range(3):
 #   return gives each token its own advantage.
 # - *They ask next:* Why does on-policy training often beat DPO? DPO's pairs come from an older policy, so where the new one goes, nothing
 #   corrects it. Online DPO collects new pairs from the current policy.
-# - *They ask next:* What is a process reward model? It scores each step instead of the final answer. Credit is assigned more finely, but step
-#   labels are expensive, and the model is one more proxy that can be hacked.
 # - *The trap:* Answering from the loss alone. What decides is the kind of feedback, and whether you can afford to sample.
 # - *Proof:* `proof-beta`, `proof-clip`, `proof-milestone`.
 #
@@ -564,3 +534,32 @@ print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0
 # In [the exercises](../exercises/24d_from_sft_to_grpo.ipynb) you count gradients, write a chat template, find the best baseline, repair a
 # PPO loop, over-optimize with the best of n, and estimate pass@k. [Chapter 28](28_whiteboard_alignment.ipynb) has the losses as whiteboard
 # problems, and [chapter 24e](24e_hugging_face.ipynb) runs Hugging Face's own Llama on your library.
+
+# %% [markdown]
+# ## If you have time
+# ### The KL penalty: in the reward or in the loss
+# RLHF subtracts β times the policy's KL divergence from the reference, which is estimated from samples. With d = log π_ref − log π, **k1**
+# = −d, **k2** = d²/2 and **k3** = eᵈ − 1 − d. PPO puts k1 into the *reward*, where it is a number, while GRPO puts k3 into the *loss*,
+# where it is differentiated. Which of them has the KL's gradient? Taking the expectation over all replies settles it:
+
+# %% tags=["proof-penalty"]
+moved = descend(tuned, lambda logp: -(logp.exp() * correct).sum(1).mean(), 20, 3)
+leaf = moved.clone().requires_grad_()
+logp = logprobs(leaf)
+p, d = logp.detach().exp(), ref - logp
+(exact,) = torch.autograd.grad((logp.exp() * -d).sum(1).mean(), leaf, retain_graph=True)
+print(f"KL {(p * -d).sum(1).mean():.2f}, whose gradient the estimators should have")
+kinds = {"k1 in the reward": -d.detach() * logp, "k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}
+for name, each in kinds.items():
+    (gradient,) = torch.autograd.grad((p * each).sum(1).mean(), leaf, retain_graph=True)
+    print(f"{name:16} relative error of the gradient {(gradient - exact).norm() / exact.norm():.1f}")
+
+# %% [markdown]
+# **Interview · Where does the KL penalty go, into the reward or into the loss?**
+#
+# - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
+#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average.
+# - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
+# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
+#   reference.
+# - *Proof:* `proof-penalty`.

@@ -480,7 +480,7 @@ print(
 # ## Run an interview
 # The rounds are rapid fire, explain, predict, estimate, whiteboard, design and debug, and together they take 45 minutes. Here they have
 # buttons, while in a terminal `course interview` runs the same interview, with options such as `--round debug`, `--minutes 20`,
-# or `--no-clock` if a running clock distracts you. You can stop at any time and pick up where you left off.
+# or `--no-clock`. You can stop at any time and pick up where you left off.
 # `course interview --export cards.txt` makes cards for Anki, and `--export questions.html` makes a page to print.
 
 # %%

@@ -93,8 +93,7 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 #   cost hardly anything.
 # - *Longer:* It works because every request decodes one token per step, whatever its length, so the scheduler can decide between
 #   any two steps (*iteration-level scheduling*). The attention kernel has to handle sequences of different lengths in one batch.
-# - *They ask next:* What do you gain if all answers have the same length and arrive together? Nothing, because the two schedules
-#   are then the same.
+# - *They ask next:* When is there nothing to gain? If all answers arrive together and have the same length.
 # - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
 #   takes at least as long as a step of a single request.
 # - *Proof:* `proof-continuous`.
@@ -229,7 +228,7 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 #   reference-counted, and a shared block is copied before it is written to.
 # - *They ask next:* What does it cost? The attention kernel needs one more lookup per block, and its reads are contiguous only
 #   within a block.
-# - *The trap:* Saying that it makes the cache smaller, when each token takes as many bytes as before.
+# - *The trap:* Saying that it makes each token's cache smaller.
 # - *Proof:* `proof-pages`.
 #
 # ### When the cache is full: preemption
@@ -285,12 +284,9 @@ for name, prompt in prompts.items():
 #   blocks aren't cached.
 # - *Longer:* The first key also covers everything else that changes keys and values, such as the adapter or images, and the
 #   tenant as well if timing mustn't reveal what others have sent.
-# - *They ask next:* To which of several replicas do you send a request? To the one with the longest cached prefix, unless its queue
-#   is too long.
-# - *They ask next:* What do you run if the whole prompt is cached? At least the last token has to run, because its logits are
-#   needed and the cache has only keys and values.
-# - *The trap:* Hashing only the block's own tokens. After a different beginning, the same words have different keys, values and
-#   positions.
+# - *They ask next:* To which of several replicas do you send a request? To the one with the longest cached prefix.
+# - *They ask next:* What do you run if the whole prompt is cached? The last token, because its logits aren't in the cache.
+# - *The trap:* Hashing only the block's own tokens, whose keys and values depend on what came before.
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
@@ -320,12 +316,10 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *Thirty seconds:* It splits a long prompt over several steps that decode other requests, too. That trades the prompt's time to
 #   first token (TTFT) against the others' time per output token (TPOT): small chunks keep the gaps short, but the prompt needs more
 #   steps, and each of them reads all weights again.
-# - *Longer:* There is a sweet spot near the ridge, where a step has just enough tokens to keep the GPU busy. Below it, smaller chunks make
-#   steps no shorter, so they only cost time.
+# - *Longer:* The sweet spot is near the ridge, where a step has just enough tokens to keep the GPU busy.
 # - *They ask next:* How do you choose the size? I start from the limit on TPOT and take the largest chunk whose step stays below
 #   it, measured with the full context. The throughput that respects all such limits is called *goodput*.
-# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask and makes it slower than
-#   the first.
+# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask.
 # - *Proof:* `proof-chunks`.
 #
 # **Interview · Why do servers run prefill and decode on different GPUs?**
@@ -335,8 +329,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 #   number of GPUs. The price is that the cache has to be sent over the network.
 # - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
 #   ms at 50 GB/s and can be sent layer by layer during the prefill.
-# - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, chunked prefill does nearly as well
-#   and keeps all GPUs busy.
+# - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, where chunked prefill does as well.
 # - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
 #
@@ -365,12 +358,10 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # - *Thirty seconds:* It does so when there are no spare FLOPs, as at large batches, when drafts are rarely accepted, or when
 #   drafting itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
 #   and it has to take less time than that many plain steps.
-# - *Longer:* Long contexts move the limit: reading the caches keeps the step bandwidth-bound even at large batches, so
-#   speculation still helps there.
-# - *They ask next:* How many drafts do you use? As many as the acceptance rate supports; servers adapt the number to rate and
-#   batch, down to zero.
+# - *Longer:* With long contexts, reading the caches keeps even large batches bandwidth-bound, so speculation still helps.
+# - *They ask next:* How many drafts do you use? Servers adapt the number to acceptance rate and batch, down to zero.
 # - *They ask next:* Where do the drafts come from? From a small model, from the prompt itself (n-gram lookup), or from a head on the
-#   target's own hidden states, as in EAGLE and multi-token prediction. Such heads are cheap and often accepted.
+#   target's own hidden states, as in EAGLE and multi-token prediction.
 # - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
 # - *Proof:* `proof-speculation`.
 #
@@ -409,9 +400,8 @@ for replicas in (1, 2):
 #   would take two replicas of eight, and then check memory by Little's law.
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
 #   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
-# - *They ask next:* What does this estimate ignore? It ignores bursts, a reserve for a lost node, the spread of lengths, and
-#   communication, so I'd size for the peak hour and measure.
-# - *The trap:* Stopping as soon as the weights fit.
+# - *They ask next:* What does this estimate ignore? Bursts, a lost node, the spread of lengths, and communication.
+# - *The trap:* Stopping once the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
@@ -419,10 +409,8 @@ for replicas in (1, 2):
 # - *Thirty seconds:* 8-bit weights halve the weight bytes that a decoding step reads, so they help at small batches. If the
 #   activations have 8 bits as well, hardware with such units does twice the FLOP/s, which helps prefill. An 8-bit cache takes
 #   half the bytes, so twice as many requests fit, and long contexts read less.
-# - *Longer:* If only the weights have 8 bits, they are converted back to 16 bits before the matmul, so prefill gains nothing, or
-#   loses a little.
-# - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels, whereas weights need at
-#   most scales per channel or group.
+# - *Longer:* If only the weights have 8 bits, they are converted back before the matmul, so prefill gains nothing.
+# - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels.
 # - *The trap:* Saying that 8 bits are twice as fast, when that depends on what bounds the phase.
 # - *Proof:* `proof-quantize`.
 
@@ -474,8 +462,7 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 #   the order of reduction for every batch size, at some cost in speed.
 # - *They ask next:* Why does it matter? Because tests can't be reproduced, and because in reinforcement learning the sampler's
 #   probabilities disagree with the trainer's.
-# - *The trap:* Blaming the seed, when nothing is drawn at temperature 0, or atomic additions, which the forward pass of a
-#   language model rarely has.
+# - *The trap:* Blaming the seed, when nothing is drawn at temperature 0.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62

@@ -69,8 +69,7 @@ for step in range(11):
 #   2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
-# - *They ask next:* Does it do harm? It can, because the lost probability goes to answers that are in no pair. In that paper,
-#   preferring "No" to "Never" raised the probability of "Yes".
+# - *They ask next:* Does it do harm? It can: in that paper, preferring "No" to "Never" raised the probability of "Yes".
 # - *The trap:* Reading a falling loss as better answers, although it only says that the margin grows.
 # - *Proof:* `proof-both-fall`.
 
@@ -300,9 +299,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   needs no reward model either.
 # - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
-# - *They ask next:* Would a *process reward model* help? It rates each step, so credit is assigned more finely, but its labels are
-#   expensive and it can be hacked like any learned reward. [DeepSeek-R1's report](https://arxiv.org/abs/2501.12948) lists it among
-#   its unsuccessful attempts.
+# - *They ask next:* Would a *process reward model* help? It rates each step, but its labels are expensive and it can be hacked
+#   ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it without success).
 # - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
@@ -399,7 +397,7 @@ for beta in (1, 0.12):
 #   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
 #   other direction.
 # - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
-# - *The trap:* Taking k3's gradient for unbiased because its value is, and forgetting its heavy tail far from the reference.
+# - *The trap:* Taking k3's gradient for unbiased because its value is.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
 
 # %% [markdown]
@@ -440,7 +438,7 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 #
 # - *Thirty seconds:* Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
 #   KL on the student's own text seeks a mode and corrects every token in states that the student really visits.
-# - *They ask next:* What does on-policy distillation cost? Each step has the student generate text and the teacher score it.
+# - *They ask next:* What does on-policy distillation cost? The student generates and the teacher scores, in each step.
 # - *The trap:* Omitting T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
 #
@@ -511,8 +509,7 @@ print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000)
 # - *Thirty seconds:* Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
 #   log-probabilities in the trainer and log the gap, and I correct it with truncated importance weights or make both engines bitwise
 #   equal.
-# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's own, and the gap to the sampler gets a weight of
-#   its own.
+# - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's; the gap to the sampler has its own weight.
 # - *The trap:* Dismissing a difference of 1 % per token, although an answer has thousands of tokens.
 # - *Proof:* `proof-mismatch`.
 #
@@ -590,7 +587,7 @@ for b in (1, 16, 256):
 # - *Thirty seconds:* It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling the
 #   batch nearly halves the number of steps, while above it the steps hardly fall and samples are wasted.
 # - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
-# - *The trap:* Choosing the largest batch that fits the cluster, whatever the noise.
+# - *The trap:* Choosing the largest batch that fits.
 # - *Proof:* `proof-batch`.
 #
 # ### Loss spikes
@@ -652,5 +649,5 @@ print(
 #   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
 # - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
 #   questions.
-# - *The trap:* Overlooking that the test set may be in the new training data.
+# - *The trap:* Overlooking that the test set may be in the training data.
 # - *Proof:* `proof-one-point`.

@@ -382,8 +382,8 @@ for index in range(len(values) - 1):
 # - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high variance, and
 #   averaging trees on resampled rows and random features lowers it. Boosting lowers the bias: it adds shallow trees one after
 #   another, each fitted to the negative gradient of the loss.
-# - *They ask next:* The training error is low and the validation error is high. What does that tell you? The model overfits, which
-#   means that its variance is high, so more data, a penalty or a smaller model helps.
+# - *They ask next:* The training error is low and the validation error is high. What does that tell you? The model overfits, so more
+#   data, a penalty or a smaller model helps.
 # - *The trap:* Setting a threshold between two equal values, although no threshold can separate them.
 # - *Proof:* `proof-split`.
 
@@ -566,9 +566,8 @@ for name, leaky in (("all rows", True), ("training rows", False)):
 # - *They ask next:* How do you split if rows aren't independent? By group if one patient or user has several rows, and by time if the
 #   model predicts the future.
 # - *They ask next:* What does leakage look like for a language model? The test questions are in the training data, so I search for
-#   long n-gram overlaps and compare with questions written after the training data were collected.
-# - *The trap:* Tuning on the test set. After many comparisons the best score is partly luck, so the final estimate needs rows that no
-#   choice has seen.
+#   long n-gram overlaps, and compare with newer questions.
+# - *The trap:* Tuning on the test set, so that the best score is partly luck.
 # - *Proof:* `proof-leakage`.
 
 # %% [markdown]

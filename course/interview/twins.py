@@ -31,7 +31,7 @@ _TWINS = (
     ),
     (
         "How many FLOPs does a training step take?",
-        "How many operations does training take for each parameter and token?",
+        "How many FLOPs does training take for each parameter and token?",
         "How long does it take to train 7 billion parameters on a trillion tokens?",
         "work of training",
         "speed of training at an MFU",
