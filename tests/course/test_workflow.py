@@ -1,5 +1,6 @@
 """The workflows: what their steps run, with stand-ins for GitHub's command and environments; and what linters say."""
 
+import itertools
 import json
 import os
 import re
@@ -132,6 +133,13 @@ def test_systems_and_pythons() -> None:
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    left_out = json.loads(re.search(r"'(\[ \{.*\}\])'", matrix["exclude"])[1])  # of a change; a night leaves out none
+    machines = set(itertools.product(matrix["os"], matrix["python"])) - {
+        (each["os"], each["python"]) for each in left_out
+    }
+    assert len(machines) == 4
+    assert {system for system, _ in machines} == set(matrix["os"])
+    assert {python for _, python in machines} == set(matrix["python"])
 
 
 @pytest.mark.turns(8)
