@@ -451,9 +451,9 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 def number(text: str, unit: str = "") -> float:
     """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `3 × 10^9`, `2 million`, `0.5 TB`.
 
-    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, `2 hours` is a twelfth of a day, and
-    `600 million bytes` are 0.6 GB. `151,000,000` is too large to be in millions, so it is read as a count. A
-    calculation isn't carried out: it's the learner's part.
+    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, `2 hours` is a twelfth of a day,
+    `600 million bytes` are 0.6 GB, and `$0.05 / M tokens` are 5 cents. `151,000,000` is too large to be in millions, so
+    it is read as a count. A calculation isn't carried out: it's the learner's part.
 
     Raises:
         ValueError: it isn't one number, or has an unknown unit.
@@ -463,8 +463,10 @@ def number(text: str, unit: str = "") -> float:
     if not found:
         raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
     value, first = _value(found[1]), unit.partition(" ")[0].lower()
-    typed = re.findall("[a-z]+", found[2].lower())
-    word = _singular(typed[0]) if typed else ""
+    behind = found[2].lower().translate({ord("¢"): " cents", ord("µ"): "u", ord("μ"): "u"})
+    typed = re.findall("[a-z]+|[^\\W\\d_a-z]+|[€£¥]", behind)
+    above = re.findall("[a-z]+", re.split(r"/|\bper\b", behind)[0])  # in `$2 / M tokens` the M makes nothing larger
+    word = _singular(above[0]) if above else ""
     what = next((each for each in typed if _singular(each) not in _SCALES), "")
     is_measured = first.removesuffix("s") in {*_BYTES, *_SECONDS}
     counted = [what] if is_measured and _singular(what) in _COUNTED else []  # `2 million tokens` are no bytes
@@ -475,7 +477,7 @@ def number(text: str, unit: str = "") -> float:
         return value * (scale or (1.0 if _counts(found[1], word) else _BYTES[first])) / _BYTES[first]
     if (span := _SECONDS.get(first.removesuffix("s"))) is not None:
         return value * _SECONDS.get(word, span) / span
-    scale = _SCALES.get(word)
+    scale = 0.01 if word == "cent" else _SCALES.get(word)
     if first == "millions":
         return value * (scale or (1.0 if _counts(found[1], word) else 1e6)) / 1e6
     return value * (scale or 1.0)
@@ -484,6 +486,8 @@ def number(text: str, unit: str = "") -> float:
 def _known(unit: str) -> set[str]:
     """The words that may stand behind a number that is asked for in this unit, in the singular."""
     own = [_singular(each) for each in re.findall("[a-z]+", unit.lower())]
+    if own[0] == "dollar":
+        return {*own, "cent", "usd", *_SCALES, *_PASSED}
     if own[0] in _SECONDS:  # where `m` may be minutes or millions
         return {*own, *_SECONDS, *_PASSED}
     return {*own, *(_BYTES if own[0] in _BYTES else ()), *_SCALES, *_PASSED}

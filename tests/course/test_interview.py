@@ -1916,12 +1916,18 @@ def test_how_a_number_may_be_written(text: str, value: float) -> None:
         ("128 G", "GB (10⁹ bytes)", 128),
         ("30 minutes", "hours", 0.5),
         ("12 ms", "seconds", 0.012),
+        ("12 µs", "seconds", 12e-6),
         ("35 tokens/s", "tokens a second", 35),
         ("~550 tok/s", "tokens a second", 550),
         ("2k tok/s", "tokens a second", 2000),
         ("~7.1B params", "millions", 7100),
         ("740 mil", "millions", 740),
         ("0.5 MB per token", "MB (10⁶ bytes)", 0.5),
+        ("$0.052 / M tokens", "dollars", 0.052),
+        ("0.052 $ per million", "dollars", 0.052),
+        ("83¢", "dollars", 0.83),
+        ("83 cents per million tokens", "dollars", 0.83),
+        ("2 million dollars", "dollars", 2e6),
     ],
 )
 def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: float) -> None:
@@ -1939,6 +1945,8 @@ def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: f
         ("550 tok/s", "GB (10⁹ bytes)", "tok"),
         ("2 million tokens", "GB (10⁹ bytes)", "tokens"),
         ("550 tok/s", "hours", "tok"),
+        ("5 €", "dollars", "€"),
+        ("83 cents", "GB (10⁹ bytes)", "cents"),
     ],
 )
 def test_a_unit_that_nobody_knows_is_asked_again(text: str, unit: str, word: str) -> None:
