@@ -213,7 +213,7 @@ def test_the_long_page_of_questions_leads_to_each_chapter(address: str, browser:
     chapters = page.locator("article p a[href^='#questions-']")
     assert chapters.count() == page.locator("article h2").count() == len(list(Course(CODE).notebooks.glob("*.ipynb")))
     chapters.nth(7).click()
-    assert abs(page.locator("article h2").nth(7).bounding_box()["y"]) < 200
+    page.wait_for_function("Math.abs(document.querySelectorAll('article h2')[7].getBoundingClientRect().y) < 200")
     about = page.locator("meta[name=description]").get_attribute("content")
     assert "questions about PyTorch" in about
 
