@@ -511,8 +511,8 @@ pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and tho
 
 # %% [markdown]
 # ### Why Adam hides gradients that were summed instead of averaged
-# Suppose that four ranks sum their gradients instead of averaging them. Every gradient is then four times too large, and SGD's steps are
-# four times too long. Adam divides the mean of the gradients by the root of their mean square, so the factor of four cancels:
+# Suppose that four ranks add up their gradients and forget to divide by four. SGD then takes steps that are four times too long. Adam
+# divides a running mean of the gradients by the square root of a running mean of their squares, so the factor of four cancels:
 
 
 # %% tags=["proof-sum-or-mean"]

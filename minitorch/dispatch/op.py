@@ -39,7 +39,7 @@ class Types:
     takes_numbers: bool = False
     """Whether it computes with numbers alone, as in torch.add(1, 2.0)."""
     number_is_parameter: bool = False
-    """Whether a number is no operand, of which PyTorch makes a tensor."""
+    """Whether a number stays a number, where other ops treat it as a 0-dim tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,17 @@ class Writes:
     edits: bool = False
     """Whether the kernel writes into its first array and returns it: a copy, or in place the tensor's own memory."""
     overlap: tuple[str, ...] = ()
-    """What is not looked at in shared memory: see `overlap.py`."""
+    """Which aliasing checks to skip: see `overlap.py`."""
     written_value: str = ""
-    """The parameter that may share the memory that is written."""
+    """The parameter that may alias the written memory."""
     on_expanded: tuple[str, str] | None = None
-    """A warning and its kind, in place of the error, where elements share memory."""
+    """Warn instead of raising if the written tensor is expanded: the method's name, and the indexing that means it."""
     unchanged: Callable[[Sequence[Any]], bool] | None = None
-    """Tells from the arguments that all elements keep their values."""
+    """Returns whether the call leaves all elements as they are."""
     instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
-    """The op and the arguments that a call amounts to."""
+    """Returns an equivalent op and its arguments, or None."""
     out_type: str = ""
-    """What another type of `out=` means: CASTS, which elementwise ops do unless it is SAME_TYPE."""
+    """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, or SAME_TYPE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,11 @@ class Devices:
     """Where the arguments of an op may lie."""
 
     from_cpu: tuple[str, ...] = ()
-    """The parameters whose tensors may lie on the CPU while the op computes on a GPU, beside what an `elementwise` op
-    takes for numbers.
-    """
+    """Parameters that accept a CPU tensor while the op runs on a GPU. Elementwise ops always accept 0-dim ones."""
     elsewhere: Mapping[str, Callable[..., str]] = field(default_factory=dict)
-    """What the error says where the tensor of a parameter lies on another device, from arguments asked for by name."""
+    """Error messages for a tensor on the wrong device, by parameter: each a function of the op's arguments, by name."""
     autocast_on_gpu: str = ""
-    """How the op takes part in mixed precision on a GPU alone (`autocast.POLICIES`)."""
+    """The autocast policy that applies on GPUs only (`autocast.POLICIES`)."""
 
 
 Record = TypeVar("Record", Types, Memory, Writes, Devices)

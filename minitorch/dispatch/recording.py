@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """The derivatives of an op, by the names of the inputs that each is for, and how its nodes are made.
+    """An op's derivative formulas, keyed by the inputs they serve, and the node classes and plans built from them.
 
-    An op that `saves_all` saves what its formulas name whichever inputs need gradients; one that `saves_number` keeps
-    a number as such, not as a tensor. `node` names the nodes, or tells their name from the arguments.
+    `node` is the node's name, or a function of the arguments that returns it. With `saves_all`, every value that a
+    formula names is saved, whichever inputs need gradients; with `saves_number`, a number is saved as a number, not as
+    a tensor.
     """
 
     __slots__ = (
