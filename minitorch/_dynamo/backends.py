@@ -5,6 +5,7 @@ Source: https://docs.pytorch.org/docs/stable/torch.compiler_custom_backends.html
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -23,10 +24,10 @@ def eager(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
     return gm.forward
 
 
-def inductor(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
+def inductor(gm: Any, example_inputs: list[Any], at_once: bool = False) -> Callable[..., Any]:
     """Runs generated code over arrays where the graph allows that, and else its operations one by one."""
-    backend: Backend = importlib.import_module("minitorch._inductor.lowering").inductor
-    return backend(gm, example_inputs)
+    backend: Callable[..., Callable[..., Any]] = importlib.import_module("minitorch._inductor.lowering").inductor
+    return backend(gm, example_inputs, at_once)
 
 
 BACKENDS: dict[str, Backend] = {"eager": eager, "aot_eager": eager, "inductor": inductor}
@@ -37,10 +38,15 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     return sorted(name for name in BACKENDS if name == "inductor" or not exclude_tags)
 
 
-def found(backend: str | Backend) -> Backend:
-    """A backend by name, or the function itself. Raises InvalidBackend for a name that there isn't."""
+def found(backend: str | Backend, mode: str | None = None) -> Backend:
+    """A backend by name, or the function itself. Raises InvalidBackend for a name that there isn't.
+
+    The modes that begin with "max-autotune" have "inductor" compile its loops before the first call.
+    """
     if not isinstance(backend, str):
         return backend
+    if backend == "inductor" and mode is not None and mode.startswith("max-autotune"):
+        return functools.partial(inductor, at_once=True)
     if backend not in BACKENDS:
         raise InvalidBackend(
             f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends."

@@ -39,7 +39,8 @@ def compile(
         dynamic: whether sizes are symbols from the start (True), never (False), or from when they change (None).
         backend: "inductor", "aot_eager", "eager", or a function of a GraphModule and its example inputs that returns
             the function to run.
-        mode: one of PyTorch's names, which change nothing here.
+        mode: one of PyTorch's names. "max-autotune" compiles loops before the first call, where Numba is installed;
+            the other modes wait until that pays, and "reduce-overhead" changes nothing.
         options: settings of PyTorch's backend, which change nothing here.
         disable: returns the model as it is.
 
@@ -53,7 +54,7 @@ def compile(
     _check(mode, options)
     if disable:
         return model
-    chosen = found(backend)
+    chosen = found(backend, mode)
     if isinstance(model, OptimizedModule):
         return OptimizedModule(model._orig_mod, made(model._orig_mod, chosen, fullgraph, dynamic))
     if isinstance(model, Module):
@@ -78,7 +79,7 @@ def in_place(
 ) -> Compiled | None:
     """What a module calls once its `compile` was called; None for its own call. For the arguments see `compile`."""
     _check(mode, options)
-    return None if disable else made(module, found(backend), fullgraph, dynamic, module._call_with_hooks)
+    return None if disable else made(module, found(backend, mode), fullgraph, dynamic, module._call_with_hooks)
 
 
 def _check(mode: str | None, options: dict[str, Any] | None) -> None:

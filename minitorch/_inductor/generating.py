@@ -1,20 +1,27 @@
 """Straight-line Python over arrays: neighbouring elementwise ops go through memory together, block by block.
 
 A block's intermediate results stay in the cache, so a chain of ops reads its inputs and writes its outputs once. Each
-element is computed by the kernels of eager mode, in the same order, so the bits are the same.
+element is computed by the kernels of eager mode, in the same order, so the bits are the same. Where Numba is installed
+and its time pays, a compiled loop takes the place of such a chain (`loops.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+from minitorch._dynamo import logs
+from minitorch._inductor import loops
+from minitorch._inductor.formulas import Formula, NotAFormulaError, formula
 from minitorch._inductor.steps import Step, Value
 from minitorch.arrays.blocks import CACHE, LIVE
+from minitorch.arrays.loops import CALL, COMPILE, mode, pay, why_off
 from minitorch.arrays.quiet import quietly
 from minitorch.devices import cpu
+from minitorch.kernels.loops.threads import PART, by_parts
 
 BLOCK = CACHE // (4 * LIVE)
 """The elements of a block."""
@@ -31,6 +38,7 @@ class Source:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.loops: list[str] = []  # the sources of compiled loops
         self.scope: dict[str, Any] = {"xp": cpu.xp, "__name__": "minitorch._inductor.generated"}
 
     def constant(self, value: Any) -> str:
@@ -68,32 +76,110 @@ def _is_default(step: Step, operands: int) -> bool:
     return flat and list(step.args[operands:]) == list(step.op.schema.defaults_from[operands])
 
 
+class Code:
+    """Generated code: calling it runs it. Compiled loops come into it as soon as they pay.
+
+    Args:
+        steps: what is computed.
+        inputs: the arrays that it is called with.
+        outputs: the arrays that it returns.
+        at_once: whether to wait for nothing: the loops are compiled before the first call.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], inputs: Sequence[Value], outputs: Sequence[Value], at_once: bool = False
+    ) -> None:
+        self._parts = steps, inputs, outputs
+        self._run, self.text = generated(*self._parts)
+        found = [each for each in grouped(steps, in_loops=True) if each.formula is not None] if mode != "0" else []
+        self._work = sum(len(each.formula.lines) * (each.size + CALL) for each in found if each.formula is not None)
+        self._computed = 0
+        self._waits = bool(found)
+        if at_once and found:
+            self._compile()
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        if self._waits:
+            self._computed += self._work
+            if pay(self._work, self._computed, COMPILE):
+                self._compile()
+        result: tuple[Any, ...] = self._run(*arrays)
+        return result
+
+    def _compile(self) -> None:
+        self._waits = False
+        if why_off() is None:
+            with suppress(ImportError):  # a Numba that doesn't know this NumPy
+                self._run, self.text = generated(*self._parts, way="loops")
+                logs.output_code(self.text)
+
+
+class Group(NamedTuple):
+    """Steps, one after the other: elementwise ones of one shape, which a loop may compute, or others."""
+
+    steps: list[Step]
+    size: int
+    is_elementwise: bool
+    formula: Formula | None
+
+
+def grouped(steps: Sequence[Step], in_loops: bool = False) -> list[Group]:
+    """The steps in groups. With `in_loops` steps that have a formula stand apart; two lines make it worth a loop."""
+    groups = []
+    for kind, group in groupby(steps, key=partial(_kind, in_loops=in_loops)):
+        members = list(group)
+        found = formula(members) if kind and kind[-1] else None
+        many = found is not None and len(found.lines) > 1
+        groups.append(Group(members, members[0].results[0].fake.numel(), kind is not None, found if many else None))
+    return groups
+
+
+def _kind(step: Step, in_loops: bool) -> Any:
+    """What is equal for steps that make one group."""
+    first = step.results[0].fake
+    arrays = [each for each in step.args if isinstance(each, Value)]
+    same = all(each.fake.shape == first.shape and each.fake.is_contiguous() for each in arrays)
+    if not (step.op.memory.elementwise and not step.is_tuple and arrays and same):
+        return None
+    return tuple(first.shape), first.dtype, in_loops and has_formula(step)
+
+
+def has_formula(step: Step) -> bool:
+    """Whether a loop can compute the step."""
+    try:
+        formula([step])
+    except NotAFormulaError:
+        return False
+    return True
+
+
 def generated(
-    steps: Sequence[Step], inputs: Sequence[Value], outputs: Sequence[Value], in_blocks: bool = True
+    steps: Sequence[Step], inputs: Sequence[Value], outputs: Sequence[Value], way: str = "blocks"
 ) -> tuple[Callable[..., Any], str]:
-    """A function of the inputs' arrays that returns the outputs', and its source."""
+    """A function of the inputs' arrays that returns the outputs', and its source.
+
+    Args:
+        way: how elementwise steps are computed: "straight", each whole; "blocks", together if they are large; "loops",
+            by compiled loops.
+    """
     source = Source()
     source.lines.append(f"def run({', '.join(each.name for each in inputs)}):")
     done = 0
-    for group in [list(group) for _, group in groupby(steps, key=_kind)]:
-        done += len(group)
+    for group in grouped(steps, in_loops=way == "loops"):
+        done += len(group.steps)
         later = {each.name for step in steps[done:] for each in step.args if isinstance(each, Value)}
         later |= {each.name for each in outputs}
-        needed = {each.name for step in group for each in step.results if each.name in later}
-        large = in_blocks and _kind(group[0]) is not None and group[0].results[0].fake.numel() > BLOCK
-        lines = blocked(source, group, needed) if large else straight(source, group, later)
+        needed = {each.name for step in group.steps for each in step.results if each.name in later}
+        if group.formula is not None:
+            lines = looped(source, group, group.formula, needed)
+        elif way != "straight" and group.is_elementwise and group.size > BLOCK:
+            lines = blocked(source, group.steps, needed)
+        else:
+            lines = straight(source, group.steps, later)
         source.lines += [f"    {line}" for line in lines]
     names = ", ".join(each.name for each in outputs)
     source.lines.append(f"    return ({names}{',' if outputs else ''})")
-    return source.compiled(), "\n".join(source.lines)
-
-
-def _kind(step: Step) -> Any:
-    """Steps of the same kind, one after the other, make a loop: elementwise ones over arrays of one shape."""
-    shape = step.results[0].fake.shape
-    arrays = [each for each in step.args if isinstance(each, Value)]
-    same = all(each.fake.shape == shape and each.fake.is_contiguous() for each in arrays)
-    return tuple(shape) if step.op.memory.elementwise and not step.is_tuple and arrays and same else None
+    return source.compiled(), "\n".join([*source.lines, *source.loops])
 
 
 def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str]:
@@ -139,3 +225,22 @@ def blocked(source: Source, steps: Sequence[Step], needed: set[str]) -> list[str
             lines.append(f"    f_{name}[start : start + {BLOCK}] = {names[name]}")
     lines += [f"{name} = f_{name}.reshape({shape})" for name in own if name in needed]
     return lines
+
+
+def looped(source: Source, group: Group, formula: Formula, needed: set[str]) -> list[str]:
+    """A call of a compiled loop, which writes what is needed later into new arrays."""
+    fake = group.steps[0].results[0].fake
+    own = {step.results[0].name for step in group.steps}
+    read = {each.name for step in group.steps for each in step.args if isinstance(each, Value)} - own
+    inputs, outputs = sorted(read), {name: formula.results[name] for name in sorted(needed)}
+    text = loops.source_of(formula.lines, inputs, outputs, fake.dtype.numpy)
+    name = f"loop_{len(source.loops)}"
+    source.scope[name] = loops.compiled(text)
+    source.loops.append(f"\n# {name}\n{text}")
+    flat = [each if fake.ndim == 1 else f"{each}.reshape(-1)" for each in (*inputs, *outputs)]
+    called = f"{name}({', '.join(flat)})"
+    if group.size >= 2 * PART:
+        source.scope["by_parts"] = by_parts
+        called = f"by_parts({name}, ({', '.join(flat)},))"
+    dtype = source.constant(fake.dtype.numpy)
+    return [*(f"{each} = xp.empty({tuple(fake.shape)}, {dtype})" for each in outputs), called]

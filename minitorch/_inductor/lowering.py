@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch._dynamo import logs
-from minitorch._inductor.generating import generated
+from minitorch._inductor.generating import Code, generated
 from minitorch._inductor.steps import CannotLower, Recorder, Step, Value, check_names
 from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import state as grad_mode
@@ -31,10 +31,11 @@ Arrays = dict[str, Any]
 NO_DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support double backward"
 
 
-def inductor(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
+def inductor(gm: Any, example_inputs: list[Any], at_once: bool = False) -> Callable[..., Any]:
     """What runs a graph on inputs like these: generated code, or the graph's operations one by one.
 
-    Inputs of another size, where a size is a symbol, get code of their own, for the first few sizes.
+    Inputs of another size, where a size is a symbol, get code of their own, for the first few sizes. With `at_once`
+    compiled loops are used from the first call on (`mode="max-autotune"`).
     """
     by_shape: dict[Any, Callable[..., Any]] = {}
 
@@ -44,16 +45,16 @@ def inductor(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
         if found is None:
             found = gm.forward
             if len(by_shape) < MOST_SHAPES:
-                found = by_shape[key] = lowered(gm, list(inputs))
+                found = by_shape[key] = lowered(gm, list(inputs), at_once)
         return found(*inputs)
 
-    return run if gm.meta.get("has_symbols") else lowered(gm, example_inputs)
+    return run if gm.meta.get("has_symbols") else lowered(gm, example_inputs, at_once)
 
 
-def lowered(gm: Any, examples: list[Any]) -> Callable[..., Any]:
+def lowered(gm: Any, examples: list[Any], at_once: bool) -> Callable[..., Any]:
     """Generated code for inputs of these sizes, or what runs the operations one by one."""
     try:
-        return Lowered(gm, examples).run_on_tensors
+        return Lowered(gm, examples, at_once).run_on_tensors
     except (CannotLower, *FAILURES) as reason:
         logs.output_code(f"# op by op: {reason}\n{gm.code}")
         run: Callable[..., Any] = gm.forward
@@ -63,7 +64,7 @@ def lowered(gm: Any, examples: list[Any]) -> Callable[..., Any]:
 class Lowered:
     """The generated code of one graph, which fits inputs with the examples' metadata."""
 
-    def __init__(self, gm: Any, examples: list[Any]) -> None:
+    def __init__(self, gm: Any, examples: list[Any], at_once: bool) -> None:
         if not all(isinstance(each, Tensor) and each.dtype.is_native and each.is_contiguous() for each in examples):
             raise CannotLower("inputs other than contiguous tensors of NumPy's dtypes")
         check_names(gm.graph)
@@ -82,15 +83,21 @@ class Lowered:
         forward = list(recorder.steps)
         arrays = check(forward, self.inputs, [each._array for each in examples])
         if grad_mode.enabled and any(each.requires_grad for each in results):
-            self._with_backward(recorder, fakes, results, forward, arrays)
+            self._with_backward(recorder, fakes, results, forward, arrays, at_once)
             self.run_on_tensors = self._applied
         else:
-            self.run, text = generated(forward, self.inputs, self.outputs)
-            logs.output_code(text)
+            self.run = Code(forward, self.inputs, self.outputs, at_once)
+            logs.output_code(self.run.text)
             self.run_on_tensors = self._plain
 
     def _with_backward(
-        self, recorder: Recorder, fakes: list[Tensor], results: Sequence[Tensor], forward: list[Step], arrays: Arrays
+        self,
+        recorder: Recorder,
+        fakes: list[Tensor],
+        results: Sequence[Tensor],
+        forward: list[Step],
+        arrays: Arrays,
+        at_once: bool,
     ) -> None:
         """Captures the backward pass; what it needs of the forward pass is saved."""
         self.mask = [each.requires_grad for each in results]
@@ -114,12 +121,12 @@ class Lowered:
         # What the program can write to is saved as a tensor, whose version counter tells.
         self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
         self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
-        self.run, text = generated(forward, self.inputs, [*self.outputs, *saved])
+        self.run = Code(forward, self.inputs, [*self.outputs, *saved], at_once)
         arrays |= {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
         order = [*saved, *given]
         check(backward, order, [arrays[each.name] for each in order])
-        self.backward, text_backward = generated(backward, order, self.gradients)
-        logs.output_code(f"# forward\n{text}\n# backward\n{text_backward}")
+        self.backward = Code(backward, order, self.gradients, at_once)
+        logs.output_code(f"# forward\n{self.run.text}\n# backward\n{self.backward.text}")
         places = {each.name: place for place, each in enumerate(self.gradients)}
         slots = iter([None if each is None else places[each.name] for each in gradients])
         self.slots = [next(slots) if each.requires_grad else None for each in fakes]
@@ -168,7 +175,7 @@ def check(steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any]) 
     own: sums would add in another order.
     """
     made = [each for step in steps for each in step.results]
-    run, _ = generated(steps, inputs, made, in_blocks=False)
+    run, _ = generated(steps, inputs, made, way="straight")
     arrays = run(*given)
     for value, array in zip(made, arrays, strict=True):
         strides = tuple(step // array.itemsize for step in array.strides)

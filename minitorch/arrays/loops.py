@@ -29,6 +29,8 @@ START: Final = 2**29
 """How many elements plain kernels compute before Numba is imported for them."""
 LOAD: Final = 2**24
 """How many of them a kernel computes itself before its loop is compiled, or read from the cache."""
+COMPILE: Final = 2**31
+"""How many of its elements generated code computes before Numba is asked to compile a loop for it (`_inductor`)."""
 CALL: Final = 2**12
 """The elements that are computed in the time that a kernel saves in a call, however few elements it gets."""
 
@@ -56,7 +58,7 @@ def on_cpu(file: str) -> Callable[[Plain], Plain]:
                 if loop is None:
                     work = CALL + max([getattr(each, "size", 0) for each in arguments])
                     computed += work
-                    if _pays(work, computed):
+                    if pay(work, computed):
                         loop = _loop(file, plain.__name__)
                 if loop is not None and loop(*arguments):
                     return
@@ -67,10 +69,11 @@ def on_cpu(file: str) -> Callable[[Plain], Plain]:
     return decorate
 
 
-def _pays(work: int, computed: int) -> bool:
+def pay(work: int, computed: int, least: int = LOAD) -> bool:
+    """Whether a loop pays for what has computed so many elements, the last `work` of them in this call."""
     global _computed
     _computed += work
-    return mode == "1" or (computed >= LOAD and (_computed >= START or "numba" in sys.modules))
+    return mode == "1" or (computed >= least and (_computed >= START or "numba" in sys.modules))
 
 
 def _loop(file: str, name: str) -> Loop:

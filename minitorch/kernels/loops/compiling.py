@@ -17,9 +17,22 @@ def compiled(function: _Function) -> _Function:
 
     Other threads run meanwhile. Sums and products are neither reordered nor fused (no `fastmath`).
     """
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, cache_folder()
-    try:
-        dispatcher: _Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-        return dispatcher
-    finally:
-        numba.config.CACHE_DIR = before
+    return _compiled(None)(function)
+
+
+def compiled_for(signature: str) -> Callable[[_Function], _Function]:
+    """Compiles the function below for one signature, at once. Called with other types it raises TypeError."""
+    return _compiled(signature)
+
+
+def _compiled(signature: str | None) -> Callable[[_Function], _Function]:
+    def decorate(function: _Function) -> _Function:
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, cache_folder()
+        try:
+            compiler = numba.njit(signature, cache=True, nogil=True, error_model="numpy")
+            dispatcher: _Function = compiler(function)
+            return dispatcher
+        finally:
+            numba.config.CACHE_DIR = before
+
+    return decorate

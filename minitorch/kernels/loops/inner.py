@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy._core import umath  # where `clip` is a ufunc, too
 
 TYPES: Final = {types.float32: "f", types.float64: "d"}
 """The letters that stand for types in a ufunc's signatures."""
@@ -74,20 +75,40 @@ def _call(builder: Any, name: str, data: Sequence[Any], dimensions: Sequence[Any
     builder.call(loop, [*arguments, ir.Constant(BYTE, None)])
 
 
-def _elementwise(ufunc: np.ufunc) -> Any:
-    name = _name_loops(ufunc)
+def elementwise(name: str) -> Any:
+    """A ufunc as a function `f(*operands, out)` of compiled code: it writes into `out`, which an operand may be.
 
-    def function(_: Any, x: Any, out: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            arrays = [context.make_array(x)(context, builder, each) for each in arguments]
-            data = [builder.bitcast(each.data, BYTE) for each in arrays]
-            size = cgutils.unpack_tuple(builder, arrays[0].shape, 1)
-            _call(builder, name + TYPES[x.dtype], data, size, [x.dtype.bitwidth // 8] * 2)
-            return context.get_dummy_value()
+    Operands are one-dimensional arrays without gaps, of one size and type, and numbers of that type.
+    """
+    prefix = _name_loops(getattr(umath, name))
 
-        return types.void(x, out), generate
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        *_, out = signature.args
+        width = out.dtype.bitwidth // 8
+        data, steps = [], []
+        for kind, value in zip(signature.args, arguments, strict=True):
+            if isinstance(kind, types.Array):
+                array = context.make_array(kind)(context, builder, value)
+                data.append(builder.bitcast(array.data, BYTE))
+                steps.append(width)
+            else:
+                number = cgutils.alloca_once_value(builder, value)
+                data.append(builder.bitcast(number, BYTE))
+                steps.append(0)
+        size = cgutils.unpack_tuple(builder, array.shape, 1)
+        _call(builder, prefix + TYPES[out.dtype], data, size, steps)
+        return context.get_dummy_value()
 
-    return intrinsic(function)
+    def typed(*kinds: Any) -> Any:
+        return types.void(*kinds), generate
+
+    return intrinsic(
+        {  # by the number of operands
+            1: lambda _, x, out: typed(x, out),
+            2: lambda _, x, y, out: typed(x, y, out),
+            3: lambda _, x, y, z, out: typed(x, y, z, out),
+        }[getattr(umath, name).nin]
+    )
 
 
 def _reduction(ufunc: np.ufunc) -> Any:
@@ -132,10 +153,10 @@ def _inner_product(ufunc: np.ufunc) -> Any:
     return intrinsic(function)
 
 
-exp: Final = _elementwise(np.exp)
+exp: Final = elementwise("exp")
 """exp(x, out): out = eˣ, of two one-dimensional arrays without gaps, which may be the same."""
 
-log: Final = _elementwise(np.log)
+log: Final = elementwise("log")
 """log(x, out): out = ln x."""
 
 add: Final = _reduction(np.add)
@@ -147,5 +168,5 @@ maximum: Final = _reduction(np.maximum)
 dot: Final = _inner_product(np.matmul)
 """dot(x, y): Σ x · y, as matmul computes it."""
 
-tanh: Final = _elementwise(np.tanh)
+tanh: Final = elementwise("tanh")
 """tanh(x, out): out = tanh x."""

@@ -1,0 +1,167 @@
+"""A formula as the source of a loop that Numba compiles.
+
+The loop goes through blocks of the elements that stay in the first-level cache. In a block, lines that are one
+instruction each make an inner loop of their own, in which their values stay in registers; between these, NumPy's own
+inner loops compute the other functions, as they do in `kernels/loops`, so the bits are those of eager mode.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+from minitorch._inductor.formulas import CALLED, INLINE, MASKS, Line, Operand
+from minitorch.arrays.loops import cache_folder
+
+CACHE: Final = 2**15
+"""The bytes of the first-level cache, which the arrays of a block share."""
+
+
+def path_of(source: str) -> str:
+    """The file of generated source, which need not exist."""
+    return os.path.join(cache_folder(), f"generated_{hashlib.sha256(source.encode()).hexdigest()[:16]}.py")
+
+
+@functools.cache
+def compiled(source: str) -> Callable[..., None]:
+    """The compiled `loop` of generated source; its machine code is kept on disk. Raises ImportError without Numba."""
+    path = path_of(source)
+    if not os.path.exists(path):
+        with tempfile.NamedTemporaryFile("w", dir=cache_folder(), suffix=".tmp", delete=False) as file:
+            file.write(source)
+        os.replace(file.name, path)
+    name = f"minitorch_{os.path.basename(path)[:-3]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # Numba looks for a cached function's module
+    spec.loader.exec_module(module)
+    loop: Callable[..., None] = module.loop
+    return loop
+
+
+def source_of(lines: Sequence[Line], inputs: Sequence[str], outputs: Mapping[str, str], dtype: Any) -> str:
+    """The source of a module with `loop(*inputs, *outputs)`, whose arguments are flat arrays of one size and dtype.
+
+    Args:
+        lines: what is computed.
+        inputs: the names of the arrays that are read.
+        outputs: for each array that is written, the name of the line whose values it gets.
+    """
+    return _Writer(lines, inputs, outputs, dtype).text()
+
+
+def needed(lines: Sequence[Line], outputs: Collection[str]) -> list[Line]:
+    """The lines on which the outputs depend."""
+    read: set[Operand] = {*outputs}
+    found = []
+    for line in reversed(lines):
+        if line.name in read:
+            found.append(line)
+            read.update(line.operands)
+    return found[::-1]
+
+
+def in_segments(lines: Sequence[Line]) -> list[list[Line]]:
+    """The lines in an order in which few inner loops are needed: each is a list of inline lines, or one call."""
+    segments: list[list[Line]] = []
+    while lines:
+        waiting = {line.name for line in lines}
+        inline = []
+        for line in lines:
+            if line.function in INLINE and waiting.isdisjoint(line.operands):
+                inline.append(line)
+                waiting.remove(line.name)
+        calls = [line for line in lines if line.function in CALLED and waiting.isdisjoint(line.operands)]
+        segments += [*([inline] if inline else []), *([line] for line in calls)]
+        done = {line.name for line in (*inline, *calls)}
+        lines = [line for line in lines if line.name not in done]
+    return segments
+
+
+class _Writer:
+    """Writes one loop."""
+
+    def __init__(self, lines: Sequence[Line], inputs: Sequence[str], outputs: Mapping[str, str], dtype: Any) -> None:
+        self.outputs, self.dtype = outputs, dtype
+        self.arrays = [*inputs, *outputs]
+        self.segments = in_segments(needed(lines, outputs.values()))
+        self.masks = {line.name for line in lines if line.function in MASKS or line.function.startswith("bitwise")}
+        self.numbers: dict[Operand, str] = {}
+        self.stored = {line: f"b_{name}" for name, line in reversed([*outputs.items()])}
+        self.stored |= {name: f"b_{name}" for name in inputs}
+        self.scratch = 0  # how many blocks of memory there are besides the arrays'
+
+    def text(self) -> str:
+        """The module."""
+        body = [line for place in range(len(self.segments)) for line in self._segment(place)]
+        for name, line in self.outputs.items():
+            if self.stored[line] != f"b_{name}":  # a second array with the same values
+                body.append(f"b_{name}[:] = {self.stored[line]}")
+        block = max(CACHE // (self.dtype.itemsize * (len(self.arrays) + self.scratch)) // 64, 1) * 64
+        called = sorted({line.function for segment in self.segments for line in segment} & CALLED)
+        first = self.arrays[0]
+        lines = [
+            "import numpy as np",
+            "",
+            "from minitorch.kernels.loops.compiling import compiled_for",
+            "from minitorch.kernels.loops.inner import elementwise",
+            "",
+            *(f'{name} = elementwise("{name}")' for name in called),
+            *(f"{name} = np.{self.dtype}({_literal(value)})" for value, name in self.numbers.items()),
+            "",
+            "",
+            f'@compiled_for("void({", ".join([f"{self.dtype}[::1]"] * len(self.arrays))})")',
+            f"def loop({', '.join(self.arrays)}):",
+            f"    memory = np.empty({self.scratch * block}, np.{self.dtype})",
+            f"    for start in range(0, {first}.size, {block}):",
+            *(f"        b_{name} = {name}[start : start + {block}]" for name in self.arrays),
+            f"        n = b_{first}.size",
+            *(f"        s{i} = memory[{i * block} : {i * block} + n]" for i in range(self.scratch)),
+            *(f"        {line}" for line in body),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _segment(self, place: int) -> list[str]:
+        """The text of a segment, whose values are stored if later segments read them, or an output gets them."""
+        segment = self.segments[place]
+        later = {each for following in self.segments[place + 1 :] for line in following for each in line.operands}
+        own = {line.name for line in segment}
+        if segment[0].function in CALLED:
+            (line,) = segment
+            operands = [self._operand(each, own, "") for each in line.operands]
+            return [f"{line.function}({', '.join([*operands, self._store(line.name, later)])})"]
+        text = ["for i in range(n):"]
+        for line in segment:
+            operands = [self._operand(each, own, "[i]") for each in line.operands]
+            text.append(f"    {line.name} = {INLINE[line.function].format(*operands)}")
+        kept = [line.name for line in segment if line.name in later or line.name in self.outputs.values()]
+        return text + [f"    {self._store(name, later)}[i] = {name}" for name in kept]
+
+    def _operand(self, value: Operand, own: Collection[str], index: str) -> str:
+        if not isinstance(value, str):
+            return self.numbers.setdefault(value, f"c{len(self.numbers)}")
+        if value in own:
+            return value
+        text = self.stored[value] + index
+        return f"({text} != 0)" if value in self.masks else text
+
+    def _store(self, name: str, later: Collection[Operand]) -> str:
+        """Where the values of a line are kept: in the array that gets them, or in memory that nobody reads later."""
+        if name not in self.stored:
+            taken = {memory for line, memory in self.stored.items() if line in later}
+            free = next(i for i in range(self.scratch + 1) if f"s{i}" not in taken)
+            self.scratch = max(self.scratch, free + 1)
+            self.stored[name] = f"s{free}"
+        return self.stored[name]
+
+
+def _literal(value: Operand) -> str:
+    """A number in Python: infinities and NaN have no literals."""
+    text = repr(value)
+    return text if text[-1].isdigit() else f'float("{text}")'
