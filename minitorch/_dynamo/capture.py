@@ -105,7 +105,7 @@ class Capture(Calling):
         """The function's own frame."""
         variables: dict[str, Value] = {name: Lazy(each, f"L[{name!r}]") for name, each in arguments.items()}
         if isinstance(function, Module):
-            owner = self.looked_at(variables["self"])
+            owner = self.looked_at(next(iter(variables.values())))  # which most programs call `self`
             assert isinstance(owner, Known)
             self.check_hooks(owner)
             forward = self.attribute(owner, "forward")

@@ -194,3 +194,15 @@ def test_a_module_compiled_in_place_takes_the_arguments_of_compile() -> None:
         model.compile(bakend="eager")
     model.compile(disable=True)
     assert model._compiled_call_impl is None
+
+
+def test_a_module_whose_forward_calls_it_otherwise_than_self() -> None:
+    class Scaled(torch.nn.Module):
+        def __init__(this) -> None:  # noqa: N805
+            super().__init__()
+            this.scale = 3.0
+
+        def forward(this, x):  # type: ignore[no-untyped-def]  # noqa: N805
+            return x * this.scale
+
+    assert torch.compile(Scaled(), fullgraph=True)(torch.ones(2)).tolist() == [3.0, 3.0]
