@@ -7,7 +7,7 @@ and its time pays, a compiled loop takes the place of such a chain (`loops.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from minitorch._dynamo import logs
 from minitorch._inductor import loops
 from minitorch._inductor.formulas import Formula, NotAFormulaError, formula
-from minitorch._inductor.steps import Step, Value
+from minitorch._inductor.steps import Step, Value, leaves, replaced
 from minitorch.arrays.blocks import CACHE, LIVE
 from minitorch.arrays.loops import CALL, COMPILE, mode, pay, why_off
 from minitorch.arrays.quiet import quietly
@@ -36,10 +36,10 @@ DIRECT = {
 class Source:
     """The source of a function, and its constants."""
 
-    def __init__(self) -> None:
+    def __init__(self, constants: Mapping[str, Any]) -> None:
         self.lines: list[str] = []
         self.loops: list[str] = []  # the sources of compiled loops
-        self.scope: dict[str, Any] = {"xp": cpu.xp, "__name__": "minitorch._inductor.generated"}
+        self.scope: dict[str, Any] = {"xp": cpu.xp, "__name__": "minitorch._inductor.generated", **constants}
 
     def constant(self, value: Any) -> str:
         """A constant's name, or its literal."""
@@ -49,9 +49,19 @@ class Source:
         self.scope[name] = value
         return name
 
+    def argument(self, value: Any) -> str:
+        """An argument of a call: an array's name, a constant, or a list of these."""
+        if isinstance(value, Value):
+            return value.name
+        if type(value) in (list, tuple) and any(isinstance(each, Value) for each in leaves(value)):
+            return f"({', '.join(map(self.argument, value))},)"
+        return self.constant(value)
+
     def call(self, step: Step) -> str:
         """A kernel call."""
-        args = [each.name if isinstance(each, Value) else self.constant(each) for each in step.args]
+        args = [self.argument(each) for each in step.args]
+        if step.op.writes.edits:  # its kernel overwrites its first array
+            args[0] = f"{args[0]}.copy()"
         template = DIRECT.get(step.op.name)
         if template is not None and _is_default(step, template.count("{}")):
             return template.format(*args)
@@ -72,7 +82,7 @@ def _is_finite(value: Any) -> bool:
 
 def _is_default(step: Step, operands: int) -> bool:
     """Whether a kernel is called as the template of its op says."""
-    flat = all(each.fake.ndim < 3 for each in step.args if isinstance(each, Value))
+    flat = all(each.fake.ndim < 3 for each in step.arrays)
     return flat and list(step.args[operands:]) == list(step.op.schema.defaults_from[operands])
 
 
@@ -83,13 +93,19 @@ class Code:
         steps: what is computed.
         inputs: the arrays that it is called with.
         outputs: the arrays that it returns.
+        constants: arrays that are the same in every call, by name.
         at_once: whether to wait for nothing: the loops are compiled before the first call.
     """
 
     def __init__(
-        self, steps: Sequence[Step], inputs: Sequence[Value], outputs: Sequence[Value], at_once: bool = False
+        self,
+        steps: Sequence[Step],
+        inputs: Sequence[Value],
+        outputs: Sequence[Value],
+        constants: Mapping[str, Any],
+        at_once: bool = False,
     ) -> None:
-        self._parts = steps, inputs, outputs
+        self._parts = steps, inputs, outputs, constants
         self._run, self.text = generated(*self._parts)
         found = [each for each in grouped(steps, in_loops=True) if each.formula is not None] if mode != "0" else []
         self._work = sum(len(each.formula.lines) * (each.size + CALL) for each in found if each.formula is not None)
@@ -137,9 +153,8 @@ def grouped(steps: Sequence[Step], in_loops: bool = False) -> list[Group]:
 def _kind(step: Step, in_loops: bool) -> Any:
     """What is equal for steps that make one group."""
     first = step.results[0].fake
-    arrays = [each for each in step.args if isinstance(each, Value)]
-    same = all(each.fake.shape == first.shape and each.fake.is_contiguous() for each in arrays)
-    if not (step.op.memory.elementwise and not step.is_tuple and arrays and same):
+    same = all(each.fake.shape == first.shape and each.fake.is_contiguous() for each in step.arrays)
+    if not (step.op.memory.elementwise and not step.is_tuple and step.arrays and same):
         return None
     return tuple(first.shape), first.dtype, in_loops and has_formula(step)
 
@@ -154,7 +169,11 @@ def has_formula(step: Step) -> bool:
 
 
 def generated(
-    steps: Sequence[Step], inputs: Sequence[Value], outputs: Sequence[Value], way: str = "blocks"
+    steps: Sequence[Step],
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    constants: Mapping[str, Any],
+    way: str = "blocks",
 ) -> tuple[Callable[..., Any], str]:
     """A function of the inputs' arrays that returns the outputs', and its source.
 
@@ -162,17 +181,17 @@ def generated(
         way: how elementwise steps are computed: "straight", each whole; "blocks", together if they are large; "loops",
             by compiled loops.
     """
-    source = Source()
+    source = Source(constants)
     source.lines.append(f"def run({', '.join(each.name for each in inputs)}):")
     done = 0
     for group in grouped(steps, in_loops=way == "loops"):
         done += len(group.steps)
-        later = {each.name for step in steps[done:] for each in step.args if isinstance(each, Value)}
+        later = {each.name for step in steps[done:] for each in step.arrays}
         later |= {each.name for each in outputs}
         needed = {each.name for step in group.steps for each in step.results if each.name in later}
         if group.formula is not None:
             lines = looped(source, group, group.formula, needed)
-        elif way != "straight" and group.is_elementwise and group.size > BLOCK:
+        elif way != "straight" and group.is_elementwise and len(group.steps) > 1 and group.size > BLOCK:
             lines = blocked(source, group.steps, needed)
         else:
             lines = straight(source, group.steps, later)
@@ -191,8 +210,8 @@ def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str
         line = f"{first.name} = {call if first.fake.ndim else f'xp.asarray({call})'}"
         if step.is_tuple:
             line = f"{', '.join(each.name for each in step.results)}, = map(xp.asarray, {call})"
-        read = {each.name for following in steps[place + 1 :] for each in following.args if isinstance(each, Value)}
-        dead = dict.fromkeys(each.name for each in step.args if isinstance(each, Value) and each.name[0] == "v")
+        read = {each.name for following in steps[place + 1 :] for each in following.arrays}
+        dead = dict.fromkeys(each.name for each in step.arrays if each.name[0] == "v")
         names = [name for name in dead if name not in read and name not in later]
         lines.append(f"{line}; {' = '.join(names)} = None" if names else line)
     return lines
@@ -202,9 +221,7 @@ def blocked(source: Source, steps: Sequence[Step], needed: set[str]) -> list[str
     """A loop over blocks of the elements; what is needed later is written into arrays."""
     size, shape = steps[0].results[0].fake.numel(), tuple(steps[0].results[0].fake.shape)
     own = {step.results[0].name for step in steps}
-    read = dict.fromkeys(
-        each.name for step in steps for each in step.args if isinstance(each, Value) and each.name not in own
-    )
+    read = dict.fromkeys(each.name for step in steps for each in step.arrays if each.name not in own)
     lines = [f"f_{name} = {name}.reshape(-1)" for name in read]
     for step in steps:
         (result,) = step.results
@@ -215,10 +232,12 @@ def blocked(source: Source, steps: Sequence[Step], needed: set[str]) -> list[str
     names = {name: f"b_{name}" for name in (*read, *own)}
     for place, step in enumerate(steps):
         name = step.results[0].name
-        args = tuple(Value(names[each.name], each.fake) if isinstance(each, Value) else each for each in step.args)
-        following = {each.name for later in steps[place + 1 :] for each in later.args if isinstance(each, Value)}
-        for each in step.args:  # a block that is read for the last time gives its name, and so its memory, away
-            if isinstance(each, Value) and each.name in own and each.name not in following:
+        args = replaced(
+            step.args, lambda each: each._replace(name=names[each.name]) if isinstance(each, Value) else each
+        )
+        following = {each.name for later in steps[place + 1 :] for each in later.arrays}
+        for each in step.arrays:  # a block that is read for the last time gives its name, and so its memory, away
+            if each.name in own and each.name not in following:
                 names[name] = names[each.name]
         lines.append(f"    {names[name]} = {source.call(step._replace(args=args))}")
         if name in needed:
@@ -231,7 +250,7 @@ def looped(source: Source, group: Group, formula: Formula, needed: set[str]) -> 
     """A call of a compiled loop, which writes what is needed later into new arrays."""
     fake = group.steps[0].results[0].fake
     own = {step.results[0].name for step in group.steps}
-    read = {each.name for step in group.steps for each in step.args if isinstance(each, Value)} - own
+    read = {each.name for step in group.steps for each in step.arrays} - own
     inputs, outputs = sorted(read), {name: formula.results[name] for name in sorted(needed)}
     text = loops.source_of(formula.lines, inputs, outputs, fake.dtype.numpy)
     name = f"loop_{len(source.loops)}"

@@ -7,7 +7,7 @@ on arrays (views, writes, random numbers, several dtypes) runs op by op, as the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from minitorch._dynamo import logs
@@ -24,7 +24,7 @@ META = device("meta")
 MOST_SHAPES = 8
 """For how many sizes a graph with symbols gets code of its own."""
 
-FAILURES = (ValueError, TypeError, RuntimeError, NotImplementedError)
+FAILURES = (ValueError, TypeError, RuntimeError, NotImplementedError, IndexError)
 """What kernels raise for values that they don't take."""
 
 Arrays = dict[str, Any]
@@ -61,11 +61,16 @@ def lowered(gm: Any, examples: list[Any], at_once: bool) -> Callable[..., Any]:
         return run
 
 
+def _is_plain(x: Tensor) -> bool:
+    """Whether kernels compute with a tensor's array as it is."""
+    return not x.dtype.is_low_precision and x.is_contiguous()
+
+
 class Lowered:
     """The generated code of one graph, which fits inputs with the examples' metadata."""
 
     def __init__(self, gm: Any, examples: list[Any], at_once: bool) -> None:
-        if not all(isinstance(each, Tensor) and each.dtype.is_native and each.is_contiguous() for each in examples):
+        if not all(isinstance(each, Tensor) and _is_plain(each) for each in examples):
             raise CannotLower("inputs other than contiguous tensors of NumPy's dtypes")
         check_names(gm.graph)
         self.gm = gm
@@ -81,12 +86,12 @@ class Lowered:
         if len({*own}) < len(results):
             raise CannotLower("an output that is an input, a view, or twice the same")
         forward = list(recorder.steps)
-        arrays = check(forward, self.inputs, [each._array for each in examples])
+        arrays = check(forward, self.inputs, [each._array for each in examples], recorder.constants)
         if grad_mode.enabled and any(each.requires_grad for each in results):
             self._with_backward(recorder, fakes, results, forward, arrays, at_once)
             self.run_on_tensors = self._applied
         else:
-            self.run = Code(forward, self.inputs, self.outputs, at_once)
+            self.run = Code(forward, self.inputs, self.outputs, recorder.constants, at_once)
             logs.output_code(self.run.text)
             self.run_on_tensors = self._plain
 
@@ -111,7 +116,7 @@ class Lowered:
         gradients = [None if each is None else recorder.value(each) for each in found]
         self.gradients = [each for each in gradients if each is not None]
         backward = recorder.steps[len(forward) :]
-        saved = _read_from_outside(backward, self.gradients, given)
+        saved = _read_from_outside(backward, self.gradients, {*recorder.constants, *(each.name for each in given)})
         bases = _bases(recorder.steps)
         roots = [bases.get(each.name, each.name) for each in saved]
         if len({bases.get(each.name, each.name) for each in self.gradients}) < len(self.gradients):
@@ -121,11 +126,11 @@ class Lowered:
         # What the program can write to is saved as a tensor, whose version counter tells.
         self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
         self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
-        self.run = Code(forward, self.inputs, [*self.outputs, *saved], at_once)
+        self.run = Code(forward, self.inputs, [*self.outputs, *saved], recorder.constants, at_once)
         arrays |= {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
         order = [*saved, *given]
-        check(backward, order, [arrays[each.name] for each in order])
-        self.backward = Code(backward, order, self.gradients, at_once)
+        check(backward, order, [arrays[each.name] for each in order], recorder.constants)
+        self.backward = Code(backward, order, self.gradients, recorder.constants, at_once)
         logs.output_code(f"# forward\n{self.run.text}\n# backward\n{self.backward.text}")
         places = {each.name: place for place, each in enumerate(self.gradients)}
         slots = iter([None if each is None else places[each.name] for each in gradients])
@@ -158,24 +163,21 @@ def _bases(steps: Sequence[Step]) -> dict[str, str]:
     return bases
 
 
-def _read_from_outside(steps: Sequence[Step], results: Sequence[Value], given: Sequence[Value]) -> list[Value]:
-    """The arrays that steps and their results take from elsewhere, each once."""
-    own = {each.name for step in steps for each in step.results} | {each.name for each in given}
-    read = {}
-    for each in (*(arg for step in steps for arg in step.args), *results):
-        if isinstance(each, Value) and each.name not in own:
-            read[each.name] = each
-    return list(read.values())
+def _read_from_outside(steps: Sequence[Step], results: Sequence[Value], given: Set[str]) -> list[Value]:
+    """The arrays that steps and their results take from elsewhere, each once, but for those that are given."""
+    own = {each.name for step in steps for each in step.results} | given
+    read = {each.name: each for each in (*(each for step in steps for each in step.arrays), *results)}
+    return [each for name, each in read.items() if name not in own]
 
 
-def check(steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any]) -> Arrays:
+def check(steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any], constants: Mapping[str, Any]) -> Arrays:
     """Runs steps on arrays, whose values don't matter, and returns what they make.
 
     Raises CannotLower where an array lies otherwise in memory than in eager mode, which puts results in an order of its
     own: sums would add in another order.
     """
     made = [each for step in steps for each in step.results]
-    run, _ = generated(steps, inputs, made, way="straight")
+    run, _ = generated(steps, inputs, made, constants, way="straight")
     arrays = run(*given)
     for value, array in zip(made, arrays, strict=True):
         strides = tuple(step // array.itemsize for step in array.strides)

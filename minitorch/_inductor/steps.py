@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from minitorch.dispatch import layers
 from minitorch.dispatch.apply import apply
 from minitorch.dispatch.op import Op
-from minitorch.dtypes import float32, float64
+from minitorch.dtypes import bool_, float32, float64
 from minitorch.fx.graph import Graph
+from minitorch.fx.node import Node
 from minitorch.library.operators import OpOverload, OpOverloadPacket
+from minitorch.ops.creation.filled import empty_strided
 from minitorch.tensor import Tensor
 
 TYPES = (float32, float64)
@@ -21,12 +23,14 @@ TYPES = (float32, float64)
 
 
 NAMES = {
-    "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "asin", "atan", "avg_pool2d", "bmm", "ceil", "clamp",
-    "contiguous", "conv2d", "cos", "cosh", "div", "erf", "exp", "expand", "expm1", "flatten", "floor", "gelu",
-    "layer_norm", "leaky_relu", "lerp", "linear", "log", "log1p", "log_softmax", "matmul", "maximum", "mean",
-    "minimum", "mm", "mse_loss", "mul", "multiply", "neg", "permute", "pos", "pow", "reciprocal", "relu", "reshape",
-    "rsqrt", "sigmoid", "silu", "sin", "sinh", "softmax", "softplus", "sqrt", "square", "squeeze", "sub", "subtract",
-    "sum", "t", "tan", "tanh", "transpose", "truediv", "unsqueeze", "view",
+    "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "arange", "asin", "atan", "avg_pool2d", "batch_norm", "bmm",
+    "cat", "ceil", "chunk", "clamp", "contiguous", "conv2d", "cos", "cosh", "cross_entropy", "div", "dropout",
+    "embedding", "eq", "erf", "exp", "expand", "expm1", "flatten", "floor", "ge", "gelu", "getitem", "gt", "layer_norm",
+    "le", "leaky_relu", "lerp", "linear", "log", "log1p", "log_softmax", "lt", "masked_fill", "matmul", "max_pool2d",
+    "maximum", "mean", "minimum", "mm", "mse_loss", "mul", "multiply", "ne", "neg", "nll_loss", "ones", "permute",
+    "pos", "pow", "reciprocal", "relu", "reshape", "rms_norm", "rsqrt", "scaled_dot_product_attention", "sigmoid",
+    "silu", "sin", "sinh", "softmax", "softplus", "split", "sqrt", "square", "squeeze", "stack", "sub", "subtract",
+    "sum", "t", "tan", "tanh", "transpose", "tril", "triu", "truediv", "unsqueeze", "view", "zeros",
 }  # fmt: skip
 """The functions, methods and operators of graphs that are lowered.
 
@@ -36,16 +40,45 @@ values in Python, for a check or to choose a formula, and do without where there
 
 ATTRIBUTES = ("T", "mT")
 
+RANDOM = {
+    "dropout": (("p", 1, 0.5), ("training", 2, True)),
+    "scaled_dot_product_attention": (("dropout_p", 4, 0.0),),
+}
+"""The functions that draw random numbers if these arguments are true: their names, positions and defaults."""
+
 
 def check_names(graph: Graph) -> None:
-    """Raises CannotLower for a graph that calls something else."""
+    """Raises CannotLower for a graph that calls something else, or has random numbers or tensors of its own."""
     for node in graph.nodes:
+        if node.op == "get_attr":
+            raise CannotLower("a tensor of the graph's own")
         if node.op in ("call_function", "call_method"):
             name = node.target if isinstance(node.target, str) else node.target.__name__
             if isinstance(node.target, (OpOverload, OpOverloadPacket)):
                 raise CannotLower(f"{node.target} is the user's")
             if name not in NAMES and not (node.target is getattr and node.args[1] in ATTRIBUTES):
                 raise CannotLower(f"{name} may depend on data")
+            if name == "getitem" and any(isinstance(each, Node) for each in leaves(node.args[1])):
+                raise CannotLower("an index that depends on data")
+            if name in RANDOM and all(_option(node, *option) for option in RANDOM[name]):
+                raise CannotLower(f"{name} with random numbers")
+
+
+def _option(node: Node, name: str, place: int, default: Any) -> Any:
+    """An argument of a call."""
+    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+
+
+def leaves(value: Any) -> list[Any]:
+    """What a list or tuple contains, and the lists and tuples in it; of anything else itself."""
+    return [each for part in value for each in leaves(part)] if type(value) in (list, tuple) else [value]
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with `change(leaf)` in the place of each of its leaves."""
+    if type(value) in (list, tuple):
+        return type(value)([replaced(each, change) for each in value])
+    return change(value)
 
 
 class CannotLower(Exception):  # noqa: N818 - no error: the graph runs op by op
@@ -60,6 +93,11 @@ class Step(NamedTuple):
     results: tuple[Value, ...]
     is_tuple: bool = False
 
+    @property
+    def arrays(self) -> list[Value]:
+        """The arrays among the arguments, and in the lists among these."""
+        return [each for each in leaves(self.args) if isinstance(each, Value)]
+
 
 class Value(NamedTuple):
     """An array in lowered code: its name, and a tensor without data that has its metadata."""
@@ -69,14 +107,18 @@ class Value(NamedTuple):
 
 
 class Recorder:
-    """Records the ops that run on tensors without data, all of which come from the inputs.
+    """Records the ops that run on tensors without data, which come from the inputs.
 
-    A tensor is known by its array, because autograd saves and unpacks tensors as other objects.
+    A tensor is known by its array, because autograd saves and unpacks tensors as other objects. Tensors with data are
+    those that the graph itself makes of nothing, such as a mask: they are the same in every call, so they become
+    `constants`.
     """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.constants: dict[str, Any] = {}
         self._values: dict[int, Value] = {}
+        self._fakes: dict[int, Tensor] = {}
         self._alive: list[Any] = []
 
     def input(self, fake: Tensor, name: str) -> Value:
@@ -103,29 +145,45 @@ class Recorder:
         return value
 
     def _layer(self, op: Op, args: Sequence[Any], below: Any) -> Any:
+        if not any(isinstance(each, Tensor) and each._device.type == "meta" for each in leaves(tuple(args))):
+            return below(op, args)
+        if below is not apply:  # but an in-place form, for one
+            raise CannotLower(f"{op.name} is not a function of arrays")
+        args = replaced(tuple(args), self._without_data)
         result = below(op, args)
         several = isinstance(result, tuple)
         made: tuple[Any, ...] = tuple(result) if several else (result,)
-        if below is not apply or op.writes.edits or not all(isinstance(each, Tensor) for each in made):
+        if not all(isinstance(each, Tensor) for each in made):
             raise CannotLower(f"{op.name} is not a function of arrays")
-        given = tuple(self._argument(op, place, each, made[0]) for place, each in enumerate(args))
+        self._check_types(op, args, made[0])
+        given = replaced(args, lambda each: self.value(each) if isinstance(each, Tensor) else each)
         given += tuple(op.schema.defaults_from[len(given)])
-        names = [f"v{len(self.steps)}{'abcdefgh'[i] if several else ''}" for i in range(len(made))]
+        names = [f"v{len(self.steps)}{f'_{i}' if several else ''}" for i in range(len(made))]
         values = tuple(self._add(each, Value(name, each)) for name, each in zip(names, made, strict=True))
         self.steps.append(Step(op, given, values, several))
         return result
 
-    def _argument(self, op: Op, place: int, value: Any, result: Tensor) -> Any:
-        if isinstance(value, Tensor):
-            if place in op.promoted and (value.dtype is not result.dtype or value.dtype not in TYPES):
-                raise CannotLower(f"{op.name} of several dtypes")
-            return self.value(value)
-        if (
-            place in op.schema.tensors
-            and value is not None
-            and (isinstance(value, bool) or not isinstance(value, (int, float)))
-        ):
-            raise CannotLower(f"{op.name} of a number that decides the type")
-        if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
-            raise CannotLower(f"{op.name} of a list")
-        return value
+    def _without_data(self, value: Any) -> Any:
+        """For a constant a tensor without data; anything else itself."""
+        if not isinstance(value, Tensor) or value._device.type == "meta":
+            return value
+        if value.requires_grad:
+            raise CannotLower("a tensor that the graph makes requires a gradient")
+        found = self._fakes.get(id(value._array))
+        if found is None:
+            found = empty_strided(tuple(value.shape), value.stride(), dtype=value.dtype, device="meta")
+            name = f"k{len(self.constants)}"
+            self.constants[name] = value._array
+            self._fakes[id(value._array)] = found
+            self._add(found, Value(name, found))
+        return found
+
+    def _check_types(self, op: Op, args: Sequence[Any], result: Tensor) -> None:
+        """Raises CannotLower where operands are converted to another dtype."""
+        promoted = {each.dtype for place, each in enumerate(args) if place in op.promoted and isinstance(each, Tensor)}
+        if promoted and (len(promoted) > 1 or not promoted <= {*TYPES} or result.dtype not in (*promoted, bool_)):
+            raise CannotLower(f"{op.name} of several dtypes")
+        for place in op.schema.tensors:
+            value = args[place] if place < len(args) else None
+            if not (value is None or isinstance(value, (Tensor, list, tuple)) or type(value) in (int, float)):
+                raise CannotLower(f"{op.name} of a number that decides the type")

@@ -58,7 +58,7 @@ def on_cpu(file: str) -> Callable[[Plain], Plain]:
                 if loop is None:
                     work = CALL + max([getattr(each, "size", 0) for each in arguments])
                     computed += work
-                    if pay(work, computed):
+                    if pay(work, computed, LOAD):
                         loop = _loop(file, plain.__name__)
                 if loop is not None and loop(*arguments):
                     return
@@ -69,7 +69,7 @@ def on_cpu(file: str) -> Callable[[Plain], Plain]:
     return decorate
 
 
-def pay(work: int, computed: int, least: int = LOAD) -> bool:
+def pay(work: int, computed: int, least: int) -> bool:
     """Whether a loop pays for what has computed so many elements, the last `work` of them in this call."""
     global _computed
     _computed += work

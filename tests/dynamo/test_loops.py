@@ -156,13 +156,13 @@ def test_loops_come_as_soon_as_they_pay(monkeypatch: pytest.MonkeyPatch) -> None
     assert texts == [False, False, False, True]
 
 
-def parts(function: Callable[..., Any], *examples: Any) -> tuple[Any, Any, Any]:
-    """The steps, inputs and outputs of a function's graph."""
+def parts(function: Callable[..., Any], *examples: Any) -> tuple[Any, ...]:
+    """What the code of a function's graph is made of."""
     found: list[Any] = []
     original = generating.Code.__init__
 
     def note(self: Any, *given: Any) -> None:
-        found.append(given[:3])
+        found.append(given[:4])
         original(self, *given)
 
     with pytest.MonkeyPatch.context() as patch:

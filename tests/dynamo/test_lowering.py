@@ -40,7 +40,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "normalization": (lambda x, w: F.layer_norm(x, (6,), w).tanh(), ((5, 6), (6,))),
     "convolution": (lambda x, w: F.conv2d(x, w, padding=1).relu().mean(), ((2, 3, 5, 5), (4, 3, 3, 3))),
     "a sum alone": (lambda x: x.sum(), ((5,),)),
-    "infinities": (lambda x: (x - x) / (x - x) + (x * 0).log(), ((5,),)),
+    "pooling": (lambda x, w: F.max_pool2d(F.conv2d(x, w).relu(), 2).flatten(1) * 2, ((2, 3, 5, 5), (4, 3, 2, 2))),
+    "parts": (lambda x: torch.cat([each * i for i, each in enumerate(x.chunk(2, 1), 1)] + [x[:, 1:3]], 1), ((3, 6),)),
+    "a stack": (lambda x, y: torch.stack((x, y.tanh())).sum(0), ((3, 4), (3, 4))),
+    "a mask": (
+        lambda x: (x @ x.transpose(-2, -1)).masked_fill(torch.ones(5, 5).tril() == 0, -math.inf).softmax(-1),
+        ((2, 5, 4),),
+    ),
+    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ((2, 3, 5, 4),) * 3),
+    "root mean squares": (lambda x, w: F.rms_norm(x, (6,), w, 1e-5), ((5, 6), (6,))),
+    "dropout that is off": (lambda x: F.dropout(x * 2, 0.0) + F.dropout(x * 3, 0.5, False), ((7,),)),
+    "positions": (lambda w: F.embedding(torch.arange(3), w).exp(), ((5, 4),)),
 }
 
 
@@ -74,6 +84,57 @@ def test_gradients_accumulate_and_one_pass_frees_the_graph() -> None:
         loss.backward()
     compiled(x, w).backward()
     assert torch.equal(w.grad, (x + 1) * 2)
+
+
+MODULES: dict[str, Callable[[], tuple[Any, tuple[int, ...]]]] = {
+    "convolutions": lambda: (
+        torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(), torch.nn.Linear(36, 5),
+        ).eval(),
+        (2, 1, 8, 8),
+    ),
+    "a transformer": lambda: (torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), (2, 5, 8)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_have_the_bits_of_eager_mode(name: str) -> None:
+    torch.manual_seed(0)
+    model, shape = MODULES[name]()
+    found = []
+    for run in (model, torch.compile(model, fullgraph=name != "a transformer")):
+        model.zero_grad()
+        x = values(*shape).requires_grad_()
+        result = run(x)
+        result.square().sum().backward()
+        found.append([result.detach(), x.grad, *(each.grad for each in model.parameters())])
+    assert type(result.grad_fn).__name__ == "CompiledFunctionBackward"
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_tables_and_losses_of_indices_have_the_bits_of_eager_mode() -> None:
+    def loss(table: Any, tokens: Any, targets: Any) -> Any:
+        return F.cross_entropy(F.embedding(tokens, table) @ table.t(), targets, ignore_index=-1)
+
+    compiled = torch.compile(loss, fullgraph=True)
+    tokens, targets = torch.tensor([1, 4, 1]), torch.tensor([0, -1, 2])
+    gradients = []
+    for function in (loss, compiled):
+        table = values(5, 4).requires_grad_()
+        result = function(table, tokens, targets)
+        result.backward()
+        gradients.append((result.item(), table.grad))
+    assert type(result.grad_fn).__name__ == "CompiledFunctionBackward"
+    assert gradients[0][0] == gradients[1][0]
+    assert torch.equal(gradients[0][1], gradients[1][1])
+    for bad in ((torch.tensor([1, 5, 1]), targets), (tokens, torch.tensor([0, 5, 2]))):
+        said = []
+        for function in (loss, compiled):
+            with pytest.raises(IndexError) as raised:
+                function(values(5, 4).requires_grad_(), *bad)
+            said.append(str(raised.value))
+        assert said[0] == said[1]
 
 
 def test_a_value_that_was_overwritten_since_is_noticed() -> None:
@@ -125,6 +186,9 @@ WITHOUT: dict[str, Callable[[Any], Any]] = {
     "a write": lambda x: (x + 1).mul_(2),
     "another dtype": lambda x: (x > 0).sum() + x.double(),
     "random numbers": lambda x: F.dropout(x, 0.5) + torch.rand(4),
+    "dropout": lambda x: F.dropout(x, 0.5) * 2,
+    "dropout in attention": lambda x: F.scaled_dot_product_attention(*[x.view(2, 2)] * 3, dropout_p=0.5) * 2,
+    "an index that depends on data": lambda x: x[x.long() % 4] * 2,
     "several outputs": lambda x: (x.log(), x * 2),
 }
 
@@ -215,4 +279,25 @@ CALLS: dict[str, Any] = {
     "transpose": (((4, 4),), lambda x: x.transpose(0, 1)),
     "unsqueeze": (((4, 4),), lambda x: x.unsqueeze(0)),
     "view": (((4, 4),), lambda x: x.view(2, 8)),
+    **{
+        name: (((4, 4),) * 2, lambda x, y, name=name: getattr(x, name)(y))
+        for name in ("eq", "ge", "gt", "le", "lt", "ne")
+    },
+    "arange": (((4,),), lambda x: x + torch.arange(4, device="meta")),
+    "ones": (((4,),), lambda x: x + torch.ones(4, device="meta")),
+    "zeros": (((4,),), lambda x: x + torch.zeros(4, device="meta")),
+    "batch_norm": (((2, 3, 4, 4), (3,), (3,)), lambda x, w, b: F.batch_norm(x, w.detach(), b.detach(), w, b)),
+    "cat": (((4, 4),) * 2, lambda x, y: torch.cat([x, y], 1)),
+    "stack": (((4, 4),) * 2, lambda x, y: torch.stack([x, y], 1)),
+    "chunk": (((4, 4),), lambda x: x.chunk(2)[0]),
+    "split": (((4, 4),), lambda x: x.split([1, 3])[1]),
+    "cross_entropy": (((4, 4),), lambda x: F.cross_entropy(x, torch.ones(4, dtype=torch.int64, device="meta"))),
+    "nll_loss": (((4, 4),), lambda x: F.nll_loss(x, torch.ones(4, dtype=torch.int64, device="meta"))),
+    "dropout": (((4, 4),), lambda x: F.dropout(x, 0.5, False) * 2),
+    "embedding": (((4, 4),), lambda x: F.embedding(torch.ones(4, dtype=torch.int64, device="meta"), x)),
+    "getitem": (((4, 4),), lambda x: x[:, 1:, None] + x[0, -1]),
+    "masked_fill": (((4, 4),), lambda x: x.masked_fill(torch.ones(4, 4, dtype=torch.bool, device="meta"), -1.0)),
+    "max_pool2d": (((1, 1, 4, 4),), lambda x: F.max_pool2d(x, 2)),
+    "rms_norm": (((4, 4), (4,)), lambda x, w: F.rms_norm(x, (4,), w)),
+    "scaled_dot_product_attention": (((1, 2, 4, 4),) * 3, F.scaled_dot_product_attention),
 }
