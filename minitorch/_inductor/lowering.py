@@ -8,7 +8,7 @@ on arrays (views, writes, random numbers, several dtypes) runs op by op, as the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitorch._dynamo import logs
 from minitorch._inductor.generating import Code, generated
@@ -107,35 +107,20 @@ class Lowered:
         """Captures the backward pass; what it needs of the forward pass is saved."""
         self.mask = [each.requires_grad for each in results]
         differentiable = [each for each in results if each.requires_grad]
-        if len(differentiable) > 1 or not differentiable[0].is_contiguous():
-            raise CannotLower("several outputs that require gradients: some may get none")
-        wanted = [each for each in fakes if each.requires_grad]
-        tangents = [empty_strided(each.shape, each.stride(), dtype=each.dtype, device=META) for each in differentiable]
-        given = [recorder.input(each, f"g{i}") for i, each in enumerate(tangents)]
-        found = recorder.run(lambda: grad(differentiable, wanted, tangents, allow_unused=True))
-        gradients = [None if each is None else recorder.value(each) for each in found]
-        self.gradients = [each for each in gradients if each is not None]
-        backward = recorder.steps[len(forward) :]
-        saved = _read_from_outside(backward, self.gradients, {*recorder.constants, *(each.name for each in given)})
+        if not all(each.is_contiguous() for each in differentiable):
+            raise CannotLower("an output that is not contiguous")
+        self.passes = Passes(recorder, fakes, differentiable, at_once)
+        everything = (True,) * len(differentiable)
+        whole = self.passes.made(everything, arrays)
+        self.saved = self.passes.saved = whole.saved
         bases = _bases(recorder.steps)
-        roots = [bases.get(each.name, each.name) for each in saved]
-        if len({bases.get(each.name, each.name) for each in self.gradients}) < len(self.gradients):
-            raise CannotLower("two inputs whose gradients share memory")
-        own = {each.name for step in backward for each in step.results}
-        self.copied = [bases.get(each.name, each.name) not in own for each in self.gradients]
+        roots = [bases.get(each.name, each.name) for each in self.saved]
         # What the program can write to is saved as a tensor, whose version counter tells.
         self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
         self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
-        self.run = Code(forward, self.inputs, [*self.outputs, *saved], recorder.constants, at_once)
-        arrays |= {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
-        order = [*saved, *given]
-        check(backward, order, [arrays[each.name] for each in order], recorder.constants)
-        self.backward = Code(backward, order, self.gradients, recorder.constants, at_once)
-        logs.output_code(f"# forward\n{self.run.text}\n# backward\n{self.backward.text}")
-        places = {each.name: place for place, each in enumerate(self.gradients)}
-        slots = iter([None if each is None else places[each.name] for each in gradients])
-        self.slots = [next(slots) if each.requires_grad else None for each in fakes]
-        self.cut = [i for i, each in enumerate(fakes) if each.requires_grad and self.slots[i] is None]
+        self.run = Code(forward, self.inputs, [*self.outputs, *self.saved], recorder.constants, at_once)
+        logs.output_code(f"# forward\n{self.run.text}\n# backward\n{whole.run.text}")
+        self.cut = [i for i, each in enumerate(fakes) if each.requires_grad and whole.slots[i] is None]
 
     def _plain(self, *inputs: Tensor) -> Any:
         try:
@@ -151,6 +136,81 @@ class Lowered:
             return CompiledFunction.apply(self, *inputs)
         except FAILURES:
             return self.gm.forward(*inputs)
+
+
+class Backward(NamedTuple):
+    """The backward pass that gradients of some outputs start."""
+
+    run: Code
+    saved: list[Value]
+    """What it reads of the forward pass."""
+    gradients: list[Value]
+    copied: list[bool]
+    """Which of them lie in memory that isn't theirs alone."""
+    slots: list[int | None]
+    """For each input, which of them it gets."""
+
+
+class Passes:
+    """The backward passes of a graph: one for each set of outputs that have got gradients.
+
+    As in eager mode, an input gets none from an output that has none.
+    """
+
+    def __init__(self, recorder: Recorder, fakes: Sequence[Tensor], outputs: Sequence[Tensor], at_once: bool) -> None:
+        self._recorder, self._fakes, self._outputs, self._at_once = recorder, fakes, outputs, at_once
+        self._made: dict[tuple[bool, ...], Backward] = {}
+        self.saved: list[Value] = []
+
+    def of(self, arrived: tuple[bool, ...]) -> Backward:
+        """The pass for these outputs. Raises CannotLower if it needs what the forward pass didn't save."""
+        if arrived not in self._made:
+            zeros = {each.name: _zeros(each.fake) for each in self.saved}
+            self.made(arrived, zeros)
+        return self._made[arrived]
+
+    def made(self, arrived: tuple[bool, ...], arrays: Arrays) -> Backward:
+        """The pass, captured; `arrays` has one like each that it may read."""
+        recorder = self._recorder
+        outputs = [each for each, has in zip(self._outputs, arrived, strict=True) if has]
+        wanted = [each for each in self._fakes if each.requires_grad]
+        tangents = [empty_strided(each.shape, each.stride(), dtype=each.dtype, device=META) for each in outputs]
+        given = [recorder.input(each, f"g{i}") for i, each in enumerate(tangents)]
+        done = len(recorder.steps)
+        found = recorder.run(lambda: grad(outputs, wanted, tangents, retain_graph=True, allow_unused=True))
+        gradients = [None if each is None else recorder.value(each) for each in found]
+        distinct = [each for each in gradients if each is not None]
+        backward = recorder.steps[done:]
+        saved = _read_from_outside(backward, distinct, {*recorder.constants, *(each.name for each in given)})
+        bases = _bases(recorder.steps)
+        roots = [bases.get(each.name, each.name) for each in distinct]
+        if len({*roots}) < len(roots):
+            raise CannotLower("two inputs whose gradients share memory")
+        missing = {each.name for each in saved} - arrays.keys()
+        if missing:
+            raise CannotLower(f"{', '.join(sorted(missing))} was not saved")
+        own = {each.name for step in backward for each in step.results}
+        order = [*(self.saved or saved), *given]
+        ones = {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
+        check(backward, order, [(arrays | ones)[each.name] for each in order], recorder.constants)
+        run = Code(backward, order, distinct, recorder.constants, self._at_once)
+        places = {each.name: place for place, each in enumerate(distinct)}
+        slots = iter([None if each is None else places[each.name] for each in gradients])
+        self._made[arrived] = result = Backward(
+            run,
+            saved,
+            distinct,
+            [root not in own for root in roots],
+            [next(slots) if each.requires_grad else None for each in self._fakes],
+        )
+        return result
+
+
+def _zeros(like: Tensor) -> Any:
+    """An array of zeros that lies in memory as another tensor does."""
+    array = empty_strided(like.shape, like.stride(), dtype=like.dtype)._array
+    array[...] = 0
+    return array
 
 
 def _bases(steps: Sequence[Step]) -> dict[str, str]:
@@ -199,6 +259,7 @@ class CompiledFunction(Function):
             for array, value in zip(arrays[:count], lowered.outputs, strict=True)
         )
         ctx.lowered, ctx.arrays = lowered, arrays[count:]
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(each for each, needs in zip(outputs, lowered.mask, strict=True) if not needs))
         watched = [inputs[i] for i in lowered.watched_inputs]
         ctx.save_for_backward(*watched, *(outputs[i] for i in lowered.watched_outputs))
@@ -210,10 +271,13 @@ class CompiledFunction(Function):
             raise RuntimeError(NO_DOUBLE_BACKWARD)
         lowered: Lowered = ctx.lowered
         ctx.saved_tensors  # noqa: B018 - raises where one was written to, or the graph has been freed
-        given = [each.contiguous()._array for each, needs in zip(grads, lowered.mask, strict=True) if needs]
-        found = lowered.backward(*ctx.arrays, *given)
+        arrived = [each for each, needs in zip(grads, lowered.mask, strict=True) if needs]
+        if not any(each is not None for each in arrived):
+            return (None,) * (1 + len(lowered.inputs))
+        backward = lowered.passes.of(tuple(each is not None for each in arrived))
+        found = backward.run(*ctx.arrays, *(each.contiguous()._array for each in arrived if each is not None))
         tensors = [
             make_tensor(array.copy() if copied else array, value.fake.dtype, cpu)
-            for array, value, copied in zip(found, lowered.gradients, lowered.copied, strict=True)
+            for array, value, copied in zip(found, backward.gradients, backward.copied, strict=True)
         ]
-        return None, *(None if slot is None else tensors[slot] for slot in lowered.slots)
+        return None, *(None if slot is None else tensors[slot] for slot in backward.slots)

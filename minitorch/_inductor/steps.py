@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from minitorch.devices import cpu
 from minitorch.dispatch import layers
 from minitorch.dispatch.apply import apply
 from minitorch.dispatch.op import Op
-from minitorch.dtypes import bool_, float32, float64
+from minitorch.dtypes import FROM_NUMPY, bool_, float32, float64
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
 from minitorch.library.operators import OpOverload, OpOverloadPacket
@@ -109,9 +110,8 @@ class Value(NamedTuple):
 class Recorder:
     """Records the ops that run on tensors without data, which come from the inputs.
 
-    A tensor is known by its array, because autograd saves and unpacks tensors as other objects. Tensors with data are
-    those that the graph itself makes of nothing, such as a mask: they are the same in every call, so they become
-    `constants`.
+    A tensor is known by its array, because autograd saves and unpacks tensors as other objects. Tensors that the graph
+    makes of nothing, such as a mask, are the same in every call, so they become `constants`.
     """
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class Recorder:
 
     def run(self, function: Callable[[], Any]) -> Any:
         """What a function returns; its ops are recorded."""
-        with layers.pushed(self._layer):
+        with layers.pushed(self._layer), layers.created_by(lambda make: self._constant(make(cpu.xp))):
             return function()
 
     def _add(self, fake: Tensor, value: Value) -> Value:
@@ -164,24 +164,32 @@ class Recorder:
         return result
 
     def _without_data(self, value: Any) -> Any:
-        """For a constant a tensor without data; anything else itself."""
+        """For a tensor with data one without; anything else itself."""
         if not isinstance(value, Tensor) or value._device.type == "meta":
             return value
         if value.requires_grad:
             raise CannotLower("a tensor that the graph makes requires a gradient")
         found = self._fakes.get(id(value._array))
         if found is None:
-            found = empty_strided(tuple(value.shape), value.stride(), dtype=value.dtype, device="meta")
-            name = f"k{len(self.constants)}"
-            self.constants[name] = value._array
-            self._fakes[id(value._array)] = found
-            self._add(found, Value(name, found))
+            found = self._fakes[id(value._array)] = self._constant(value._array)
         return found
+
+    def _constant(self, array: Any) -> Tensor:
+        """A tensor without data that stands for an array, which is the same in every call."""
+        strides = [step // array.itemsize for step in array.strides]
+        with layers.created_by(None):
+            fake: Tensor = empty_strided(array.shape, strides, dtype=FROM_NUMPY[array.dtype], device="meta")
+        name = f"k{len(self.constants)}"
+        self.constants[name] = array
+        self._add(fake, Value(name, fake))
+        return fake
 
     def _check_types(self, op: Op, args: Sequence[Any], result: Tensor) -> None:
         """Raises CannotLower where operands are converted to another dtype."""
         promoted = {each.dtype for place, each in enumerate(args) if place in op.promoted and isinstance(each, Tensor)}
-        if promoted and (len(promoted) > 1 or not promoted <= {*TYPES} or result.dtype not in (*promoted, bool_)):
+        if promoted and (
+            len(promoted) > 1 or not promoted <= {*TYPES, bool_} or result.dtype not in (*promoted, bool_)
+        ):
             raise CannotLower(f"{op.name} of several dtypes")
         for place in op.schema.tensors:
             value = args[place] if place < len(args) else None

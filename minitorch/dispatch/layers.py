@@ -23,6 +23,9 @@ class Stack(threading.local):
     """The layers of one thread, the outermost last."""
 
     layers: tuple[Layer, ...] = ()
+    creating: Callable[[Callable[[Any], Any]], Any] | None = None
+    """Makes the tensors that factories are asked for on the meta device: it gets a function of an array module that
+    makes the array."""
 
 
 stack = Stack()
@@ -91,6 +94,16 @@ def pushed(layer: Layer) -> Iterator[None]:
         yield
     finally:
         remove(layer)
+
+
+@contextmanager
+def created_by(create: Callable[[Callable[[Any], Any]], Any] | None) -> Iterator[None]:
+    """Has `create` make this thread's tensors on the meta device inside the block; None: the factories again."""
+    before, stack.creating = stack.creating, create
+    try:
+        yield
+    finally:
+        stack.creating = before
 
 
 @contextmanager

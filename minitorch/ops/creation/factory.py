@@ -159,6 +159,9 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
                 except NOISE:
                     with quiet():
                         array = function(where.xp, kind, *args, **named)
+            elif layers.stack.creating is not None and where.type == "meta" and not draws:
+                made: Tensor = layers.stack.creating(lambda xp: function(xp, kind, *args, **named))
+                return made
             else:
                 with where.active():
                     array = function(where.xp, kind, *args, **named)

@@ -216,6 +216,14 @@ def like(fill: Callable[..., Any]) -> Any:
             strides = kept_strides(input._array, kind.itemsize)
             memory = where.xp.empty(input._array.size, kind.numpy)
             array = where.xp.lib.stride_tricks.as_strided(memory, input._array.shape, strides)
+        if layers.stack.creating is not None and where.type == "meta" and not draws and array.flags.c_contiguous:
+
+            def make(xp: Any) -> Array:
+                fill(xp, memory := xp.empty(array.shape, array.dtype), *args, **named)
+                return memory
+
+            made: Tensor = layers.stack.creating(make)
+            return made
         with where.active():
             fill(where.xp, array, *args, **named)
         created = finish(array, where, requires_grad, pin_memory)
