@@ -190,8 +190,6 @@ for retain in (False, True):
 # before.
 #
 # Now measure how far your own layers see, by differentiating the last output with respect to every input:
-#
-# Now measure it: differentiate the last output with respect to every input, in your own layers.
 
 
 # %% tags=["proof-gradient-over-time"]
@@ -219,7 +217,7 @@ pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", l
 #
 # **Interview · How does an LSTM help against vanishing gradients?**
 #
-# - *Thirty seconds:* Its cell changes by $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate. That gate can
+# - *Thirty seconds:* Its cell becomes $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate. That gate can
 #   stay near 1, and there is no matrix and no tanh on that path.
 # - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I start with a
 #   forget bias of about ln(T − 1), since the usual bias of 1 fits only about four steps.
@@ -350,7 +348,7 @@ for pairs in (4, 16, 64, 256):
 #   ([chapter 26](26_whiteboard_decoder.ipynb)).
 # - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context, whereas perplexity hardly shows
 #   it.
-# - *The trap:* Don't compare the models only on short texts, because these fit into the state.
+# - *The trap:* Comparing the models only on short texts, which fit into the state.
 # - *Proof:* `proof-capacity`.
 #
 # ## GRU: one state instead of two
