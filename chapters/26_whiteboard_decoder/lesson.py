@@ -93,18 +93,18 @@ print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ val
 # returns zeros for such a row, while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain
 # softmax, returns NaN.
 #
-# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you
-# so. Nor does every number fit: −1e30 is out of float16's range, and `finfo.min` has to be *filled in*, because adding it to a score
-# of −100 overflows to −∞ again. The safe fix is to multiply the weights by the mask, which sets such a row to 0 and leaves all other
-# rows alone.
+# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you so.
+# Nor does every number fit: −1e30 is out of float16's range, where even `finfo.min` has to be *filled in*, because adding it to a
+# score of −100 overflows to −∞ again. The safe fix is to fill in a finite number and then multiply the weights by the mask, which
+# sets such a row to 0 and leaves all other rows alone.
 #
 # ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask hints at it. Positions
-# therefore have to be supplied: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to the scores.
-# **ALiBi** subtracts slope · distance, with a different slope for each head, and **T5** learns one number per head for each
-# *bucket* of distances. The next cell computes T5's buckets, which are exact for near keys and logarithmic for far ones, and
-# draws ALiBi's factors:
+# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask gives a hint of it.
+# Positions therefore have to be supplied: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to
+# the scores. **ALiBi** subtracts slope · distance, with a different slope for each head, and **T5** learns one number per
+# head for each *bucket* of distances. The next cell computes T5's buckets, which are exact for near keys and logarithmic for
+# far ones, and draws ALiBi's factors:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
