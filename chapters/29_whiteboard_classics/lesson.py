@@ -28,8 +28,8 @@ def scene(generator):
 
 # %% [markdown] tags=["short"]
 # ## AUC and precision when positives are rare
-# In each of 500 pictures, a detector finds 20 candidates and gives each of them a score, although nineteen of them are background. Its
-# authors report an AUC of 0.95. Would you use this detector?
+# In each of 500 pictures, a detector proposes 20 boxes, each with a score, and nineteen of them are background. Its authors report an
+# AUC of 0.95. Would you use this detector?
 
 # %% tags=["proof-AUC"]
 generator = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def ranked(scores, labels):
 auc, recall, precision = ranked(scores, labels)
 for goal in (0.5, 0.9, 0.99):
     share = precision[np.searchsorted(recall, goal)]
-    print(f"to find {goal:.0%} of the objects: {share:.0%} of what it accepts is one")
+    print(f"recall {goal:.0%}: precision {share:.0%}")
 print(f"AUC {auc:.2f}")
 last, first = (ranked(np.zeros(10_000), np.sort(labels)[::step])[0] for step in (1, -1))
 print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first:.0f} with them first")
@@ -66,8 +66,8 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # - *Thirty seconds:* A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
 #   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
 #   precision.
-# - *They ask next:* Are the scores probabilities? The AUC can't tell, because every increasing function of the scores leaves it
-#   unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
+# - *They ask next:* Are the scores probabilities? The AUC can't tell, because every strictly increasing function of the scores
+#   leaves it unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
 #   the mean of their ranks.
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
@@ -389,9 +389,9 @@ for index in range(len(values) - 1):
 
 # %% [markdown]
 # ## Diffusion models: generate by removing noise
-# A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise,
-# x = √ᾱ · data + √(1 − ᾱ) · noise, where ᾱ falls from almost 1 to almost 0 over the timesteps. Any timestep is reached in a single
-# step, so training draws one, mixes, and regresses on the noise:
+# A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise, x = √ᾱ · data +
+# √(1 − ᾱ) · noise, where ᾱ falls from almost 1 to almost 0 over the timesteps. Any timestep is reached in a single step, so
+# training draws one, mixes, and learns to predict the noise by least squares:
 
 # %% tags=["proof-forward"]
 generator = np.random.default_rng(3)
@@ -450,8 +450,8 @@ for t in (1, 5, 99):
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
 # - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
-#   error. To sample, it starts from pure noise. In each step it predicts the data, takes the mean of the posterior of the timestep
-#   before, and adds a little noise, except in the last step.
+#   error. To sample, it starts from pure noise. In each step it computes the data from the predicted noise, takes the mean of the
+#   posterior of the timestep before, and adds a little noise, except in the last step.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
 #   timesteps; exercise 12 runs both samplers with strides of 1, 7 and 10.
 # - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
@@ -489,7 +489,7 @@ pictures.images([each.reshape(16, 16) for each in shown], titles, columns=8, alt
 
 # %% [markdown]
 # ## A common myth: "A lower training loss means better samples"
-# The prediction above minimizes the training loss, so no network can have a lower one. How new are its pictures?
+# The prediction above minimizes the expected training loss, so no network can have a lower one. How new are its pictures?
 
 # %% tags=["proof-copies"]
 found = np.sort(distances(samples), axis=1)
@@ -506,7 +506,7 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 # - *Is the loss of logistic regression convex?* Yes, because its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
 # - *What happens to logistic regression on separable data?* Without a penalty the weights grow forever.
 # - *What does an AUC of 0.3 mean?* The ranking is backwards, so the negated scores have an AUC of 0.7.
-# - *Which k does k-means choose?* It chooses none: you choose k, for example by a validation criterion or a plot of the inertia.
+# - *Which k does k-means choose?* None: you choose it, for example by a validation criterion or a plot of the inertia.
 # - *What does the KL term of a VAE do?* It keeps the latents close to the prior, from which you draw when you generate.
 #
 # ## Ten lines to remember
@@ -519,7 +519,7 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 # 7. A patch embedding is a convolution whose stride is its kernel size.
 # 8. The reparametrization is mean + noise · exp(½ log-variance).
 # 9. Sort once per feature, and put thresholds between distinct values only.
-# 10. A DDPM step draws from the posterior, which is narrower than β, and the last one adds no noise.
+# 10. A DDPM step draws from the posterior, whose variance is below β, and the last one adds no noise.
 #
 # ## You try
 # [The exercises](../exercises/29_whiteboard_classics.ipynb) have twelve whiteboard problems: least squares, logistic regression,
@@ -671,7 +671,7 @@ for steps in (1, 2, 4):
 #
 # **Interview · How does flow matching differ from diffusion?**
 #
-# - *Thirty seconds:* It regresses on the velocity of a straight path between noise and data, and samples by solving an ordinary
+# - *Thirty seconds:* It predicts the velocity of a straight path between noise and data, and samples by solving an ordinary
 #   differential equation. With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? By rectified flow, which trains again on the pairs of noise and sample that
