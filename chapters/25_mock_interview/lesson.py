@@ -252,16 +252,16 @@ change = {name: (runs - curves["no fault"])[:, -1] for name, runs in curves.item
 seen = {name: int((abs(each) > 0.1).sum()) for name, each in change.items()}
 shown = {name: curves[name][1] for name in curves if seen[name] or name == "no fault"}
 for name in shown:
-    print(f"{name:20} seen from {seen[name]} of 3 seeds; the loss changes by {change[name].round(1)}")
-print("looks like no fault from every seed:", len(curves) - len(shown), "of", len(curves) - 1)
+    print(f"{name:20} visible with {seen[name]} of 3 seeds; the loss changes by {change[name].round(1)}")
+print("invisible with all three seeds:", len(curves) - len(shown), "of", len(curves) - 1)
 drawn = {name: curve for name, curve in shown.items() if seen[name] in (0, 3)}
 alt = "From seed 1, compared with no fault: " + ", ".join(f"{name} {change[name][1]:+.1f}" for name in drawn)
 pictures.curves(drawn, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 
 # %% [markdown]
-# Eight of the fourteen faults leave the loss as it should be, and a ninth, which isn't drawn, shows up with only two of the seeds.
-# The two lowest curves belong to the worst faults. A quarter of the tokens are drawn at random, so a model that can't see its targets reaches
-# 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
+# Eight of the fourteen faults leave the loss as it should be, and a ninth, which isn't drawn, shows up with only two of the seeds. The
+# two lowest curves belong to the worst faults. In these data a quarter of the tokens are random, so a model that can't see its targets
+# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
 #
 # So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer. The next
 # cell asks three of them about four programs:
