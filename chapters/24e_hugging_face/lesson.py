@@ -101,7 +101,9 @@ rows, counts = expected["rows"], Counter()
 with torch.no_grad(), Counting():
     logits = model(rows).logits
 print(len(counts), "functions,", sum(counts.values()), "calls;", counts["linear"], "of them are linear")
-print(f"logits of size {logits.abs().mean():.1f}, off PyTorch's by {(logits - expected['logits']).abs().max():.4f}")
+print(
+    f"mean |logit| {logits.abs().mean():.1f}, off PyTorch's by at most {(logits - expected['logits']).abs().max():.4f}"
+)
 
 # %% [markdown]
 # There are 29 matrix multiplications with weights, seven in each of the four layers and one for the head, while many of the other calls
@@ -155,8 +157,8 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   tensors from safetensors files by name. Then it ties the shared weights and switches to eval mode. It reports missing and unexpected
 #   names instead of raising an error for them.
 # - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
-#   `dtype` chooses the dtype. With `device_map`, each tensor goes to its device while the files are read, so the CPU never holds the whole
-#   model.
+#   `dtype` chooses the dtype; the default is float32 in version 4 and the checkpoint's dtype in version 5. With `device_map`, each tensor
+#   goes to its device while the files are read, so the CPU never holds the whole model.
 # - *They ask next:* Why safetensors? A `.pt` file contains a pickle, and unpickling can run code. `torch.load` has therefore refused
 #   everything but tensors and plain data by default since version 2.6. A safetensors file is a JSON header followed by bytes, which can
 #   be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
@@ -261,7 +263,7 @@ from transformers.masking_utils import eager_mask
 AttentionMaskInterface.register("mytorch", eager_mask)  # 0 where a query may attend, a huge negative number elsewhere
 reference = train_step("sdpa")
 loss, out, gradient = train_step("mytorch")
-print(f"logits of size {out.abs().mean():.1f}, off by {(out - expected['logits']).abs().max():.4f} from PyTorch's")
+print(f"mean |logit| {out.abs().mean():.1f}, off PyTorch's by at most {(out - expected['logits']).abs().max():.4f}")
 print(f"gradient of norm {gradient.norm():.1f}, off by {(gradient - reference[2]).norm():.4f} from sdpa's")
 same = generate(model, do_sample=False) == expected["greedy"]
 print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {same.numel()} tokens are PyTorch's")
