@@ -105,8 +105,8 @@ for dtype in (torch.float32, torch.bfloat16):
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
 # - *They ask next:* Why are there so many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell
-#   near from far, and a single pair would repeat itself. And why are the angles computed in float32? Because bfloat16 can't
-#   hold every position above 256.
+#   near from far, and a single pair would repeat itself.
+# - *They ask next:* Why are the angles computed in float32? Because bfloat16 can't hold every position above 256.
 # - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
 #   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
 # - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`, `proof-rotary-dtype`.
@@ -250,9 +250,10 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # - *Longer:* Llama also drops all biases, and unless the configuration says so, it doesn't tie the output matrix to the
 #   embedding. Its pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3
 #   all sizes have them.
-# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d. And what changed after Llama
-#   3? Many models normalize queries and keys in each head (*QK-norm*, as in Qwen3 and Gemma 3), so that attention scores
-#   can't grow without bound, and mix layers of windowed or linear attention with full ones.
+# - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d.
+# - *They ask next:* What changed after Llama 3? Many models normalize queries and keys in each head (*QK-norm*, as in Qwen3
+#   and Gemma 3), so that attention scores can't grow without bound, and mix layers of windowed or linear attention with
+#   full ones.
 # - *The trap:* Saying that each of them lowers the loss. RMSNorm is there to save work, and GQA to save memory; here GQA
 #   raised the loss on all three seeds.
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
@@ -290,7 +291,7 @@ model = mine.LlamaForCausalLM(config)
 print(model.load_state_dict(mytorch.safetensors.load_file(folder / "model.safetensors")))
 expected = mytorch.safetensors.load_file(folder / "expected.safetensors")
 off = (model(expected["tokens"])[0] - expected["logits"]).abs().max().item()
-print(f"logits of size {expected['logits'].abs().mean().item():.1f}, off by at most {off:.4f}")
+print(f"mean |logit| {expected['logits'].abs().mean().item():.1f}, off by at most {off:.4f}")
 written = mytorch.generation.generate(model, expected["tokens"], 10, temperature=0)
 print("tokens generated:", *written[0, 12:].tolist(), "· transformers:", *expected["written"][0, 12:].tolist())
 
@@ -460,10 +461,12 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 #   normalizing is exactly that. So the two parts add up to p.
 # - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance
 #   rate is Σ min(p, q). With k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
-#   if a is the same for each draft.
+#   if each draft is accepted independently.
 # - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more
-#   token for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to
-#   both models. When doesn't it help? In large batches, which are no longer bound by bandwidth ([chapter
+#   token for free.
+# - *They ask next:* What about temperature and top-p? Then p and q are the distributions *after* them, so apply the same
+#   settings to both models.
+# - *They ask next:* When doesn't it help? In large batches, which are no longer bound by bandwidth ([chapter
 #   27](27_whiteboard_serving.ipynb)).
 # - *The trap:* Drawing the replacement from p. Tokens that q favours would then come out too often.
 # - *Proof:* `proof-speculative`; the tokens in a pass: `proof-rapid-fire`; exercise 5 builds it for several drafts.
