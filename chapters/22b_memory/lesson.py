@@ -206,7 +206,7 @@ pictures.curves({"plain": mountain, "checkpoints": sawtooth}, xlabel="kernels ru
 
 # %% [markdown]
 # In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth, because each block runs again, is used, and is
-# freed. Matrix multiplications cost four thirds: the second forward pass comes on top of a forward pass and a backward pass of twice the work.
+# freed. The matrix multiplications take 4/3 of the work: two forward passes instead of one, and a backward pass of twice the work of either.
 #
 # ### Myth · "The larger the part in a checkpoint, the more you save"
 # Take a chain of 36 layers, each of which leaves behind one unit, and divide it into k segments with a checkpoint at the start of each. Move k:
@@ -351,15 +351,16 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 
 # %% [markdown]
 # Both compute the same matrix multiplications. As separate operations, tiles move more bytes, because each small result is written and read again.
-# But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries,
-# keys, values and the output have to be moved. Here that is 26 of 103 MB, because these tiles are read again for each pair of tiles.
+# But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries, keys,
+# values and the output have to be moved. Here that is 26 of the 103 MB, instead of 2 MB for the four tensors, because tiles are read again for
+# each pair of tiles.
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
 # - *Thirty seconds:* Unfused attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main memory. It
 #   rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
-# - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum. Its memory grows with the length instead of
-#   the square of the length.
+# - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum. Its memory grows linearly with the length,
+#   not quadratically.
 # - *They ask next:* What does it keep for the backward pass? It keeps the output, and m + log l for each row, from which a tile's weights follow.
 # - *The trap:* "It is an approximation", or "it needs fewer operations".
 # - *Proof:* `proof-flash`, `proof-tiles`, `proof-online`.
@@ -415,7 +416,8 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 # - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
 # - *They ask next:* How many does it take with checkpoints? It takes at most 8ND, and fewer with early stop. Inference takes 2ND.
-#   What is MFU? *Model FLOPs utilization* is 6ND per second divided by the GPU's peak, and recomputation doesn't count.
+# - *They ask next:* What is MFU? *Model FLOPs utilization* is 6ND per second divided by the GPU's peak, and recomputation doesn't
+#   count.
 # - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
