@@ -51,7 +51,7 @@ for dtype in types:
     print(f"largest {about.max:.1e}, smallest normal {about.smallest_normal:.1e}")
     normal = np.maximum(sizes, about.smallest_normal)
     spacings[str(dtype)[6:]] = np.where(sizes <= about.max, about.eps * normal, np.nan)
-pictures.curves(spacings, sizes, xlabel="size of a number", ylabel="spacing to the next number", log="xy")
+pictures.curves(spacings, sizes, xlabel="magnitude of a number", ylabel="spacing to the next number", log="xy")
 
 # %% [markdown] tags=["short"]
 # The spacing of neighbouring numbers, also called an *ulp* (unit in the last place), grows with the numbers. The largest float16 is 65,504.
@@ -239,8 +239,9 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 #   float32. It changes neither the weights nor the dtype of their gradients, and it doesn't affect operations outside the block.
 # - *Longer:* It is a layer of the dispatcher, and it caches the casts of weights until the outermost block ends. A custom `autograd.Function` should
 #   use `torch.amp.custom_fwd` and `custom_bwd`, so that its backward pass runs in the autocast state of its forward pass.
-# - *They ask next:* Which dtype does a weight's gradient have? It has the same dtype as the weight, float32. And why does `BCELoss` raise
-#   an error on CUDA? Its gradient may not fit into float16, so PyTorch refers you to `BCEWithLogitsLoss`.
+# - *They ask next:* Which dtype does a weight's gradient have? It has the same dtype as the weight, float32.
+# - *They ask next:* Why does `BCELoss` raise an error on CUDA? Its gradient may not fit into float16, so PyTorch refers you to
+#   `BCEWithLogitsLoss`.
 # - *The trap:* Calling `.half()` on the model as well, after which the weights have 16 bits, and `unscale_` raises an error for their
 #   float16 gradients. After `.bfloat16()` there is no error, but small steps are lost.
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
@@ -328,9 +329,10 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #   halved the scale. The scheduler isn't informed: it counted 12 steps while the optimizer made 9.
 # - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000, because an overflow resets the count.
 # - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`, because a lower scale means
-#   that the step was skipped. What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all
-#   ranks skip together. With sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler`
-#   does for FSDP.
+#   that the step was skipped.
+# - *They ask next:* What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip
+#   together. With sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler` does for
+#   FSDP.
 # - *The trap:* Mistaking a few skipped steps at the start for a bug, when the scaler is only searching for its scale.
 # - *Proof:* `proof-overflow`.
 #
@@ -427,10 +429,10 @@ pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 # On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
 #
 # ## Fewer bits: TF32, FP8 and FP4
-# Each halving of the bits roughly doubles the speed of a matrix multiplication and halves its traffic, so hardware offers shorter formats as
-# well. **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are
-# used. **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few
-# bits, each tensor needs a scale of its own, or even each small block of a tensor. How many of the histogram's gradients are lost in either
+# Where the hardware supports it, each halving of the bits roughly doubles the speed of a matrix multiplication and halves its traffic.
+# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are used.
+# **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few bits, each
+# tensor needs a scale of its own, or even each small block of a tensor. How many of the gradients in the histogram above are lost in either
 # case?
 
 # %% tags=["proof-TF32"]
