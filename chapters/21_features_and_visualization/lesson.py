@@ -367,17 +367,16 @@ histories = {}
 for name, (make, lr) in ways.items():
     counts, sizes, losses = zip(*(teach(make, lr, seed) for seed in range(3)), strict=True)
     good = sum(count > 320 for count in counts)
-    print(f"{name:12} {sizes[0]:7,} parameters trained, more than 80 % of 400 digits right on {good} of 3 seeds")
+    print(f"{name:12} {sizes[0]:7,} parameters trained, above 80 % accuracy with {good} of 3 seeds")
     histories[name] = np.convolve(np.mean(losses, 0), np.ones(5) / 5, "valid")
 pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tuned loss falls fastest.")
 
 # %% [markdown]
-# The counts themselves aren't printed because another processor may read some digits more or fewer. Where this was written they were 220,
-# 233 and 253 from scratch, 249, 264 and 268 for the probe, and 334, 337 and 346 after fine-tuning, and other processors read between 196
-# and 298 from scratch. So fine-tuning wins by more than seeds differ. A probe of 325 parameters reads about as many digits as the whole
-# network trained from random weights, and the difference between these two is no larger than that between seeds. All counts are slightly
-# optimistic, since the rates were chosen on the same 400 digits. The probe's batch norm stays in evaluation mode because its statistics
-# belong to what is frozen. (Exercise 8 measures four ways.)
+# The cell prints no counts because they differ a little between processors. Where this was written, the networks read 220 to 253 digits
+# when trained from scratch, 249 to 268 with the probe, and 334 to 346 after fine-tuning. So fine-tuning wins by more than seeds differ. A
+# probe of 325 parameters reads about as many digits as the whole network trained from random weights, and the difference between these
+# two is no larger than that between seeds. All counts are slightly optimistic, since the rates were chosen on the same 400 digits. The
+# probe's batch norm stays in evaluation mode because its statistics belong to what is frozen. (Exercise 8 measures four ways.)
 #
 # ### Is freezing the same as `eval()`?
 # It isn't, as one step of SGD shows on a network that is "frozen" in one way or the other. At the end of the cell, the head is
@@ -446,8 +445,9 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # - *Longer:* It trains $r (\text{in} + \text{out})$ parameters, and the optimizer's state shrinks accordingly. Unmerged, it adds two
 #   low-rank matrix multiplications, and adapters can be swapped per request. At high ranks $\alpha / r$ shrinks the update too much, so
 #   rsLoRA divides by $\sqrt r$ ([Kalajdzievski 2023](https://arxiv.org/abs/2312.03732)).
-# - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0. Which learning rate?
-#   Often about ten times that of full fine-tuning ([Schulman 2025](https://thinkingmachines.ai/blog/lora/)), so tune it separately.
+# - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0.
+# - *They ask next:* Which learning rate? Often about ten times that of full fine-tuning ([Schulman
+#   2025](https://thinkingmachines.ai/blog/lora/)), so tune it separately.
 # - *The trap:* "The backward pass is nearly free." Gradients still flow through the frozen layers, and activations are saved for
 #   them.
 # - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
