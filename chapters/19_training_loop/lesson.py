@@ -267,8 +267,8 @@ print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation los
 # - *Thirty seconds:* For each batch I call `zero_grad`, forward, loss, `backward` and `step`. At the start of each epoch I call `train()`,
 #   and after it I validate in `eval()` under `no_grad`. Without `backward` or `step` the training loss stays where it was, and without
 #   `zero_grad` the gradients pile up, but none of this raises an error.
-# - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Not clearing the gradients
-#   for some batches is how [a large batch is split](proof-token-weighted).
+# - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Leaving the gradients
+#   uncleared on purpose is how you [split a large batch](proof-token-weighted).
 # - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute, so I use both to validate.
 # - *The trap:* Averaging the means of batches when the last one is smaller, and `total += loss`, which keeps the nodes of every graph alive.
 # - *Proof:* `proof-deleted-lines`, `proof-batch-norm-moves`, [sums of losses](proof-logging); the mode: exercise 6.
@@ -563,7 +563,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 #   activations.
 # - *They ask next:* What do you check when MFU is 15 percent? I check whether the GPU waits for data or for communication, and whether the
 #   batch is large enough.
-# - *The trap:* Timing without `torch.cuda.synchronize()`, or evaluating the raw weights when you ship their average (EMA).
+# - *The trap:* Timing without `torch.cuda.synchronize()`, so that you measure only how fast kernels are launched.
 # - *Proof:* `proof-logging`.
 #
 # ### Seeds and reproducibility
