@@ -359,7 +359,7 @@ for library in (torch, mytorch):
     library.optim.Adam([w], lr=0.1).step()
     print([round(-each, 4) for each in w.tolist()])
 noise, burst = (np.diff(places("Adam", each, lr=1.0))[-1] for each in ([1.0, -1.0] * 500, [1e-6] * 999 + [1.0]))
-print(f"step 1000 of 1, -1, 1, ... is {abs(noise):.2f} lr, of 999 times 1e-6 and a 1 {abs(burst):.2f} lr")
+print(f"step 1000 after 1, -1, 1, ...: {abs(noise):.2f} lr; after 999 gradients of 1e-6 and a 1: {abs(burst):.2f} lr")
 print("in float16:", torch.tensor(gradients).half())
 
 # %% [markdown]
@@ -440,13 +440,13 @@ for kind in ("SGD", "Muon"):
 # - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
 # - *They ask next:* Which parameters does it update? It updates only the two-dimensional weights of hidden layers, while embeddings, the
 #   output layer, biases and norms usually stay with AdamW.
-# - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so the rate has to be tuned again or
-#   rescaled.
+# - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so tune the rate again, or pass
+#   `adjust_lr_fn="match_rms_adamw"`.
 # - *Proof:* `proof-Muon`.
 #
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: the layers, the loss and the optimizers. Of the 1,797 digits, 397 are held out. Each optimizer runs three
-# times, with three splits and three initializations, and the cell prints a bound for the worst of the three runs.
+# times, each time with another split and initialization, and the cell prints a bound for the worst of the three runs.
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -660,7 +660,7 @@ for options in ({}, {"foreach": True}, {"fused": True}):
 for name, (_, _, optimizer) in trained.items():
     saved = optimizer.state_dict()
     kept = sum(each.numel() for entry in saved["state"].values() for each in entry.values())
-    print(f"{name:9} remembers {kept} numbers, for each parameter:", list(saved["state"].get(0, {})))
+    print(f"{name:9} remembers {kept} elements, for each parameter:", list(saved["state"].get(0, {})))
 before = saved["state"][0]["step"].item()
 optimizer.step()
 print("step in what was saved:", before, " after one more step:", saved["state"][0]["step"].item())
