@@ -472,8 +472,8 @@ for causal in (True, False):
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width elements for each sequence, so it grows with the length. *Grouped-query
 #   attention* lets several query heads share one head of keys and values, which makes the cache that many times smaller
 #   ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Why aren't queries cached? Each is used once, at its own position. What happens beyond the context length? With learned
-#   positions the cache is useless as soon as the window slides.
+# - *They ask next:* Why aren't queries cached? Each is used once, at its own position.
+# - *They ask next:* What happens beyond the context length? With learned positions the cache is useless as soon as the window slides.
 # - *The trap:* Passing `is_causal=True`, which shows the new token only the first key, or giving it position 0 instead of the cache's
 #   length.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
@@ -581,7 +581,7 @@ for depth in (1, 2, 3):
 # - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention,
 #   which preserve exact retrieval over long distances.
 # - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
-#   spare weight there. Keeping a few of them as *attention sinks* avoids that.
+#   spare weight there. Keeping a few of them as *attention sinks* avoids that; gpt-oss learns a sink per head instead.
 # - *The trap:* Computing all scores and then masking them with a window, which saves nothing. You save time and memory only with a
 #   kernel that skips the masked tiles.
 # - *Proof:* `proof-window`.
