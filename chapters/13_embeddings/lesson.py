@@ -6,7 +6,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(13)  # your library as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(13)  # as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
 # ## Repeated indices: three votes, one counted
@@ -27,8 +27,8 @@ print("gradient:", table.grad.flatten().tolist())
 
 # %% [markdown] tags=["short"]
 # `counted[votes] += 1` reads four elements, adds 1 to each and writes the four results back, so the same 1 is written to row 2
-# three times. A gradient can't afford to lose anything: a row that was used three times receives three gradients, which have to
-# be added up. An embedding is this lookup with its gradient, and little else.
+# three times. A gradient must not lose anything: a row that was used three times receives three gradients, which have to be
+# added up. An embedding is this lookup with its gradient, and little else.
 #
 # ## A table of vectors
 # Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Each word
@@ -419,7 +419,7 @@ for word, other in (("king", "queen"), ("he", "she"), ("down", "up")):
     ]
     before, after = min(rank for rank, _ in ranks) // 10 * 10, -(-max(rank for _, rank in ranks) // 10) * 10
     print(
-        f"'{other}' is never among the {before} words nearest to '{word}' before training, always among {after} after it"
+        f"'{other}' is never among the {before} words nearest to '{word}' before training, always among {after} afterwards"
     )
 
 
