@@ -38,7 +38,7 @@ for name, inside in cases.items():
 
 # %% [markdown] tags=["short"]
 # The forward pass decides, although gradients exist only in the backward pass. A loss that was computed inside `no_sync` leaves the ranks with
-# different gradients, even if its `backward` runs outside, and no error tells you. To understand that, you need to know what DDP does in each pass.
+# different gradients, even if its `backward` runs outside, and no error says so. To understand that, you need to know what DDP does in each pass.
 #
 # ## The smallest DistributedDataParallel
 # A **rank** is one of the processes that train together. Each has a whole model and its own rows of the batch. Two things keep the models equal: rank
@@ -214,8 +214,8 @@ pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=l
 # **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
 #
 # - *Thirty seconds:* It scatters the inputs, copies the module to each GPU, runs the copies in threads and gathers the outputs. All weights move in
-#   each forward pass, and the threads share Python's lock. DDP has a process for each GPU and sends only gradients, while the backward pass is still
-#   running.
+#   each forward pass, and the threads share Python's global lock, the GIL. DDP has a process for each GPU and sends only gradients, while the
+#   backward pass is still running.
 # - *Longer:* DDP also works over several machines, and PyTorch's documentation recommends it even for one. The gradients of the replicas are summed
 #   on the first GPU, while DDP averages over all ranks.
 # - *They ask next:* Which GPU runs out of memory first under `DataParallel`? The first one, because it also holds the gathered outputs, the summed
@@ -509,7 +509,7 @@ print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from s
 # 2. Which pass has to be inside `no_sync`? The forward pass has to be, because it prepares the hooks.
 # 3. Does DDP sum or average gradients? It averages them.
 # 4. Of which two collectives is an all-reduce made? It is a reduce-scatter and an all-gather.
-# 5. Why do the names in a state dict begin with `module.`? The wrapper is a module, and yours is its attribute.
+# 5. Why do the names in a state dict begin with `module.`? DDP keeps your model in its attribute `module`.
 
 # %% tags=["proof-rapid-fire"]
 torch.cuda.simulate(4)
