@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Shards
-# After this chapter your library trains a model of which no GPU holds everything: first the optimizer's state is sharded, then the weights. You will
+# After this chapter your library trains a model that no single GPU holds in full: first the optimizer's state is sharded, then the weights. You will
 # be able to say how many bytes ZeRO, FSDP, tensor and pipeline parallelism keep and send, and to choose a mesh for 70 billion parameters on 64 GPUs.
 
 # %% hidden=true
@@ -214,8 +214,9 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 # %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
 # ### `fully_shard` in `mytorch`
 # You write `FSDPParam` in exercise 3. The hooks are provided, and so is the solution to a problem that is easy to miss: the graph saves the weight for
-# the backward pass, which would keep the whole weight in memory after all. Therefore the graph stores only the strides of a gathered weight, and
-# looks its memory up again once the hook before the backward pass has gathered it:
+# the backward pass, which would keep the whole weight in memory after all. Therefore `SavedView` replaces the class in which [chapter
+# 07](07_backward_in_depth.ipynb)'s graph keeps a tensor, `Rules.kept`. It stores only the strides of a gathered weight, and looks its memory up again
+# once the hook before the backward pass has gathered it:
 
 # %% [markdown]
 # ### Milestone: no GPU holds the model
@@ -413,9 +414,9 @@ def pipeline(stages, batches):
 
 
 for batches in (1, 4, 12, 32):
-    idle = f"{pipeline(4, batches)[1]:.3f}, formula {3 / (batches + 3):.3f}"
+    idle = f"GPipe {pipeline(4, batches)[1]:.3f} (by the formula {3 / (batches + 3):.3f})"
     more = f"interleaved {3 / (2 * batches + 3):.3f}, zero bubble {1 / (batches + 1):.3f}"
-    print(f"{batches:2} micro-batches: idle {idle}; other schedules' formulas: {more}")
+    print(f"idle with micro-batches {batches:2}: {idle}, {more}")
 
 
 def draw(batches):
