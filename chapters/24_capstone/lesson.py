@@ -313,9 +313,11 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   the mean time between failures is $M$, the best interval is about $\sqrt{2 c M}$, a rule known as Young's formula.
 # - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as
 #   the bfloat16 weights, or 14 bytes per parameter. You can omit two of those 14 bytes, because the bfloat16 weights are just the rounded
-#   master copy. It pays to keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
+#   master copy. Keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
+# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective, so `torchrun` restarts all workers,
+#   on a spare machine or on fewer, and they resume from the last checkpoint.
 # - *The trap:* Saving once an epoch out of habit, although an epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
@@ -356,8 +358,9 @@ for rule in ("the same seed", "seed + rank "):
 #   quarter of the rows. Dropout draws different masks than a single device would, and identical ones on every rank if all ranks share a
 #   seed.
 # - *They ask next:* What if the curve is the same at first and then drifts? A different order of summation changes the last bits, and
-#   training amplifies the difference, so I compare the first steps, in float64 if I can. Would the loss show that gradients are summed?
-#   With SGD it would, but Adam divides by the gradient's own size, so its steps hardly change.
+#   training amplifies the difference, so I compare the first steps, in float64 if I can.
+# - *They ask next:* Would the loss show that gradients are summed? With SGD it would, but Adam divides by the gradient's own size, so
+#   its steps hardly change.
 # - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
 # - *Proof:* `proof-four-ranks`, `proof-rank-seeds`, `proof-sum-or-mean`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 #
