@@ -197,8 +197,8 @@ print("out[token] += rows:", assigned.tolist(), "· index_add:", torch.zeros(2).
 #
 # ## Routing collapse
 # Nothing so far makes the router use all of its experts. The data below have eight clusters, each with a linear map of its own, so
-# eight experts could fit one each. All inputs share a large common component, which favours the same experts for every
-# token at the start. `how` names the remedy, and both remedies are explained below; look first at the run with none:
+# eight experts could fit one each. All inputs share a large common component, which favours the same experts for every token at
+# the start. `how` says which remedy is used. Both are explained below; look first at the run with none:
 
 
 # %%
@@ -365,7 +365,7 @@ pictures.slider(draw, start={"factor": 1.0}, factor=[0.5, 1.0, 1.25, 2.0])
 #   over sorted rows instead, and drop nothing ([MegaBlocks](https://arxiv.org/abs/2211.15841)).
 # - *They ask next:* Who is dropped? The tokens at the end of the batch, unless tokens are ranked by gate. With *expert choice*, each expert
 #   picks its tokens instead, so the load is even by construction; but a token's experts then depend on later tokens, which leaks the future
-#   into a causal model. In serving, use another factor or none, but then training and serving compute different functions.
+#   into a causal model. A server can use another factor or none, although it then computes a different function.
 # - *The trap:* Overwriting a dropped token's hidden state by zero instead of adding zero to it.
 # - *Proof:* `proof-capacity`, `proof-batch`.
 #
@@ -388,10 +388,10 @@ for pair in nearly:
 #
 # - *Thirty seconds:* With a capacity, other tokens can take the seats, so mine is dropped. Without one, the number of rows
 #   per expert still changes the order of sums, and a last digit can flip the router's choice.
-# - *Longer:* A flip matters most when the gates of both experts are similar but their outputs aren't. All later layers then see another
-#   hidden state. Batch-invariant kernels fix the order of sums at some cost in speed.
+# - *Longer:* A flip happens between nearly equal gates, and it matters most when these are large and the two experts' outputs differ.
+#   All later layers then see another hidden state. Batch-invariant kernels fix the order of sums at some cost in speed.
 # - *They ask next:* Why does it hurt reinforcement learning? The sampler and the trainer batch differently, so a token's log-probability
-#   jumps where they chose different experts. Replaying the sampler's choices in the trainer avoids it.
+#   jumps where they chose different experts. Replaying the sampler's choices in the trainer (*router replay*) avoids it.
 # - *The trap:* "Temperature 0 makes it deterministic." The same batch may give the same answer, but your batch isn't the same.
 # - *Proof:* `proof-batch`, `proof-order`.
 #
@@ -510,7 +510,7 @@ print("3.", math.ceil(2 * 1000 / 8 * 1.25))
 # 6. Routing collapses because experts that are chosen improve; log the load of each expert.
 # 7. The balance loss is E · Σ share · mean probability, and only the probability has a gradient.
 # 8. A bias changes the choice, not the gate, and is updated by a rule.
-# 9. Capacity is ⌈k · N / E · factor⌉; dropped tokens pass by the residual, and so other requests can change yours.
+# 9. Capacity is ⌈k · N / E · factor⌉; a dropped token keeps only its residual, so other requests can change yours.
 # 10. Expert parallelism costs two all-to-alls a layer in each pass, and waits for the fullest rank.
 #
 # ## You try
