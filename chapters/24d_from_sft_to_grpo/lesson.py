@@ -99,7 +99,7 @@ for p in (0.001, 0.02, 0.5, 0.98):
 
 # %% [markdown]
 # A prompt that is too hard teaches as little as one that is too easy, so reinforcement learning needs a policy that is right at least
-# sometimes. The picture shows what each stage learns from. The three methods at the bottom are alternatives:
+# sometimes. The picture shows what each stage learns from. The three methods in its last row are alternatives:
 
 # %% hidden=true
 sft, compared, judge = "SFT policy", "preference pairs", "reward model"
@@ -359,6 +359,9 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 #   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
 #   is ever clipped.
+# - *They ask next:* Why do labs sample asynchronously? Replies differ widely in length, above all those of agents, and waiting for the
+#   longest leaves GPUs idle. The samples are then a few updates old, so I limit their age, and the ratio and its clip correct for the
+#   rest.
 # - *The trap:* Detaching the ratio, or dividing the current policy by itself without a detach: both give a gradient of 0.
 # - *Proof:* `proof-first-step`.
 
@@ -466,7 +469,9 @@ for seed in range(3):
     torch.manual_seed(seed)
     blind = descend(torch.randn(1, 5, 5), lambda logp: -(logp.exp() * anywhere).sum(1).mean(), 300, 3)
     reply = rows[logprobs(blind)[0].argmax().item()]
-    print(f"verified {expected(blind, anywhere):.2f}, correct {expected(blind, correct):.2f}, likeliest reply {reply}")
+    print(
+        f"verified {expected(blind, anywhere):.2f}, correct {expected(blind, correct):.2f}, most likely reply {reply}"
+    )
 
 # %% [markdown]
 # **Interview · Can a verifiable reward be hacked?**
@@ -511,7 +516,7 @@ for seed in range(3):
 # 2. In GRPO, how many of 24 replies have a gradient if one of three groups of 8 has mixed scores? Eight.
 # 3. By what factor does subtracting the group's mean scale GRPO's gradient for K = 4? By 3/4.
 # 4. What is PPO's ratio in the first step? It is 1.
-# 5. How often is a GRPO group of 8 without signal at a pass rate of 0.02? In 85 %.
+# 5. How often is a GRPO group of 8 without signal at a pass rate of 0.02? In 85 % of cases.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0.02**8 + 0.98**8:.0%}")
