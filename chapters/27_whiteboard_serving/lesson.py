@@ -65,7 +65,7 @@ for name, static in (("static", True), ("continuous", False)):
     runs[name], _ = serve(requests, 4, lambda request: 1, static)
     same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
     rate = sum(LENGTHS) / len(runs[name])
-    print(f"{name:10} {len(runs[name])} steps, {rate:.1f} tokens a step, texts as alone: {same} of 12")
+    print(f"{name:10} {len(runs[name])} steps, {rate:.1f} tokens a step, {same} of 12 texts as alone")
 
 
 # %%
@@ -93,7 +93,7 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 #   cost hardly anything.
 # - *Longer:* It works because every request decodes one token per step, whatever its length, so the scheduler can decide between
 #   any two steps (*iteration-level scheduling*). The attention kernel has to handle sequences of different lengths in one batch.
-# - *They ask next:* When is there nothing to gain? If all answers arrive together and have the same length.
+# - *They ask next:* When is there nothing to gain? When all requests arrive together and all answers are equally long.
 # - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
 #   takes at least as long as a step of a single request.
 # - *Proof:* `proof-continuous`.
@@ -152,8 +152,9 @@ for temperature in (1, 3):
 # temperature, so the order of the processors matters.
 #
 # ### Beam search
-# Greedy decoding takes the likeliest token in each step, whereas *beam search* keeps the `width` best prefixes. Since another
-# token never raises the sum of log probabilities, finished texts are compared by that sum divided by a power of their length:
+# Greedy decoding takes the most likely token in each step, whereas *beam search* keeps the `width` best prefixes. Since
+# another token never raises the sum of log probabilities, finished texts are compared by that sum divided by a power of their
+# length:
 
 # %% tags=["proof-beam"]
 tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
@@ -199,9 +200,9 @@ for state in moves:
 #
 # ## KV cache memory: blocks, preemption, prefixes
 # ### PagedAttention: a KV cache in blocks
-# So far, four requests ran at once because we said so, but in a real server, the memory for the KV cache decides. Suppose it
-# holds 64 tokens. Since nobody can tell how long an answer will get, one server reserves the longest possible cache, here 32
-# tokens. The other takes *blocks* of four tokens as it needs them, through a table like that of virtual memory:
+# So far, four requests ran at once, but in a real server the memory for the KV cache decides. Suppose it holds 64 tokens.
+# Since nobody can tell how long an answer will get, one server reserves the longest possible cache, here 32 tokens. The
+# other takes *blocks* of four tokens as it needs them, through a table like that of virtual memory:
 
 
 # %% tags=["proof-pages"]
@@ -235,8 +236,8 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # The paged server admits requests without knowing how long they will get, so it can run out of blocks midway. It then *preempts*
 # the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run
 # through the model once more. The next cell serves the trace with all of the memory and with half of it. Recomputing is free in
-# this toy, because we count steps and a step has no token budget; exercise 8 adds one. The minimum is 24 steps, because the
-# longest answer has 24 tokens.
+# this toy, because we count steps; exercise 8 adds a token budget. The minimum is 24 steps, because the longest answer has 24
+# tokens.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -245,7 +246,7 @@ for memory in (16, 8):
     same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
     most = max(requests, key=lambda each: each.first)
     print(
-        f"{memory:2} blocks: {len(steps)} steps, {preempted} preempted, as alone: {same} of 12, last first token in step {most.first}"
+        f"{memory:2} blocks: {len(steps)} steps, {preempted} preempted, {same} of 12 texts as alone, all have started by step {most.first}"
     )
 
 # %% [markdown]
@@ -280,20 +281,21 @@ for name, prompt in prompts.items():
 # **Interview · What is the key of a prefix cache, and what causes a miss?**
 #
 # - *Thirty seconds:* A block's key is a hash of its tokens and its parent's key, so it stands for everything from the start. A
-#   single different token early on, such as a date in the system prompt, therefore causes misses from there on. Partly filled
-#   blocks aren't cached.
+#   single different token early on, such as a date in the system prompt, therefore causes misses from there on. vLLM doesn't
+#   cache partly filled blocks.
 # - *Longer:* The first key also covers everything else that changes keys and values, such as the adapter or images, and the
 #   tenant as well if timing mustn't reveal what others have sent.
-# - *They ask next:* To which of several replicas do you send a request? To the one with the longest cached prefix.
+# - *They ask next:* To which of several replicas do you send a request? To one with a long cached prefix, unless its queue is too
+#   long.
 # - *They ask next:* What do you run if the whole prompt is cached? The last token, because its logits aren't in the cache.
 # - *The trap:* Hashing only the block's own tokens, whose keys and values depend on what came before.
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
-# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. ([Chapter
-# 24b](24b_llama.ipynb) has the roofline.) A prompt of 4,000 tokens in a single step therefore stalls every request that is
-# decoding. *Chunked prefill* reads the prompt in pieces, alongside the decoding. Two latencies pull in opposite directions, the *time to
-# first token* (TTFT) of the prompt and the *time per output token* (TPOT) of the others:
+# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. A prompt of 4,000 tokens in
+# a single step therefore stalls every request that is decoding. *Chunked prefill* reads the prompt in pieces, alongside the
+# decoding. Two latencies pull in opposite directions, the *time to first token* (TTFT) of the prompt and the *time per output token*
+# (TPOT) of the others:
 
 
 # %% tags=["proof-chunks"]
@@ -380,16 +382,16 @@ for replicas in (1, 2):
     rate = 20 / replicas  # requests a second for each replica
     busy = rate * prefill
     if busy >= 1:
-        print(f"{replicas} × 8 GPUs: prefills alone need {busy:.1f} seconds of each second: too few")
+        print(f"{replicas} × 8 GPUs: too few, because prefills take {busy:.1f} seconds per second")
         continue
-    there = 1.0
-    for _ in range(50):  # Little's law: as many as arrive while one is there
-        token = (weights + there * 2300 * cache) / (8 * 3.35e12) / (1 - busy)
-        there = rate * (prefill + 300 * token)
-    used = (weights + there * 2300 * cache) / (8 * 80e9)
+    in_flight = 1.0
+    for _ in range(50):  # Little's law: as many as arrive while one is in flight
+        token = (weights + in_flight * 2300 * cache) / (8 * 3.35e12) / (1 - busy)
+        in_flight = rate * (prefill + 300 * token)
+    used = (weights + in_flight * 2300 * cache) / (8 * 80e9)
     print(
         f"{replicas} × 8 GPUs: 3. {1000 * prefill:.0f} ms of prefill, {1000 * token:.0f} ms a token; "
-        f"4. {replicas * there:.0f} requests at once, memory {used:.0%} full"
+        f"4. {replicas * in_flight:.0f} requests at once, memory {used:.0%} full"
     )
 
 # %% [markdown]
@@ -428,8 +430,8 @@ for phase, (tokens, kept) in phases.items():
 # ## A common myth: "Temperature 0 is deterministic"
 # At temperature 0 the largest logit wins. But a logit is a sum, and floating-point sums depend on the order in which a kernel
 # adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of each sum in
-# parallel. The next cell computes 64 requests one at a time, in 16 pieces, and then in one batch. Without rounding, two of the
-# tokens would tie:
+# parallel. The next cell computes 64 requests one at a time, with each sum in 16 pieces, and then in one batch. Without
+# rounding, two of the tokens would tie:
 
 
 # %% tags=["proof-order", "last digits: the order of adding is what this cell shows"]
