@@ -39,9 +39,9 @@ def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps o
 
 # %% [markdown] tags=["short"]
 # ## The DPO loss falls, and so does the chosen answer's probability
-# The model's task is to write digits that add up to 6 and then to stop. An answer has at most four tokens over a vocabulary of six, the
-# end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to
-# "3 3 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
+# The model should write digits that add up to 6 and then stop. An answer has at most four tokens over a vocabulary of six, the end
+# token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to "3 3
+# 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
 
 # %% tags=["proof-both-fall"]
 torch.manual_seed(0)
@@ -65,8 +65,8 @@ for step in range(11):
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
 # - *Thirty seconds:* No, because DPO trains only the margin of the chosen answer over the rejected one, so both may fall as long
-#   as the rejected one falls faster. This *likelihood displacement* is strongest when the two answers are similar ([Razin et al.
-#   2024](https://arxiv.org/abs/2410.08847)).
+#   as the rejected one falls faster. This *likelihood displacement* is strongest when the model represents the two answers
+#   similarly ([Razin et al. 2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
 # - *They ask next:* Does it do harm? It can: in that paper, preferring "No" to "Never" raised the probability of "Yes".
@@ -205,13 +205,13 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 
 # %% [markdown]
 # At first both rewards rise, since most of what the reward model likes is correct. The true reward peaks at a KL of 2.6 nats, and
-# at the end the policy writes almost nothing but fives. The length stays between 3.1 and 3.4 until then, so by itself it would have
-# warned us too late.
+# at the end the policy writes almost nothing but fives. Up to that point the length stays between 3.1 and 3.4, so by itself it
+# would have warned us too late.
 #
 # **Interview · How do you detect reward hacking?**
 #
-# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and length and KL
-#   rise with it. So I always track a judge that isn't optimized against.
+# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and KL, often
+#   also length, rises with it. So I always track a judge that isn't optimized against.
 # - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
 #   the policy's own answers, and verifiable rewards all help.
 # - *The trap:* Trusting the training reward, which is the one number that hacking improves.
@@ -613,8 +613,9 @@ for beta2 in (0.999, 0.95):
 # - *Proof:* `proof-spike`.
 #
 # ### μP: one learning rate for all widths
-# Adam's first step moves every weight by about the learning rate, in the direction of the inputs. The next cell shows how much a
-# layer's output moves then, with the same rate for all widths and with a rate that shrinks as the width grows:
+# Adam's first step moves every weight by about the learning rate. For one output the signs are those of the inputs, or all
+# reversed, so the moves add up. The next cell shows how far an output moves, with one rate for all widths and with a rate
+# that shrinks with the width:
 
 # %% tags=["proof-width"]
 for width in (64, 256, 1024):
