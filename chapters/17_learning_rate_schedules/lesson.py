@@ -11,7 +11,7 @@ mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code
 # %% [markdown] tags=["short"]
 # ## What does a cosine schedule do after its end?
 # Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts $lr$
-# times the noise, so the mean of $w^2$ needs no random numbers. Someone trains 50 steps with a cosine schedule, likes the result, and
+# times the noise, so the mean of $w^2$ follows exactly. Someone trains 50 steps with a cosine schedule, likes the result, and
 # trains 50 more. Does the loss go on falling?
 
 # %% tags=["proof-cosine-returns"]
@@ -305,8 +305,8 @@ for loss in (1.0, 0.8, 0.799, 0.798, 0.7, 0.71, 0.6):
     print(f"loss {loss:5}  epochs without improvement {plateau.num_bad_epochs}  rate {plateau.get_last_lr()[0]}")
 
 # %% [markdown]
-# The loss 0.799 counts as no improvement because it is less than 1 % below the best. With 0.798 it is the second in a row, so the rate is
-# halved and the count starts again at 0.
+# The loss 0.799 counts as no improvement because it is less than 1 % below the best. The loss 0.798 is the second in a row without
+# improvement, so the rate is halved and the count starts again at 0.
 #
 # ## Comparing schedules: a sweep over peak rates and seeds
 # Is a schedule better than a good constant rate? A fair comparison tunes the peak rate of each separately, and repeats each run on several
@@ -429,7 +429,8 @@ for name, make in makers.items():
 # - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because the constructors of `LambdaLR`, `LinearLR`
 #   and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a `LinearLR` that
 #   starts at a tenth was made after it.
-# - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, if that is a plain one.
+# - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, unless it is an object, whose attributes are
+#   saved.
 # - *The trap:* Checking the first rate alone, which is always correct.
 # - *Proof:* `proof-resume`.
 #
