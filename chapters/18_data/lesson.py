@@ -324,8 +324,8 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 
 # %% [markdown]
 # ### Are more workers faster?
-# More workers help until loading keeps up with the steps, which here takes `30 / 10 = 3` of them. Beyond that, another worker costs
-# memory, and the GPU isn't any busier. Set `slow` to 100 to see how one late batch holds up all the others.
+# More workers help until loading keeps up with the steps, here at `30 / 10 = 3` workers. Any more only cost memory. Set `slow` to
+# 100 to see how one late batch holds up all the others.
 #
 # **Interview · Your GPU is 40 % busy. Is it the loader?**
 #
@@ -475,7 +475,7 @@ for name, rest in rests.items():
 #   that many batches of *indices* when you resume, so that no sample is loaded for nothing.
 # - *Longer:* Augmentation needs its generators' states too, or seeds made from epoch and index. A stream has to report and
 #   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
-# - *They ask next:* What if the number of GPUs changes? Count samples.
+# - *They ask next:* What if the number of GPUs changes? I count the samples of all ranks, not batches.
 # - *The trap:* Saving the sampler's position while workers load ahead.
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
