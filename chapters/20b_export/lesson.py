@@ -576,7 +576,8 @@ print("minitorch ran the model on", calls)
 #
 # ### Myth · "TorchScript is how PyTorch is deployed"
 # It was, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported
-# program goes to AOTInductor, ExecuTorch or ONNX.
+# program goes to a server through AOTInductor, whose library C++ loads, to a phone through ExecuTorch
+# (`to_edge_transform_and_lower`, then `to_executorch`, give a `.pte` file), or to another runtime through ONNX.
 #
 # ### Myth · "ONNX is faster"
 # ONNX is only a format. LeNet's file ran in NumPy above, and how fast a file runs depends on the runtime.
