@@ -99,7 +99,7 @@ for p in (0.001, 0.02, 0.5, 0.98):
 
 # %% [markdown]
 # A prompt that is too hard teaches as little as one that is too easy, so reinforcement learning needs a policy that is right at least
-# sometimes. The picture shows what each stage learns from. The three methods in its last row are alternatives:
+# sometimes. The picture shows what each stage learns from. DPO, PPO and GRPO are alternatives:
 
 # %% hidden=true
 sft, compared, judge = "SFT policy", "preference pairs", "reward model"
