@@ -662,3 +662,28 @@ def slice(x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Geometry:
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.contiguous().view(batch, tokens, heads, features // heads).transpose(1, 2)
+
+
+# %% answer="views_patches" wrong="rounds the number of patches up, so that one which doesn't fit is begun ('patches that don't fit are skipped')"
+def patches(x, side, step):
+    (height, width), (down, right) = x.shape, x.stride()
+    rows, columns = -(-(height - side) // step) + 1, -(-(width - side) // step) + 1
+    return x.as_strided((rows, columns, side, side), (step * down, step * right, down, right))
+
+
+# %% answer="views_patches" right="counts the corners with range"
+def patches(x, side, step):
+    corners = [len(range(0, length - side + 1, step)) for length in x.shape]
+    return x.as_strided((*corners, side, side), (*(step * each for each in x.stride()), *x.stride()))
+
+
+# %% answer="views_patches" right="one dimension after the other, as two calls of unfold"
+def patches(x, side, step):
+    for dim in (0, 1):
+        sizes, strides = list(x.shape), list(x.stride())
+        sizes.append(side)
+        strides.append(strides[dim])
+        sizes[dim] = (sizes[dim] - side + step) // step
+        strides[dim] = strides[dim] * step
+        x = x.as_strided(tuple(sizes), tuple(strides))
+    return x
