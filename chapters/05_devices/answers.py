@@ -349,3 +349,70 @@ def to(
     for step in steps:
         x = step(x)
     return x
+
+
+# %% answer="devices_move_batch" wrong="takes everything with a device for a tensor, which includes NumPy's arrays ('other values stay as they are')"
+def move(batch, where):
+    if hasattr(batch, "device"):
+        return batch.to(where)
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(each, where) for each in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(each, where) for each in batch)
+    return batch
+
+
+# %% answer="devices_move_batch" wrong="a tensor on another GPU counts as already there, because only the device's type is compared ('all tensors on the device `where`')"
+def move(batch, where):
+    if hasattr(batch, "to"):
+        return batch if batch.device.type == str(where).split(":")[0] else batch.to(where)
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(each, where) for each in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(each, where) for each in batch)
+    return batch
+
+
+# %% answer="devices_move_batch" wrong="remembers what it has moved, by id, beyond the call, so a batch that has changed comes back as it was"
+def move(batch, where, moved={}):
+    if hasattr(batch, "to"):
+        key = id(batch), str(where)
+        if key not in moved:
+            moved[key] = batch.to(where)
+        return moved[key]
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(each, where) for each in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(each, where) for each in batch)
+    return batch
+
+
+# %% answer="devices_move_batch" right="the named tuple replaces its own fields, and forms are recognized by their exact type"
+def move(batch, where):
+    kind = type(batch)
+    if kind is dict:
+        return {**{key: move(batch[key], where) for key in batch}}
+    if kind in (list, tuple):
+        return kind([move(each, where) for each in batch])
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return batch._replace(**{name: move(getattr(batch, name), where) for name in batch._fields})
+    return batch.to(where) if hasattr(batch, "storage") or callable(getattr(batch, "to", None)) else batch
+
+
+# %% answer="devices_move_batch" right="a match statement"
+def move(batch, where):
+    match batch:
+        case dict():
+            return {key: move(value, where) for key, value in batch.items()}
+        case tuple(_fields=_):
+            return type(batch)(*[move(each, where) for each in batch])
+        case list() | tuple():
+            return type(batch)(map(lambda each: move(each, where), batch))
+    to = getattr(batch, "to", None)
+    return batch if to is None else to(where)

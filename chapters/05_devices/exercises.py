@@ -654,12 +654,15 @@ def move(batch, where):
 
 
 # %% check="devices_move_batch"
+import numpy as np
+
 mytorch = check.mytorch(chapter=5)
 mytorch.cuda.simulate(3)
 rng = check.rng()
 place = int(rng.integers(1, 3))
 Sample = namedtuple("Sample", "image label")
 x, there = mytorch.arange(int(rng.integers(2, 6))), mytorch.arange(2, device=place)
+elsewhere = mytorch.arange(2, device=3 - place)
 
 
 def form(each):
@@ -668,7 +671,7 @@ def form(each):
         return "{" + ", ".join(f"{key!r}: {form(value)}" for key, value in each.items()) + "}"
     if isinstance(each, (list, tuple)):
         return f"{type(each).__name__}({', '.join(map(form, each))})"
-    return f"{each.device}{each.tolist()}" if hasattr(each, "device") else repr(each)
+    return f"{each.device}{each.tolist()}" if isinstance(each, mytorch.Tensor) else repr(each)
 
 
 batches = {
@@ -677,7 +680,8 @@ batches = {
     "dictionary": {"x": x, "ids": ["a", "b"], 7: None},
     "pairs": [(x, 1), (x + 1, 2.5)],
     "named tuple": Sample(x, "dog"),
-    "other values": [range(3), b"dog", {"cat"}, 2.5],
+    "other values": [range(3), b"dog", {"cat"}, 2.5, np.arange(2)],
+    "on another GPU": [elsewhere],
     "all in one": {"samples": [Sample((x, there), {"class": x})], "empty": ((), [], {})},
 }
 values = {"place": place}
@@ -687,6 +691,8 @@ for name, batch in batches.items():
 values["back to the cpu"] = form(move([there, {"x": (there,)}], "cpu"))
 values["not copied"] = move({"x": [there]}, f"cuda:{place}")["x"][0] is there
 values["the batch itself"] = form(batches["all in one"])
+x[0] = 7
+values["a tensor that has changed since"] = form(move([x], f"cuda:{place}"))
 check.show(values, text="The form of each batch after the move, with the device and elements of each tensor.")
 
 # %% [markdown] hint="devices_move_batch"
