@@ -1598,3 +1598,38 @@ def rebuilt(graph, better):
         if instead[step] is new:
             steps.append(new)
     return Graph(list(instead.values())[:len(graph.inputs)], steps, replace(graph.output, now))
+
+
+# %% answer="static_drop_unused" wrong="returns the old graph itself if there is nothing to drop ('return a new graph')"
+def drop_unused(graph: Graph) -> Graph:
+    needed = set(steps_in(graph.output))
+    for step in reversed(graph.steps):
+        if step in needed:
+            needed.update(steps_in(step.args))
+    steps = [step for step in graph.steps if step in needed]
+    if len(steps) == len(graph.steps):
+        return graph
+    return Graph(graph.inputs, steps, graph.output, graph.guards)
+
+
+# %% answer="static_drop_unused" right="drops the steps that nobody uses until there are none"
+def drop_unused(graph: Graph) -> Graph:
+    steps = list(graph.steps)
+    while True:
+        used = set(steps_in([graph.output, *(step.args for step in steps)]))
+        kept = [step for step in steps if step in used]
+        if len(kept) == len(steps):
+            return Graph(list(graph.inputs), kept, graph.output, list(graph.guards))
+        steps = kept
+
+
+# %% answer="static_drop_unused" right="a stack of steps to visit, and their numbers"
+def drop_unused(graph: Graph) -> Graph:
+    place = {step: number for number, step in enumerate(graph.steps)}
+    stack, numbers = steps_in(graph.output), set()
+    while stack:
+        step = stack.pop()
+        if step in place and place[step] not in numbers:
+            numbers.add(place[step])
+            stack += steps_in(step.args)
+    return Graph(graph.inputs, [graph.steps[number] for number in sorted(numbers)], graph.output, graph.guards)

@@ -614,6 +614,7 @@ check.show(
         "a constant": kept(lambda x: (x.sin(), [other, 2.0])[1]),
         "2,000 steps": len(graph.drop_unused(chain).steps) if problem is None else type(problem).__name__,
         "the old graph is unchanged": old.steps == before,
+        "a new graph, even if all is needed": problem is None and graph.drop_unused(chain) is not chain,
     },
     rtol=1e-4,
     atol=1e-5,
