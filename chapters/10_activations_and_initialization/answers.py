@@ -1093,3 +1093,96 @@ def clip_grad_norm_(
         for each in grads:
             each.copy_(each * factor)
     return norm
+
+
+# %% answer="init_clip_norm" wrong="refuses gradients that aren't finite, but not a norm that overflows ('the norm is inf or nan')"
+@no_grad()
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = gradients_of(parameters)
+    if not grads:
+        return zeros(())
+    if norm_type == float("inf"):
+        norm = stack([grad.abs().amax() for grad in grads]).amax()
+    else:
+        norm = stack([(grad.abs() ** norm_type).sum() for grad in grads]).sum() ** (1 / norm_type)
+    if error_if_nonfinite and not all(isfinite(grad).all().item() for grad in grads):
+        refuse_nonfinite(norm, norm_type)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
+    return norm
+
+
+# %% answer="init_clip_norm" wrong="takes absolute values for odd orders only, and 2.5 isn't even either ('Σ |g|^norm_type')"
+@no_grad()
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = gradients_of(parameters)
+    if not grads:
+        return zeros(())
+    if norm_type == float("inf"):
+        norm = stack([grad.abs().amax() for grad in grads]).amax()
+    else:
+        sizes = [grad.abs() if norm_type % 2 == 1 else grad for grad in grads]
+        norm = stack([(each**norm_type).sum() for each in sizes]).sum() ** (1 / norm_type)
+    if error_if_nonfinite:
+        refuse_nonfinite(norm, norm_type)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
+    return norm
+
+
+# %% answer="init_clip_norm" wrong="the norm is computed without recording, but the scaling isn't ('nothing is recorded, even where a gradient has a history')"
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = gradients_of(parameters)
+    if not grads:
+        return zeros(())
+    with no_grad():
+        if norm_type == float("inf"):
+            norm = stack([grad.abs().amax() for grad in grads]).amax()
+        else:
+            norm = stack([(grad.abs() ** norm_type).sum() for grad in grads]).sum() ** (1 / norm_type)
+        factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    if error_if_nonfinite:
+        refuse_nonfinite(norm, norm_type)
+    for grad in grads:
+        grad.mul_(factor)
+    return norm
+
+
+# %% answer="init_clip_norm" right="the norm of the tensors' norms, and gradients without their history"
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = [grad.detach() for grad in gradients_of(parameters)]
+    if not grads:
+        return zeros(())
+
+    def length(x):
+        if norm_type == float("inf"):
+            return x.abs().amax()
+        return (x.abs() ** norm_type).sum() ** (1 / norm_type)
+
+    norm = length(stack([length(grad) for grad in grads]))
+    if error_if_nonfinite:
+        refuse_nonfinite(norm, norm_type)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
+    return norm
+
+
+# %% answer="init_clip_norm" right="a running sum, and a factor that is a Python number"
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    with no_grad():
+        grads, total = gradients_of(parameters), zeros(())
+        for grad in grads:
+            if norm_type == float("inf"):
+                total = stack([total, grad.abs().amax()]).amax()
+            else:
+                total = total + grad.abs().pow(norm_type).sum()
+        norm = total if norm_type == float("inf") else total ** (1 / norm_type)
+        if error_if_nonfinite:
+            refuse_nonfinite(norm, norm_type)
+        factor = min(max_norm / (norm.item() + 1e-6), 1.0)  # nan stays nan in this order
+        for grad in grads:
+            grad *= factor
+        return norm

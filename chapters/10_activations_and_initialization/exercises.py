@@ -666,11 +666,18 @@ def clipped(limit, *, spoil=None, chosen=iter, scale=1.0, **options):
 def with_history():
     """The norm and the gradient, where that is a result itself: whether anything was recorded."""
     parameter, norms = mytorch.zeros(3, requires_grad=True), []
-    parameter.grad = mytorch.tensor([3.0, 0.0, 4.0]).requires_grad_() * 2
+    parameter.grad = mytorch.tensor([3.0, 0.0, 4.0]).requires_grad_() + 1
     problem = check.error(lambda: norms.append(mytorch.nn.utils.clip_grad_norm_([parameter], 1.0)))
     if problem is not None:
         return problem
     return [getattr(each, "requires_grad", None) for each in norms], parameter.grad.grad_fn.name()
+
+
+def too_large():
+    parameter = mytorch.zeros(4, requires_grad=True)
+    parameter.grad = mytorch.full((4,), 3e38)
+    problem = check.error(mytorch.nn.utils.clip_grad_norm_, [parameter], 1.0, error_if_nonfinite=True)
+    return problem, parameter.grad
 
 
 length = float(np.sqrt(sum((array**2).sum() for array in arrays)))
@@ -681,6 +688,7 @@ check.show(
         "already short enough": clipped(length * 2),
         "the first one alone": clipped(0.1, chosen=lambda parameters: parameters[0]),
         "of order 3": clipped(0.5, norm_type=3),
+        "of order 2.5": clipped(0.5, norm_type=2.5),
         "by the largest": clipped(0.5, norm_type=float("inf")),
         "a millionth of them": clipped(length / 1e6, scale=np.float32(1e-6)),
         "no gradients": clipped(0.5, chosen=lambda parameters: parameters[3:]),
@@ -690,6 +698,7 @@ check.show(
         "nan, refused": clipped(0.5, spoil=float("nan"), error_if_nonfinite=True),
         "inf": clipped(0.5, spoil=float("inf")),
         "inf, refused": clipped(0.5, spoil=float("inf"), norm_type=3, error_if_nonfinite=True),
+        "finite, but with a norm above float32's largest value": too_large(),
     },
     rtol=1e-4,
     text="The norm, the gradients afterwards, and whether they were changed in place, for several limits.",
