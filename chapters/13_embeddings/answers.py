@@ -409,3 +409,62 @@ def rest(kind, batches, **options):
 def rest(kind, batches, **options):
     steps = np.abs(np.diff(walk(kind, batches, **options)))
     return int(np.flatnonzero(steps >= 0.01 * steps.max())[-1]) + 1 - batches
+
+
+# %% answer="embedding_nearest" wrong="a row counts as zero if its elements sum to 0, as those of (1, -1) do ('a zero row')"
+def nearest(table, words, count):
+    units = table / table.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    zero = table.sum(1) == 0
+    similar = units[words] @ units.T
+    similar[:, zero] = -float("inf")
+    similar[torch.arange(len(words)), words] = -float("inf")
+    found = similar.topk(count, dim=1).indices
+    found[zero[words]] = -1
+    return found
+
+
+# %% answer="embedding_nearest" wrong="a very short row counts as a zero row, although its direction is clear ('a zero row')"
+def nearest(table, words, count):
+    length = table.norm(dim=1)
+    zero = length < 1e-6
+    units = table / length.clamp(min=1e-6)[:, None]
+    similar = units[words] @ units.T
+    similar = similar.masked_fill(zero, -float("inf"))
+    similar = similar.scatter(1, words[:, None], -float("inf"))
+    found = similar.topk(count, dim=1).indices
+    return found.masked_fill(zero[words][:, None], -1)
+
+
+# %% answer="embedding_nearest" wrong="a zero row gets a similarity of -1, which an opposite row has as well ('is never a neighbour')"
+def nearest(table, words, count):
+    length = table.norm(dim=1)
+    zero = length == 0
+    units = table / torch.where(zero, torch.ones_like(length), length)[:, None]
+    similar = units[words] @ units.T
+    similar = similar.masked_fill(zero, -1.0)
+    similar = similar.scatter(1, words[:, None], -float("inf"))
+    found = similar.topk(count, dim=1).indices
+    return found.masked_fill(zero[words][:, None], -1)
+
+
+# %% answer="embedding_nearest" right="divides by the other row's length only, which leaves the order as it is"
+def nearest(table, words, count):
+    length = table.norm(dim=1)
+    similar = (table[words] @ table.T) / length
+    similar = torch.where(length > 0, similar, torch.full_like(similar, -float("inf")))
+    itself = torch.arange(len(table)) == words[:, None]
+    order = similar.masked_fill(itself, -float("inf")).argsort(dim=1, descending=True)[:, :count]
+    return torch.where(length[words][:, None] > 0, order, torch.full_like(order, -1))
+
+
+# %% answer="embedding_nearest" right="a loop over the words"
+def nearest(table, words, count):
+    rows = []
+    for word in words.tolist():
+        if not table[word].any():
+            rows.append([-1] * count)
+            continue
+        others = [row for row in range(len(table)) if row != word and table[row].any()]
+        cosine = {row: ((table[row] / table[row].norm()) @ (table[word] / table[word].norm())).item() for row in others}
+        rows.append(sorted(others, key=lambda row: -cosine[row])[:count])
+    return torch.tensor(rows)

@@ -704,8 +704,11 @@ values = {
     "one word": nearest(table, words[:1], 1),
     "the table is unchanged": torch.equal(table, before),
 }
-opposite = torch.tensor([[1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
-values["all others point away"] = nearest(opposite, torch.tensor([0]), 2)
+opposite = torch.tensor([[0.0, 0.0], [1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
+values["all others point away"] = nearest(opposite, torch.tensor([1]), 2)
+# The first row's elements cancel, and the second row is short; neither is zero.
+unusual = torch.tensor([[3.0, -3.0], [2e-9, -1e-9], [1.0, 1.0], [-1.0, 0.0]])
+values["not zero"] = nearest(unusual, torch.tensor([0, 1]), 1)
 check.show(values, text="The indices of the nearest rows, best first, or their vectors.")
 
 # %% [markdown] hint="embedding_nearest"
