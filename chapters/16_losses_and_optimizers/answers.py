@@ -1205,3 +1205,27 @@ def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor
     logits = (a.unsqueeze(1) * b.unsqueeze(0)).sum(-1) / temperature
     own = (a * b).sum(1) / temperature
     return (0.5 * (logits.logsumexp(0) + logits.logsumexp(1)) - own).mean()
+
+
+# %% answer="loss_info_nce" wrong="lengths are at least 1, so vectors shorter than that aren't normalized (the logit is the cosine)"
+def info_nce(x, y, temperature):
+    x = x / x.norm(dim=1, keepdim=True).clamp(min=1e-2)
+    y = y / y.norm(dim=1, keepdim=True).clamp(min=1e-2)
+    logits = x @ y.T / temperature
+    target = torch.arange(len(x), device=x.device)
+    return (F.cross_entropy(logits, target) + F.cross_entropy(logits.T, target)) / 2
+
+
+# %% answer="loss_info_nce" right="logsumexp in both dimensions minus the diagonal"
+def info_nce(x, y, temperature):
+    cosine = F.cosine_similarity(x[:, None], y[None], dim=2)
+    logits = cosine / temperature
+    return (logits.logsumexp(0) + logits.logsumexp(1) - 2 * logits.diagonal()).mean() / 2
+
+
+# %% answer="loss_info_nce" right="one batch of 2n rows, each direction's after the other's"
+def info_nce(x, y, temperature):
+    x, y = (each * (each * each).sum(1, keepdim=True).rsqrt() for each in (x, y))
+    logits = torch.cat([x @ y.transpose(0, 1), y @ x.transpose(0, 1)]) / temperature
+    n = x.shape[0]
+    return -torch.log_softmax(logits, -1)[torch.arange(2 * n), torch.arange(2 * n) % n].mean()

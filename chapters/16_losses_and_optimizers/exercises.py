@@ -866,6 +866,7 @@ check.show(
         "gradient of y": y.grad,
         "gradient of the temperature": temperature.grad,
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
+        "of short rows": info_nce(1e-5 * x.detach(), 1e-5 * y.detach(), 0.5),
         "of two opposite rows, at 0.005": opposite,
         "of float64 rows": precise,
         "the dtype for bfloat16 rows": info_nce(x.detach().bfloat16(), y.detach().bfloat16(), 0.5).dtype,
