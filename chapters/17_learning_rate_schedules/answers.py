@@ -1118,3 +1118,117 @@ class ExponentialAverage:
             yield
         finally:
             write(before)
+
+
+# %% answer="schedule_plateau" wrong="only a tensor has `item` ('a number or a 0-d tensor')" spoils="step"
+def step(self, metrics: Any) -> None:
+    current = metrics.item()
+    self.last_epoch += 1
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            rate = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate
+        self.num_bad_epochs, self.cooldown_counter = 0, self.cooldown
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" wrong="the first metric always becomes the best, even if it is nan ('a metric that is nan improves on nothing')" spoils="step"
+def step(self, metrics: Any) -> None:
+    current = float(metrics)
+    self.last_epoch += 1
+    if self.last_epoch == 1 or self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            rate = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate
+        self.num_bad_epochs, self.cooldown_counter = 0, self.cooldown
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" wrong="`step` compares without the threshold ('better than self.best' is what `_is_better` says)" spoils="step"
+def step(self, metrics: Any) -> None:
+    current = float(metrics)
+    self.last_epoch += 1
+    if current < self.best if self.mode == "min" else current > self.best:
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            rate = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate
+        self.num_bad_epochs, self.cooldown_counter = 0, self.cooldown
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" wrong="a rate below its entry in min_lrs is raised to it, because the change is taken by its absolute value (the scheduler 'lowers the rates')" spoils="step"
+def step(self, metrics: Any) -> None:
+    current = float(metrics)
+    self.last_epoch += 1
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            rate = max(group["lr"] * self.factor, lowest)
+            if abs(group["lr"] - rate) > self.eps:
+                group["lr"] = rate
+        self.num_bad_epochs, self.cooldown_counter = 0, self.cooldown
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" right="the margin by arithmetic on a sign"
+def _is_better(self, a: float, best: float) -> bool:
+    sign = 1 if self.mode == "max" else -1
+    limit = best * (1 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+    return sign * a > sign * limit
+
+
+def step(self, metrics: Any) -> None:
+    self.last_epoch = self.last_epoch + 1
+    metric = float(metrics)
+    better = self._is_better(metric, self.best)
+    if better:
+        self.best = metric
+    cooling = self.cooldown_counter > 0
+    self.cooldown_counter -= cooling
+    self.num_bad_epochs = 0 if better or cooling else self.num_bad_epochs + 1
+    if self.num_bad_epochs > self.patience:
+        self.num_bad_epochs, self.cooldown_counter = 0, self.cooldown
+        for number, group in enumerate(self.optimizer.param_groups):
+            old, new = group["lr"], max(self.factor * group["lr"], self.min_lrs[number])
+            group["lr"] = new if old - new > self.eps else old
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_plateau" right="a table of comparisons"
+def _is_better(self, a: float, best: float) -> bool:
+    return {
+        ("min", "rel"): lambda: a < best * (1.0 - self.threshold),
+        ("min", "abs"): lambda: a < best - self.threshold,
+        ("max", "rel"): lambda: a > best * (1.0 + self.threshold),
+        ("max", "abs"): lambda: a > best + self.threshold,
+    }[self.mode, self.threshold_mode]()

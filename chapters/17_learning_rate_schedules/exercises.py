@@ -624,7 +624,7 @@ def step():
     `num_bad_epochs` is reset to 0; otherwise `num_bad_epochs` increases by 1. While `cooldown_counter` is
     above 0, it decreases by 1, and `num_bad_epochs` is set to 0. If `num_bad_epochs` is now above `patience`,
     each rate is multiplied by `factor` but bounded from below by its entry in `min_lrs`. A rate is left as it
-    is if the change isn't above `eps`. Then `num_bad_epochs` is set to 0, and `cooldown_counter` to
+    is unless that lowers it by more than `eps`. Then `num_bad_epochs` is set to 0, and `cooldown_counter` to
     `cooldown`.
 
     `_last_lr` is the list of the rates at the end: `self._scaled(1)`.
@@ -645,8 +645,8 @@ def run(metrics, lowest=None, rates=rates, **options):
     plateau = mytorch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
     plateau.min_lrs = lowest or plateau.min_lrs
     found = []
-    for metric in metrics:
-        plateau.step(mytorch.tensor(metric))
+    for epoch, metric in enumerate(metrics):
+        plateau.step(mytorch.tensor(metric) if epoch % 2 else metric)
         now = [group["lr"] for group in optimizer.param_groups]
         counts = plateau.num_bad_epochs, plateau.cooldown_counter
         found.append([*now, *counts] if plateau.get_last_lr() == now else "the last rates are others")
@@ -686,6 +686,11 @@ check.show(
         "cooldown 2": run(metrics, patience=1, cooldown=2, factor=0.5),
         "better in the cooldown": run(metrics, patience=0, cooldown=3, factor=0.5),
         "maximum": run([-metric for metric in metrics], patience=2, mode="max", factor=0.5),
+        "better, but not by the threshold": run(
+            [best, 0.93 * best, 0.92 * best, 0.85 * best], patience=1, threshold=0.1
+        ),
+        "nan first": run([math.nan, best, 1.1 * best], patience=0, factor=0.5),
+        "lowest rates above the rates": run([best] * 3, lowest=[3.0, 4.0], patience=0, factor=0.5),
         "lowest rates 0.2 and 0.4": run(metrics, lowest=[0.2, 0.4], patience=0, factor=0.5),
         "eps": run(metrics, patience=0, factor=0.5, eps=0.2),
         "rates 1 and 2, factor 0.25, eps 0.75": run(metrics, rates=(1.0, 2.0), patience=0, factor=0.25, eps=0.75),
