@@ -495,3 +495,194 @@ def set_default_dtype(d):
     if not d.is_floating_point:
         raise TypeError(message)
     settings.default_dtype = d
+
+
+# %% answer="settings_per_thread" wrong="keyword arguments called `value` or `function` collide with the carrier's own ('the same arguments, keyword arguments included')"
+import functools
+
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        before = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(before)
+
+    def _run(self, value, function, *args, **kwargs):
+        with self.block(value):
+            return function(*args, **kwargs)
+
+    def carry(self, function):
+        return functools.partial(self._run, self.get(), function)
+
+
+# %% answer="settings_per_thread" wrong="values stand under the id of the setting, which a later setting can inherit ('it has the value `initial` until that thread changes it')"
+_values = threading.local()
+
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+
+    def get(self):
+        return _values.__dict__.get(id(self), self.initial)
+
+    def set(self, value):
+        _values.__dict__[id(self)] = value
+
+    @contextmanager
+    def block(self, value):
+        before = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(before)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+
+        return carried
+
+
+# %% answer="settings_per_thread" wrong="the carried function keeps the caller's value in one place for all calls ('in whichever thread that function is called, ... afterwards the thread has its own value again')"
+class Carried:
+    def __init__(self, setting, function):
+        self.setting, self.function, self.value = setting, function, setting.get()
+
+    def __call__(self, *args, **kwargs):
+        self.before = self.setting.get()
+        self.setting.set(self.value)
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            self.setting.set(self.before)
+
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = value
+
+    @contextmanager
+    def block(self, value):
+        before = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(before)
+
+    def carry(self, function):
+        return Carried(self, function)
+
+
+# %% answer="settings_per_thread" wrong="values are copied so that threads share nothing, and so `get` returns another object, or none for a lock ('any object can be a value')"
+import copy
+
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.initial = initial
+        self.local = threading.local()
+
+    def get(self):
+        return getattr(self.local, "value", self.initial)
+
+    def set(self, value):
+        self.local.value = copy.deepcopy(value)
+
+    @contextmanager
+    def block(self, value):
+        before = self.get()
+        self.set(value)
+        try:
+            yield
+        finally:
+            self.set(before)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+
+        return carried
+
+
+# %% answer="settings_per_thread" right="a subclass of threading.local, whose constructor runs once in each thread"
+class ThreadSetting(threading.local):
+    def __init__(self, initial):
+        self.value = initial
+
+    def get(self):
+        return self.value
+
+    def set(self, value):
+        self.value = value
+
+    @contextmanager
+    def block(self, value):
+        before, self.value = self.value, value
+        try:
+            yield self
+        finally:
+            self.value = before
+
+    def carry(self, function):
+        def carried(*args, **kwargs):
+            return self.block(value)(function)(*args, **kwargs)
+
+        value = self.value
+        return carried
+
+
+# %% answer="settings_per_thread" right="a context variable, reset by its tokens"
+from contextvars import ContextVar
+
+
+class ThreadSetting:
+    def __init__(self, initial):
+        self.variable = ContextVar("setting", default=initial)
+        self.get, self.set = self.variable.get, self.variable.set
+
+    @contextmanager
+    def block(self, value):
+        token = self.variable.set(value)
+        try:
+            yield
+        finally:
+            self.variable.reset(token)
+
+    def carry(self, function):
+        value = self.get()
+
+        def carried(*args, **kwargs):
+            with self.block(value):
+                return function(*args, **kwargs)
+
+        return carried

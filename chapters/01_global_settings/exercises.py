@@ -423,6 +423,9 @@ with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is
         shown[f"after set({value})"] = [repr(threads[each](three.get)) for each in names]
     with three.block(None):
         shown["in block(None)"] = three.get()
+    lock = threading.Lock()
+    three.set(lock)
+    shown["a lock, as it is"] = three.get() is lock
 
     five, outer = ThreadSetting("initial"), int(rng.integers(100, 1000))
     with five.block(outer):
@@ -454,7 +457,20 @@ with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:  # each is
         shown["a new thread in a block"] = ThreadPoolExecutor(1).submit(outcome, four.get).result()
     shown["carried"] = [[threads[each](carried, each, number), threads[each](four.get)] for each in names]
     shown["carried, with an error"] = [[threads[each](failing), threads[each](four.get)] for each in names]
-    shown["a keyword argument"] = outcome(lambda: four.carry(lambda *, more: more)(more=number))
+    given = dict.fromkeys(("value", "function", "setting", "more"), number)
+    shown["keyword arguments"] = outcome(lambda: four.carry(lambda **named: named)(**given))
+
+    with four.block(number):
+        nested = four.carry(lambda depth: nested(depth - 1) if depth else four.get())
+    shown["carried, and calls itself"] = [outcome(nested, 2), four.get()]
+
+    def replaced(initial):
+        setting = ThreadSetting(initial)
+        found = setting.get()
+        setting.set("an older setting's")
+        return found
+
+    shown["eight new settings, one after the other"] = [replaced(number) for number in range(8)]
 check.show(shown, text="The value in three threads (here, first, second) after each step; then some special cases.")
 
 # %% [markdown] hint="settings_per_thread"
