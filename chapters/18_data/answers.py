@@ -1228,3 +1228,86 @@ def default_collate(batch: Sequence[Any]) -> Any:
             return type(first)._make(parts) if hasattr(first, "_fields") else parts
         case _:
             return collate_leaves(batch)
+
+
+# %% answer="data_collate" wrong="a later sequence that is longer than the first is cut ('for sequences of several lengths')" spoils="default_collate"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    try:
+        parts = [tuple(each[number] for each in batch) for number in range(len(first))]
+    except IndexError:
+        raise RuntimeError("each element in list of batch should be of equal size") from None
+    parts = [default_collate(part) for part in parts]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="the parts are passed as lists ('each passed as a tuple')" spoils="default_collate"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(list(part)) for part in zip(*batch)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="strings are returned as a new list ('the batch as it is')" spoils="collate_leaves"
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return list(batch)
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    found = type(first)
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind not in "SUO":
+            return stack([as_tensor(each) for each in batch])
+        found = first.dtype
+    if isinstance(first, float):
+        return tensor(list(batch), dtype=float64)
+    if isinstance(first, (int, bool, np.number, np.bool_)):
+        return tensor(list(batch))
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% answer="data_collate" right="zip in its strict form, whose error becomes the other one"
+def default_collate(batch):
+    head, *_ = batch
+    if isinstance(head, Mapping):
+        return dict((key, default_collate([sample[key] for sample in batch])) for key in head.keys())
+    if not isinstance(head, Sequence) or isinstance(head, (str, bytes)):
+        return collate_leaves(batch)
+    try:
+        columns = list(zip(*batch, strict=True))
+    except ValueError:
+        raise RuntimeError("each element in list of batch should be of equal size") from None
+    collated = list(map(default_collate, columns))
+    return head._make(collated) if hasattr(head, "_fields") else collated
+
+
+# %% answer="data_collate" right="NumPy stacks the arrays, and a match statement chooses"
+def collate_leaves(batch):
+    match first := batch[0]:
+        case str() | bytes():
+            return batch
+        case Tensor():
+            return stack([*batch])
+        case np.ndarray() if first.dtype.kind not in "SUO":
+            return as_tensor(np.stack(batch))
+        case float():
+            return tensor([float(each) for each in batch], dtype=float64)
+        case int() | np.number() | np.bool_():
+            return tensor([*batch])
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}".format(found)
+    )
