@@ -1083,3 +1083,151 @@ class EarlyStopping:
         with torch.no_grad():
             for each, value in zip([*model.parameters(), *model.buffers()], self.values):
                 each.copy_(value)
+
+
+# %% answer="training_early_stopping" wrong="restores into the parameters that it saw, whichever model it is given ('loads the stored parameters and buffers into the model')"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.stored = None, 0, []
+
+    def stop(self, loss, model):
+        if self.best_loss is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            tensors = [*model.parameters(), *model.buffers()]
+            self.stored = [(each, each.detach().clone()) for each in tensors]
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        with torch.no_grad():
+            for each, value in self.stored:
+                each.copy_(value)
+
+
+# %% answer="training_early_stopping" wrong="stores floating-point tensors only, without the counter of a batch norm ('parameters and buffers')"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad, self.stored = None, 0, {}
+
+    def stop(self, loss, model):
+        if self.best_loss is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            state = model.state_dict()
+            self.stored = {name: value.clone() for name, value in state.items() if value.is_floating_point()}
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.stored, strict=False)
+
+
+# %% answer="training_early_stopping" wrong="small improvements lower the best although they don't count, so a slow steady descent stops ('below the best so far by more than `min_delta`', and only an improved loss becomes the best)"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.lowest, self.bad = None, None, 0
+
+    def stop(self, loss, model):
+        if self.best_loss is None or loss < self.lowest - self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.stored = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            self.bad += 1
+        self.lowest = loss if self.lowest is None else min(self.lowest, loss)
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.stored)
+
+
+# %% answer="training_early_stopping" wrong="an improvement of exactly min_delta counts ('by more than `min_delta`')"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.bad = None, 0
+
+    def stop(self, loss, model):
+        first = self.best_loss is None
+        if first or loss < self.best_loss and self.best_loss - loss >= self.min_delta:
+            self.best_loss, self.bad = loss, 0
+            self.stored = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.stored)
+
+
+# %% answer="training_early_stopping" right="keeps a deep copy of the model"
+import copy
+
+
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta, self.waited, self.best = patience, min_delta, 0, None
+
+    @property
+    def best_loss(self):
+        return self.best[0]
+
+    def stop(self, loss, model):
+        improved = self.best is None or loss + self.min_delta < self.best_loss
+        if improved:
+            self.best = loss, copy.deepcopy(model)
+        self.waited = (self.waited + 1) * (not improved)
+        return not self.waited < self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.best[1].state_dict())
+
+
+# %% answer="training_early_stopping" right="a history of the epochs, and values written into the model by name"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience = patience
+        self.min_delta = min_delta
+        self.improved = []
+
+    def stop(self, loss, model):
+        self.improved.append(not self.improved or self.best_loss - loss > self.min_delta)
+        if self.improved[-1]:
+            self.best_loss = loss
+            self.parameters = {name: each.detach().clone() for name, each in model.named_parameters()}
+            self.buffers = {name: each.detach().clone() for name, each in model.named_buffers()}
+        return len(self.improved) > self.patience and not any(self.improved[-self.patience :])
+
+    @torch.no_grad()
+    def restore(self, model):
+        for name, each in model.named_parameters():
+            each.copy_(self.parameters[name])
+        for name, each in model.named_buffers():
+            each.copy_(self.buffers[name])
+
+
+# %% answer="training_confusion_matrix" right="F1 from the counts, and the mean as a quotient"
+def report(confusion):
+    right, actual, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+
+    def quotient(a, b):
+        return torch.where(b > 0, a / b.clamp(min=1), 0.0)
+
+    f1 = quotient(2 * right, actual + predicted)
+    occurs = (actual > 0).sum().item()
+    return quotient(right, predicted), quotient(right, actual), f1, f1[actual > 0].sum().item() / max(occurs, 1)
+
+
+# %% answer="training_confusion_matrix" right="Python's numbers"
+def report(confusion):
+    table = confusion.tolist()
+    n = len(table)
+    divide = lambda a, b: a / b if b else 0.0
+    precision = [divide(table[i][i], sum(row[i] for row in table)) for i in range(n)]
+    recall = [divide(table[i][i], sum(table[i])) for i in range(n)]
+    f1 = [divide(2 * p * r, p + r) for p, r in zip(precision, recall)]
+    kept = [f for f, row in zip(f1, table) if sum(row)]
+    return (*(torch.tensor(each) for each in (precision, recall, f1)), divide(sum(kept), len(kept)))

@@ -941,8 +941,8 @@ def decay_groups(model, weight_decay):
 # - `macro`, a Python float: the mean of `f1` over the classes that occur, that is, whose row isn't empty.
 #   (scikit-learn's default also includes classes that were only predicted.)
 #
-# A value that would be 0 / 0 counts as 0. For `[[3, 1], [0, 4]]` the precision is `[1.0, 0.8]` and the recall is
-# `[0.75, 1.0]`.
+# At least one class occurs. A value that would be 0 / 0 counts as 0. For `[[3, 1], [0, 4]]` the precision is
+# `[1.0, 0.8]` and the recall is `[0.75, 1.0]`.
 
 
 # %% solution="training_confusion_matrix"
@@ -1296,9 +1296,12 @@ for epoch, loss in enumerate(losses):
     with torch.no_grad():
         model.weight.fill_(float(epoch))
         model.running_mean.fill_(float(epoch))
+        model.num_batches_tracked.fill_(epoch)
     answers.append(bool(stopping.stop(loss, model)))
 stopping.restore(model)
-restored = model.weight.item(), model.running_mean.item()
+restored = model.weight.item(), model.running_mean.item(), model.num_batches_tracked.item()
+another = nn.BatchNorm1d(1)
+stopping.restore(another)
 with torch.no_grad():
     model.weight.fill_(-1.0)
     model.running_mean.fill_(-1.0)
@@ -1311,6 +1314,7 @@ for value, each in two.items():
 two[5.0].restore(model)
 of_two = model.weight.item()
 large, by_default, infinite, undefined = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2), EarlyStopping(2)
+slow, exact = EarlyStopping(2, 0.05), EarlyStopping(1, 0.25)
 check.show(
     {
         "patience": patience,
@@ -1318,7 +1322,8 @@ check.show(
         "losses": losses,
         "stop?": answers,
         "best loss": stopping.best_loss,
-        "weight and running mean after restore": restored,
+        "weight, running mean and number of batches after restore": restored,
+        "restored into another model": (another.weight.item(), another.running_mean.item()),
         "after a change and another restore": (model.weight.item(), model.running_mean.item()),
         "a weight of 5 for one object, then of 6 for another; what the first one restores": of_two,
         "stop? for the losses 1e12, 1e11, 1e11, with patience 1": [
@@ -1326,6 +1331,12 @@ check.show(
         ],
         "stop? for the losses 0.8, 0.799, 0.798, 0.797, with patience 2": [
             bool(by_default.stop(loss, model)) for loss in (0.8, 0.799, 0.798, 0.797)
+        ],
+        "stop? for the losses 1, 0.97, 0.94, 0.91, 0.88, with patience 2 and min_delta 0.05": [
+            bool(slow.stop(loss, model)) for loss in (1.0, 0.97, 0.94, 0.91, 0.88)
+        ],
+        "stop? for the losses 1 and 0.75, with patience 1 and min_delta 0.25": [
+            bool(exact.stop(loss, model)) for loss in (1.0, 0.75)
         ],
         "stop? for the losses inf, inf, 3, with patience 2": [
             bool(infinite.stop(loss, model)) for loss in (math.inf, math.inf, 3.0)
