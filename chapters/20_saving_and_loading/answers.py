@@ -2223,3 +2223,47 @@ def storage_reader(read: Callable[[str], bytes], map_location: Any = None) -> Ca
         return found
 
     return load_storage
+
+
+# %% answer="saving_power_failure" wrong="clears everything that begins with the name, which includes other checkpoints ('replaces the content of the file `name`')"
+def save_checkpoint(disk, name, data):
+    for each in list(disk.files):
+        if each.startswith(name) and each != name:  # what a failure has left behind
+            disk.remove(each)
+    temporary = name + ".tmp"
+    disk.create(temporary)
+    disk.append(temporary, data)
+    disk.sync(temporary)
+    disk.rename(temporary, name)
+
+
+# %% answer="saving_power_failure" wrong="the temporary name differs from the name only if it ends in .pt ('whenever the power fails')"
+def save_checkpoint(disk, name, data):
+    temporary = name.replace(".pt", ".tmp")
+    disk.create(temporary)
+    disk.append(temporary, data)
+    disk.sync(temporary)
+    disk.rename(temporary, name)
+
+
+# %% answer="saving_power_failure" right="a fresh temporary name each time, and a sync after each byte"
+def save_checkpoint(disk, name, data):
+    number = 0
+    while (temporary := f"{name}.{number}") in disk.files:
+        number += 1
+    disk.create(temporary)
+    for each in data:
+        disk.append(temporary, bytes([each]))
+        disk.sync(temporary)
+    disk.rename(temporary, name)
+
+
+# %% answer="saving_power_failure" right="the same temporary file for all names, removed first if it is there"
+def save_checkpoint(disk, name, data):
+    if "saving" in disk.files:
+        disk.remove("saving")
+    disk.create("saving")
+    disk.append("saving", data)
+    disk.sync("saving")
+    disk.rename("saving", name)
+    disk.sync(name)

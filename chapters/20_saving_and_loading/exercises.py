@@ -1439,8 +1439,9 @@ def checksum(data):
 
 def interrupted(point, before, data, name="model.pt"):
     """What remains after a failure here ("old", "new" or "lost"), its checksum, and whether a later save works."""
-    disk = Disk()
-    disk.files["other.pt"] = disk.synced["other.pt"] = newer
+    disk, others = Disk(), ("other.pt", f"{name} of yesterday")
+    for each in others:
+        disk.files[each] = disk.synced[each] = newer
     for each in before:
         save_checkpoint(disk, name, each)
     disk.lasts, failed = point, False
@@ -1452,18 +1453,18 @@ def interrupted(point, before, data, name="model.pt"):
     found = disk.synced.get(name)
     kind = "new" if found == data else "old" if found == (before[-1] if before else None) else "lost"
     save_checkpoint(disk, name, newer)  # the run continues, with whatever the failure left behind
-    tidy = failed or sorted(disk.synced) == sorted([name, "other.pt"])
-    return kind, checksum(found), tidy and disk.synced.get(name) == disk.synced.get("other.pt") == newer
+    tidy = failed or sorted(disk.synced) == sorted([name, *others])
+    return kind, checksum(found), tidy and all(disk.synced.get(each) == newer for each in (name, *others))
 
 
 values = {"checksums of the old and the new checkpoint": [checksum(old), checksum(new)]}
-for title, before, *name in (
-    ("after a first save", [old]),
-    ("at the first save", []),
-    ("after two saves", [newer, old]),
-    ("of an empty file with another name", [old], "step 7"),
+for title, before, data, *name in (
+    ("after a first save", [old], new),
+    ("at the first save", [], new),
+    ("after two saves", [newer, old], new),
+    ("with another name", [old], new, "step 7"),
+    ("of an empty file", [old], b""),
 ):
-    data = b"" if name else new
     outcomes = [interrupted(point, before, data, *name) for point in range(60)]
     kinds = [kind for kind, _, _ in outcomes]
     values[title] = {
