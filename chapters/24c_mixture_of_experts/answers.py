@@ -584,3 +584,34 @@ def route(
         return F.softmax(logits, 1).gather(1, chosen), chosen
     gates = F.sigmoid(logits).gather(1, chosen) if hasattr(F, "sigmoid") else logits.sigmoid().gather(1, chosen)
     return gates / gates.sum(1, keepdim=True), chosen
+
+
+# %% answer="moe_route" wrong="adds 1e-6 to the sum, so small sigmoids don't sum to 1 ('make the gates of a token sum to 1')"
+def route(logits, k, rule, bias=None):
+    scores = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    choice = scores if bias is None else scores + bias.detach()
+    chosen = choice.topk(k, dim=-1).indices
+    gates = scores.gather(-1, chosen)
+    if rule != "softmax":
+        gates = gates / (gates.sum(-1, keepdim=True) + 1e-6)
+    return gates, chosen
+
+
+# %% answer="moe_route" right="a softmax of the chosen log scores"
+def route(logits, k, rule, bias=None):
+    log_scores = torch.nn.functional.logsigmoid(logits) if rule == "sigmoid" else logits.log_softmax(-1)
+    with torch.no_grad():
+        choice = log_scores.exp() + (0 if bias is None else bias)
+        chosen = choice.argsort(dim=-1, descending=True)[:, :k]
+    own = log_scores.gather(1, chosen)
+    return (own.exp() if rule == "softmax" else own.softmax(1)), chosen
+
+
+# %% answer="moe_route" right="a one-hot product instead of gather"
+def route(logits, k, rule, bias=None):
+    scores = torch.sigmoid(logits) if rule == "sigmoid" else torch.softmax(logits, 1)
+    decide = scores.detach() if bias is None else (scores + bias).detach()
+    _, chosen = decide.topk(k, 1)
+    onehot = (chosen[:, :, None] == torch.arange(logits.shape[1])).to(scores.dtype)
+    gates = (onehot * scores[:, None, :]).sum(2)
+    return (gates if rule == "softmax" else gates / gates.sum(1)[:, None]), chosen

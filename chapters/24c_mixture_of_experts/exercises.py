@@ -137,6 +137,7 @@ for rule in ("softmax", "renormalized", "sigmoid"):
     shown[f"{rule}, no tokens"] = [tuple(each.shape) for each in route(logits[:0], 2, rule)]
 large = torch.tensor([[1000.0, 999.0, -1000.0, 0.0]])
 shown["logits up to 1000"] = [route(large, 2, rule)[0] for rule in ("softmax", "renormalized")]
+shown["sigmoids below 10⁻⁸"] = route(torch.tensor([[-20.0, -21.0, -19.0]]), 2, "sigmoid")[0]
 shown["the arguments afterwards"] = [logits, bias]
 check.show(shown, rtol=1e-4, atol=1e-6, text="The gates, the chosen experts, and the gradients of logits and bias.")
 
