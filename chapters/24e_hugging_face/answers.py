@@ -488,7 +488,7 @@ def first_difference(model, other, *inputs, tolerance=1e-4):
             if a.shape != b.shape:
                 return name
             both = a.isnan() & b.isnan()
-            close = ((a - b).abs() <= tolerance) | both
+            close = ((a.double() - b.double()).abs() <= tolerance) | (a == b) | both
             if not close.all():
                 return name
     return None
@@ -669,3 +669,244 @@ def accumulate(model, micro_batches):
         total += loss.item()
         del loss
     return total
+
+
+# %% answer="hub_bisect" wrong="two equal infinities differ, because their difference is nan ('elements more than `tolerance` apart')"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def copied(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone()
+        if isinstance(output, dict):
+            return {key: copied(value) for key, value in output.items()}
+        if isinstance(output, (list, tuple)):
+            return [copied(value) for value in output]
+        return None
+
+    def differ(a, b):
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            if a.shape != b.shape:
+                return True
+            near = (a - b).abs() <= tolerance
+            return not (near | (a.isnan() & b.isnan())).all().item()
+        if isinstance(a, dict) and isinstance(b, dict):
+            return any(differ(a[key], b[key]) for key in a if key in b)
+        if isinstance(a, list) and isinstance(b, list):
+            return any(differ(x, y) for x, y in zip(a, b))
+        return False
+
+    def calls(root):
+        made, handles = [], []
+        try:
+            for name, module in root.named_modules():
+                handles.append(
+                    module.register_forward_hook(lambda m, args, output, name=name: made.append((name, copied(output))))
+                )
+            with torch.no_grad():
+                root(*inputs)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return made
+
+    for (name, a), (_, b) in zip(calls(model), calls(other)):
+        if differ(a, b):
+            return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="subtracts masks of dtype bool, which raises ('outputs differ if two tensors ...')"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def copied(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone()
+        if isinstance(output, dict):
+            return {key: copied(value) for key, value in output.items()}
+        if isinstance(output, (list, tuple)):
+            return [copied(value) for value in output]
+        return None
+
+    def differ(a, b):
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            if a.shape != b.shape:
+                return True
+            far = (a - b).abs() > tolerance
+            return (far | (a.isnan() != b.isnan())).any().item()
+        if isinstance(a, dict) and isinstance(b, dict):
+            return any(differ(a[key], b[key]) for key in a if key in b)
+        if isinstance(a, list) and isinstance(b, list):
+            return any(differ(x, y) for x, y in zip(a, b))
+        return False
+
+    def calls(root):
+        made, handles = [], []
+        try:
+            for name, module in root.named_modules():
+                handles.append(
+                    module.register_forward_hook(lambda m, args, output, name=name: made.append((name, copied(output))))
+                )
+            with torch.no_grad():
+                root(*inputs)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return made
+
+    for (name, a), (_, b) in zip(calls(model), calls(other)):
+        if differ(a, b):
+            return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="takes the largest difference, which an output without elements doesn't have ('elements more than `tolerance` apart')"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def copied(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone().double()
+        if isinstance(output, dict):
+            return {key: copied(value) for key, value in output.items()}
+        if isinstance(output, (list, tuple)):
+            return [copied(value) for value in output]
+        return None
+
+    def differ(a, b):
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            if a.shape != b.shape or not torch.equal(a.isnan(), b.isnan()):
+                return True
+            same = (a == b) | a.isnan()
+            return (a - b).abs().masked_fill(same, 0.0).max().item() > tolerance
+        if isinstance(a, dict) and isinstance(b, dict):
+            return any(differ(a[key], b[key]) for key in a if key in b)
+        if isinstance(a, list) and isinstance(b, list):
+            return any(differ(x, y) for x, y in zip(a, b))
+        return False
+
+    def calls(root):
+        made, handles = [], []
+        try:
+            for name, module in root.named_modules():
+                handles.append(
+                    module.register_forward_hook(lambda m, args, output, name=name: made.append((name, copied(output))))
+                )
+            with torch.no_grad():
+                root(*inputs)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return made
+
+    for (name, a), (_, b) in zip(calls(model), calls(other)):
+        if differ(a, b):
+            return name
+    return None
+
+
+# %% answer="hub_bisect" wrong="a named tuple or an ordered dict isn't opened ('a tuple, list or dict of outputs')"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def copied(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone().double()
+        if type(output) is dict:
+            return {key: copied(value) for key, value in output.items()}
+        if type(output) in (list, tuple):
+            return [copied(value) for value in output]
+        return None
+
+    def differ(a, b):
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            if a.shape != b.shape:
+                return True
+            near = (a == b) | ((a - b).abs() <= tolerance) | (a.isnan() & b.isnan())
+            return not near.all().item()
+        if isinstance(a, dict) and isinstance(b, dict):
+            return any(differ(a[key], b[key]) for key in a if key in b)
+        if isinstance(a, list) and isinstance(b, list):
+            return any(differ(x, y) for x, y in zip(a, b))
+        return False
+
+    def calls(root):
+        made, handles = [], []
+        try:
+            for name, module in root.named_modules():
+                handles.append(
+                    module.register_forward_hook(lambda m, args, output, name=name: made.append((name, copied(output))))
+                )
+            with torch.no_grad():
+                root(*inputs)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return made
+
+    for (name, a), (_, b) in zip(calls(model), calls(other)):
+        if differ(a, b):
+            return name
+    return None
+
+
+# %% answer="hub_bisect" right="outputs as dicts from paths to lists of numbers"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def flat(output, path=()):
+        if isinstance(output, torch.Tensor):
+            return {path: (tuple(output.shape), output.detach().double().reshape(-1).tolist())}
+        pairs = output.items() if isinstance(output, dict) else enumerate(output) if isinstance(output, (list, tuple)) else ()
+        found = {}
+        for key, value in pairs:
+            found.update(flat(value, (*path, key)))
+        return found
+
+    def apart(x, y):
+        if math.isnan(x) or math.isnan(y):
+            return not (math.isnan(x) and math.isnan(y))
+        return x != y and abs(x - y) > tolerance
+
+    import math
+
+    logs = []
+    with torch.no_grad():
+        for each in (model, other):
+            log, handles = [], []
+            logs.append(log)
+            try:
+                for name, module in each.named_modules():
+                    hook = lambda module, args, output, name=name, log=log: log.append((name, flat(output)))
+                    handles.append(module.register_forward_hook(hook))
+                each(*inputs)
+            finally:
+                [handle.remove() for handle in handles]
+    for (name, a), (_, b) in zip(*logs):
+        for path in a.keys() & b.keys():
+            if a[path][0] != b[path][0] or any(map(apart, a[path][1], b[path][1])):
+                return name
+
+
+# %% answer="hub_bisect" right="an exit stack, and isclose without a relative tolerance"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    from contextlib import ExitStack
+
+    def keep(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone()
+        if isinstance(output, dict):
+            return {key: keep(each) for key, each in output.items()}
+        return tuple(map(keep, output)) if isinstance(output, (list, tuple)) else None
+
+    def agree(a, b):
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+            if a.shape != b.shape:
+                return False
+            return torch.isclose(a.double(), b.double(), rtol=0.0, atol=tolerance, equal_nan=True).all().item()
+        if isinstance(a, dict) and isinstance(b, dict):
+            return all(agree(a[key], b[key]) for key in {*a} & {*b})
+        return all(map(agree, a, b)) if isinstance(a, tuple) and isinstance(b, tuple) else True
+
+    seen = [], []
+    with torch.no_grad(), ExitStack() as stack:
+        for log, each in zip(seen, (model, other)):
+            for name, module in each.named_modules():
+                def hook(module, args, output, name=name, log=log):
+                    log.append((name, keep(output)))
+
+                stack.callback(module.register_forward_hook(hook).remove)
+        model(*inputs)
+        other(*inputs)
+    return next((name for (name, a), (_, b) in zip(*seen) if not agree(a, b)), None)

@@ -986,7 +986,8 @@ def accumulate(model, micro_batches):
 # %% [markdown] exercise="hub_bisect" kind="build" points=3
 # ### Exercise 6 · The first module that differs
 # Two models have the same modules and should compute the same function. Find the module in which the difference starts. A module's output
-# may be a tensor, or a tuple, list or dict of outputs, which may be nested and contain other objects as well.
+# may be a tensor, or a tuple, list or dict of outputs, which may be nested and contain other objects as well. It has the same structure in
+# both models.
 
 
 # %% solution="hub_bisect"
@@ -996,9 +997,10 @@ def first_difference(model: nn.Module, other: nn.Module, *inputs, tolerance: flo
     Both models are called with `inputs`, without recording a graph. Calls are compared in the order
     in which they return, so a module comes before the module that contains it, and a module that is
     called twice has two calls. Outputs differ if two tensors in the same position have different
-    shapes, or elements more than `tolerance` apart; nan differs from everything except nan. Objects
-    that aren't tensors are ignored. A tensor is compared as it was when the module returned it,
-    even if it is changed in place later.
+    shapes, or elements more than `tolerance` apart; nan differs from everything except nan, and equal
+    infinities agree. A tensor may have any dtype, such as bool, and objects that aren't tensors are
+    ignored. A tensor is compared as it was when the module returned it, even if it is changed in
+    place later.
 
     All hooks are removed, even if a model raises an error, which is propagated. Hooks that were
     registered before stay.
@@ -1036,6 +1038,9 @@ def first_difference(model: nn.Module, other: nn.Module, *inputs, tolerance: flo
 
 
 # %% check="hub_bisect" raises="RuntimeError"
+import math
+from collections import OrderedDict, namedtuple
+
 torch.manual_seed(check.seed())
 generator = check.rng()
 faults = [str(each) for each in generator.permutation(["linears.0", "linears.1", "linears.2", "norm"])]
@@ -1117,6 +1122,20 @@ class Erasing(nn.Module):
         return self.inner(x).mul_(0)
 
 
+Wide = namedtuple("Wide", "scores rest")
+
+
+class Masking(nn.Module):
+    def __init__(self, limit):
+        super().__init__()
+        self.limit = limit
+
+    def forward(self, x):
+        return Wide(x.masked_fill(x > 0, -math.inf), OrderedDict(mask=x > self.limit, none=x[:0]))
+
+
+shown["infinite scores, a mask, and no rows"] = first_difference(Masking(0.0), Masking(0.0), x)
+shown["another mask"] = first_difference(Masking(0.0), Masking(9.0), x)
 shown["changed in place later"] = first_difference(Erasing(1.0), Erasing(9.0), x)
 shown["both modes"] = [a.training, torch.is_grad_enabled(), first_difference(nn.Tanh(), nn.Sigmoid(), x)]
 graphs = []
