@@ -475,3 +475,34 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
         before = (larger.to(chances.dtype) * chances.unsqueeze(-2)).sum(-1)
         chances = chances.masked_fill((before >= top_p) & larger.any(-1), 0.0)
     return chances / chances.sum(-1, keepdim=True)
+
+
+# %% answer="llama_sampler" wrong="removed logits become -100, which isn't nothing next to logits below it ('all others get 0')"
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        best = (logits == logits.amax(-1, keepdim=True)) * 1.0
+        return best / best.sum(-1, keepdim=True)
+    logits = logits / temperature
+    if top_k is not None and top_k < logits.shape[-1]:
+        least = logits.sort(dim=-1, descending=True)[0][:, top_k - 1 : top_k]
+        logits = logits.masked_fill(logits < least, -100.0)
+    p = softmax(logits, -1)
+    ordered = p.sort(dim=-1, descending=True)[0]
+    count = ((ordered.cumsum(-1) - ordered < top_p).sum(-1, keepdim=True)).clamp(min=1)
+    p = p.masked_fill(p < ordered.gather(-1, count - 1), 0.0)
+    return p / p.sum(-1, keepdim=True)
+
+
+# %% answer="llama_sampler" right="ranks by a second sort, so that equally likely tokens aren't kept"
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    order = logits.argsort(dim=-1, descending=True)
+    rank = order.argsort(dim=-1)
+    if temperature == 0:
+        return (rank == 0) * 1.0
+    logits = logits / temperature
+    if top_k is not None:
+        logits = logits.masked_fill(rank >= top_k, float("-inf"))
+    p = softmax(logits, -1)
+    sums = p.gather(-1, order).cumsum(-1)
+    p = p * (rank < 1 + (sums < top_p).sum(-1, keepdim=True))
+    return p / p.sum(-1, keepdim=True)

@@ -568,6 +568,7 @@ cases = {
 shown = {"scores": scores} | {name: choose(scores, **how) for name, how in cases.items()}
 shown["0.4 0.1 0.3 0.2 and 0.05 0.85 0.06 0.04, top-p 0.65"] = choose(known, top_p=0.65)
 shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
+shown["the same, logits lower by 200, top-k 2"] = choose(known - 200.0, top_k=2)
 shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
 shown["the same, top-p 0"] = choose(known, top_p=0.0)
 shown["the same, temperature 2, top-k 3, top-p 0"] = choose(known, temperature=2.0, top_k=3, top_p=0.0)
