@@ -3384,3 +3384,66 @@ def generate(embed, project, head, prompt, count):
             return written
         q, k, v = project(embed(written[-1:], len(keys)))
         keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
+
+
+# %% answer="serve_beam" wrong="adds the sums to the array that the model returned, which may be its own table"
+def beam(logprobs, start, eos, width, length, alpha=0.0):
+    prefixes, sums, finished = np.array([[start]]), np.zeros(1), []
+    for n in range(1, length + 1):
+        scores = logprobs(prefixes)
+        scores += sums[:, None]
+        order = np.argsort(-scores, axis=None, kind="stable")
+        rows, tokens = np.unravel_index(order, scores.shape)
+        for row, token in zip(rows[:width], tokens[:width]):
+            if token == eos:
+                finished.append(([*prefixes[row, 1:].tolist(), eos], scores[row, token] / n**alpha))
+        rows, tokens = rows[tokens != eos][:width], tokens[tokens != eos][:width]
+        sums = scores[rows, tokens]
+        prefixes = np.concatenate([prefixes[rows], tokens[:, None]], axis=1)
+        if not len(rows):
+            break
+    finished += [(each[1:].tolist(), total / length**alpha) for each, total in zip(prefixes, sums)]
+    return sorted(finished, key=lambda each: -each[1])[:width]
+
+
+# %% answer="serve_beam" right="heapq, and a bound that stops early only where it may"
+import heapq
+
+
+def beam(logprobs, start, eos, width, length, alpha=0.0):
+    live, done = {(): 0.0}, {}
+    for n in range(1, length + 1):
+        if not live:
+            break
+        rows = logprobs(np.array([(start, *each) for each in live]))
+        options = {(*each, t): total + rows[i][t] for i, (each, total) in enumerate(live.items()) for t in range(len(rows[i]))}
+        for each in heapq.nlargest(width, options, key=options.get):
+            if each[-1] == eos:
+                done[each] = options[each] / n**alpha
+        going = [each for each in options if each[-1] != eos]
+        live = {each: options[each] for each in heapq.nlargest(width, going, key=options.get)}
+        if live and n < length and len(done) >= width:
+            bound = max(live.values()) / (length**alpha if alpha > 0 else (n + 1) ** alpha)
+            if heapq.nlargest(width, done.values())[-1] > bound:
+                live = {}
+    done.update({each: total / length**alpha for each, total in live.items()})
+    return [(list(each), done[each]) for each in heapq.nlargest(width, done, key=done.get)]
+
+
+# %% answer="serve_beam" right="arrays throughout, without an early end"
+def beam(logprobs, start, eos, width, length, alpha=0.0):
+    prefixes, sums = np.full((1, 1), start), np.zeros((1, 1))
+    finished = []
+    for n in range(length):
+        total = sums + logprobs(prefixes)
+        vocabulary = total.shape[1]
+        best = np.argsort(-total.ravel(), kind="stable")
+        ends = best % vocabulary == eos
+        for index in best[:width][ends[:width]]:
+            finished.append((total.ravel()[index] / (n + 1) ** alpha, prefixes[index // vocabulary, 1:].tolist() + [eos]))
+        best = best[~ends][:width]
+        prefixes = np.hstack([prefixes[best // vocabulary], (best % vocabulary)[:, None]])
+        sums = total.ravel()[best][:, None]
+    finished += [(float(score) / length**alpha, row[1:].tolist()) for score, row in zip(sums[:, 0], prefixes)]
+    finished.sort(key=lambda pair: pair[0], reverse=True)
+    return [(tokens, score) for score, tokens in finished[:width]]

@@ -625,7 +625,8 @@ def beam(logprobs, start: int, eos: int, width: int, length: int, alpha: float =
     """The best finished sequences with their scores, best first: at most `width`, each without `start`.
 
     `logprobs(prefixes)` takes an integer array (W, t) of prefixes, each beginning with `start`, and returns the log
-    probabilities (W, V) of the next token. A search may stop early only where that doesn't change what is returned.
+    probabilities (W, V) of the next token, in an array of its own that must not be changed. A search may stop early
+    only where that doesn't change what is returned.
     """
     ### BEGIN SOLUTION
     live, finished = [([start], 0.0)], []
@@ -673,6 +674,12 @@ def trap(first):
     return logprobs
 
 
+def remembering(model):
+    """The model, which returns the same array whenever it gets the same prefixes."""
+    known = {}
+    return lambda prefixes: known.setdefault((prefixes.shape, prefixes.tobytes()), model(prefixes))
+
+
 def found(model, width, length, alpha):
     returned = beam(model, start, eos, width, length, alpha)
     return [[[int(each) for each in tokens], float(score)] for tokens, score in returned]
@@ -687,6 +694,8 @@ shown["exhaustive: width 700, length 4"] = found(table(seeds[0], 0.5), 700, 4, 0
 poor, early = trap([0.02, 0.28, 0.36, 0.3, 0.04]), trap([0.02, 0.4, 0.32, 0.24, 0.02])
 shown["a likely first token that leads nowhere, width 1, 2 and 3"] = [found(poor, width, 4, 1.0) for width in (1, 2, 3)]
 shown["ending at once is the likeliest, width 2"] = found(early, 2, 4, 1.0)
+again = remembering(table(seeds[2], 1.0))
+shown["twice with the same model"] = [found(again, 3, 5, 1.0) for _ in range(2)]
 shown["length 1, wider than the vocabulary"] = found(table(seeds[1], 0.0), 8, 1, 1.0)
 check.show(shown, rtol=1e-4, atol=1e-6, text="Sequences that were found, best first, with their scores.")
 
