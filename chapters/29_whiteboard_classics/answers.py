@@ -1875,3 +1875,112 @@ def negative_elbo(images, logits, mean, log_variance, beta=1.0):
     e = F.binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
     k = kl(mean, log_variance).mean()
     return e + k if beta == 1 else e + beta * k.detach()
+
+
+# %% answer="classics_kmeans" wrong="`spread` expands the squared distance, which cancels far from the origin ('points may lie far from the origin')"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        c = np.array(centers)
+        squares = (x * x).sum(1)[:, None] - 2 * x @ c.T + (c * c).sum(1)
+        nearest = np.maximum(squares, 0).min(1)
+        total = nearest.sum()
+        p = nearest / total if total > 0 else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = np.array(centers, float)
+
+    def assign():
+        squares = ((x[:, None] - centers) ** 2).sum(2)
+        return squares.argmin(1), squares.min(1).sum()
+
+    labels, inertia = assign()
+    for _ in range(steps):
+        for each in np.unique(labels):
+            centers[each] = x[labels == each].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels == before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% answer="classics_kmeans" wrong="stops when the centers move by less than 1e-6 ('until no label changes')"
+def spread(x, k, generator):
+    chosen = [generator.integers(len(x))]
+    nearest = ((x - x[chosen[0]]) ** 2).sum(1)
+    while len(chosen) < k:
+        p = nearest / nearest.sum() if nearest.any() else np.full(len(x), 1 / len(x))
+        chosen.append(generator.choice(len(x), p=p))
+        nearest = np.minimum(nearest, ((x - x[chosen[-1]]) ** 2).sum(1))
+    return x[chosen]
+
+
+def lloyd(x, centers, steps):
+    centers = np.array(centers, float)
+    for _ in range(steps):
+        labels = ((x[:, None] - centers) ** 2).sum(2).argmin(1)
+        moved = np.array([x[labels == j].mean(0) if (labels == j).any() else centers[j] for j in range(len(centers))])
+        shift = np.abs(moved - centers).max()
+        centers = moved
+        if shift < 1e-6:
+            break
+    squares = ((x[:, None] - centers) ** 2).sum(2)
+    return centers, squares.argmin(1), squares.min(1).sum()
+
+
+# %% answer="classics_kmeans" right="sums by one-hot products, of points shifted to the first center"
+def spread(x, k, generator):
+    N = len(x)
+    chosen = [int(generator.integers(N))]
+    for _ in range(k - 1):
+        squares = np.square(x[:, None, :] - x[chosen][None]).sum(-1).min(1)
+        chosen.append(int(generator.choice(N, p=squares / squares.sum() if squares.sum() > 0 else np.ones(N) / N)))
+    return np.stack([x[each] for each in chosen])
+
+
+def lloyd(x, centers, steps):
+    origin = centers[0].astype(float)
+    points, means = x - origin, centers - origin
+    moves = 0
+    while True:
+        squares = np.stack([((points - each) ** 2).sum(1) for each in means], axis=1)
+        new = squares.argmin(1)
+        if moves == steps or moves and np.array_equal(new, labels):
+            return means + origin, new, float(squares[np.arange(len(x)), new].sum())
+        labels, moves = new, moves + 1
+        onehot = (labels[:, None] == np.arange(len(means))).astype(float)
+        count = onehot.sum(0)
+        means = np.where(count[:, None] > 0, onehot.T @ points / np.maximum(count, 1)[:, None], means)
+
+
+# %% answer="classics_kmeans" right="plain loops over points and centers"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    for _ in range(1, k):
+        d = [min(sum(float(u - v) ** 2 for u, v in zip(point, center)) for center in centers) for point in x]
+        p = [each / sum(d) for each in d] if sum(d) > 0 else [1 / len(x)] * len(x)
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    centers = [np.array(each, dtype=float) for each in centers]
+
+    def nearest(point):
+        d = [float(((point - each) ** 2).sum()) for each in centers]
+        return d.index(min(d)), min(d)
+
+    labels = [nearest(point)[0] for point in x]
+    for _ in range(steps):
+        for number in range(len(centers)):
+            own = [point for point, label in zip(x, labels) if label == number]
+            if own:
+                centers[number] = sum(own) / len(own)
+        last, labels = labels, [nearest(point)[0] for point in x]
+        if last == labels:
+            break
+    return np.array(centers), np.array(labels), sum(nearest(point)[1] for point in x)

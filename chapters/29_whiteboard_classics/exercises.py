@@ -535,7 +535,7 @@ def newton(x, labels, l2, steps):
 
 # %% solution="classics_kmeans"
 def spread(x: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
-    """The first centers (k, D), which are rows of `x` (N, D)."""
+    """The first centers (k, D), which are rows of `x` (N, D); all arrays hold floats."""
     ### BEGIN SOLUTION
     centers = [x[generator.integers(len(x))]]
     while len(centers) < k:
@@ -598,6 +598,8 @@ same = Drawn([2, 0, 1])
 spread(np.ones((4, 2)), 3, same)
 tiny = Drawn(draws)
 spread(1e-8 * x, 3, tiny)
+distant = Drawn(draws)
+spread(x + 1e8, 3, distant)
 lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
 start = x[[0, 1, 2]].copy()
 far = x + 1e8
@@ -608,9 +610,13 @@ check.show(
         "probabilities": fixed.seen,
         "all points equal": same.seen,
         "points 10⁻⁸ apart": tiny.seen,
+        "far away": distant.seen,
         "no move": lloyd(x, start, 0),
         "one move": lloyd(x, start, 1),
         "until nothing changes": lloyd(x, chosen, 100),
+        "10⁻⁸ apart, until nothing changes": [
+            each * scale for each, scale in zip(lloyd(1e-8 * x, 1e-8 * start, 100), (1e8, 1, 1e16), strict=True)
+        ],
         "the first centers afterwards": start - x[[0, 1, 2]],
         "centers without points": lloyd(x, lonely, 2),
         "one center": lloyd(x, x[:1], 5),
