@@ -628,3 +628,32 @@ def count_words(words, vocabulary):
 def without_work():
     bad = [n for n in range(1, 61) if len(torch.arange(60).chunk(n)) < n]
     return len(bad), bad[0]
+
+
+# %% answer="gather_top_p" wrong="looks for the first sum that reaches p, and with p = 1 rounding may leave none, so that one word remains ('as few as it takes')"
+def top_p(probabilities, p):
+    values, where = torch.sort(probabilities, dim=1, descending=True)
+    reached = values.cumsum(1) >= p
+    last = reached.int().argmax(1, keepdim=True)
+    kept = torch.where(torch.arange(values.shape[1]) <= last, values, torch.zeros_like(values))
+    out = torch.zeros_like(probabilities).scatter(1, where, kept)
+    return out / out.sum(1, keepdim=True)
+
+
+# %% answer="gather_top_p" right="counts the words of each row, and ranks by a second sort"
+def top_p(probabilities, p):
+    order = probabilities.argsort(dim=1, descending=True)
+    rank = order.argsort(dim=1)
+    total = probabilities.gather(1, order).cumsum(1)
+    count = 1 + (total < p).sum(1, keepdim=True)
+    out = probabilities * (rank < count)
+    return out / out.sum(dim=1, keepdim=True)
+
+
+# %% answer="gather_top_p" right="sums shifted by one word, with cat"
+def top_p(probabilities, p):
+    values, where = probabilities.sort(dim=-1, descending=True)
+    before = torch.cat([torch.zeros_like(values[:, :1]), values.cumsum(-1)[:, :-1]], 1)
+    values = values.masked_fill(before >= p, 0.0)
+    values = values / values.sum(1, keepdim=True)
+    return values.gather(1, where.argsort(dim=1))

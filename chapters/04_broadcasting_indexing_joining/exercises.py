@@ -905,6 +905,9 @@ check.show(
         "words kept if the first two sum to 0.79998, p = 0.8": (
             top_p(torch.tensor([[0.2, 0.5, 0.00002, 0.29998]]), 0.8) > 0
         ).sum(),
+        "words kept of four that sum to 1 - 2⁻²⁰, p = 1": (
+            top_p(torch.tensor([[0.5, 0.25, 0.125, 0.125 - 2**-20]]), 1.0) > 0
+        ).sum(),
         "the dtype for float64": str(top_p(probabilities.double(), p).dtype),
         "words kept of four equal ones, p = 0.5": (top_p(torch.full((1, 4), 0.25), 0.5) > 0).sum(),
         "the input": probabilities,
