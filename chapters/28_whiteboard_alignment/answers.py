@@ -1774,3 +1774,206 @@ def dpo_loss(policy, reference, beta, label_smoothing=0.0, kind="sigmoid"):
         losses = -(1 - label_smoothing) * F.logsigmoid(beta * lead) - label_smoothing * F.logsigmoid(-beta * lead)
     rewards = reference.detach().sub_(policy.detach()).mul_(-beta)
     return losses.mean(), rewards
+
+
+# %% answer="align_grpo" wrong="with a ratio for the sequence the mean over answers is taken, whatever `average` says (the switches are independent)"
+def group_advantages(rewards, scale=True):
+    centered = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centered
+    return centered / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    new, old, ref = (each.masked_fill(~mask, 0.0) for each in (new, old.detach(), ref.detach()))
+    advantages, count = advantages.detach()[:, None], mask.sum(1).clamp(min=1)
+
+    def averaged(x):
+        x = torch.where(mask, x, torch.zeros_like(x))
+        if average == "answer" or ratio == "sequence":
+            return (x.sum(1) / count).mean()
+        if average == "batch":
+            return x.sum() / mask.sum().clamp(min=1)
+        return x.sum() / mask.numel()
+
+    log_ratio = new - old
+    if ratio == "sequence":
+        log_ratio = (log_ratio.sum(1) / count)[:, None] * torch.ones_like(new)
+    r = log_ratio.exp()
+    loss = -torch.minimum(r * advantages, r.clamp(1 - low, 1 + high) * advantages)
+    d = ref - new
+    return averaged(loss + beta * (d.exp() - 1 - d))
+
+
+# %% answer="align_grpo" wrong="with a ratio for the sequence an answer without tokens has a ratio of 1 and counts ('an answer without tokens counts as 0')"
+def group_advantages(rewards, scale=True):
+    centered = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centered
+    return centered / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    new, old, ref = (each.masked_fill(~mask, 0.0) for each in (new, old.detach(), ref.detach()))
+    advantages, tokens = advantages.detach(), mask.sum(1)
+    count = tokens.clamp(min=1)
+
+    def averaged(x):
+        if average == "answer":
+            return (x.sum(1) / count).mean()
+        return x.sum() / (tokens.sum().clamp(min=1) if average == "batch" else mask.numel())
+
+    def objective(log_ratio, advantages):
+        r = log_ratio.exp()
+        return torch.minimum(r * advantages, r.clamp(1 - low, 1 + high) * advantages)
+
+    if ratio == "token":
+        policy = -averaged(objective(new - old, advantages[:, None]) * mask)
+    else:
+        each = objective((new - old).sum(1) / count, advantages)
+        if average == "answer":
+            policy = -each.mean()
+        else:
+            policy = -(each * tokens).sum() / (tokens.sum().clamp(min=1) if average == "batch" else mask.numel())
+    d = ref - new
+    return policy + beta * averaged((d.exp() - 1 - d) * mask)
+
+
+# %% answer="align_grpo" wrong="turns nan of two -inf into 0 and multiplies by the mask, which fails where only one of them is -inf ('may be -inf')"
+def group_advantages(rewards, scale=True):
+    centered = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centered
+    return centered / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    old, ref, advantages = old.detach(), ref.detach(), advantages.detach()[:, None]
+    count = mask.sum(1).clamp(min=1)
+
+    def averaged(x):
+        x = x * mask
+        if average == "answer":
+            return (x.sum(1) / count).mean()
+        return x.sum() / (mask.sum().clamp(min=1) if average == "batch" else mask.numel())
+
+    log_ratio = torch.nan_to_num(new - old)
+    if ratio == "sequence":
+        log_ratio = ((log_ratio * mask).sum(1) / count)[:, None].expand(new.shape)
+    r = log_ratio.exp()
+    loss = -torch.minimum(r * advantages, r.clamp(1 - low, 1 + high) * advantages)
+    d = torch.nan_to_num(ref - new)
+    return averaged(loss + beta * (d.exp() - 1 - d))
+
+
+# %% answer="align_grpo" wrong="the constant is N times the longest answer, not N·T ('divided by N·T')"
+def group_advantages(rewards, scale=True):
+    centered = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centered
+    return centered / (rewards.std(1, keepdim=True) + 1e-4)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    new, old, ref = (each.masked_fill(~mask, 0.0) for each in (new, old.detach(), ref.detach()))
+    advantages, tokens = advantages.detach()[:, None], mask.sum(1)
+    count = tokens.clamp(min=1)
+
+    def averaged(x):
+        x = x * mask
+        if average == "answer":
+            return (x.sum(1) / count).mean()
+        if average == "batch":
+            return x.sum() / tokens.sum().clamp(min=1)
+        return x.sum() / (len(x) * tokens.max().clamp(min=1))
+
+    log_ratio = new - old
+    if ratio == "sequence":
+        log_ratio = (log_ratio.sum(1) / count)[:, None].expand(new.shape)
+    r = log_ratio.exp()
+    loss = -torch.minimum(r * advantages, r.clamp(1 - low, 1 + high) * advantages)
+    d = ref - new
+    return averaged(loss + beta * (d.exp() - 1 - d))
+
+
+# %% answer="align_grpo" wrong="a group whose rewards hardly differ gets 0, too ('a group whose rewards are equal')"
+def group_advantages(rewards, scale=True):
+    centered = rewards - rewards.mean(1, keepdim=True)
+    if not scale or rewards.shape[1] == 1:
+        return centered
+    deviation = rewards.std(1, keepdim=True)
+    return torch.where(deviation < 1e-4, torch.zeros_like(centered), centered / (deviation + 1e-4))
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    new, old, ref = (each.masked_fill(~mask, 0.0) for each in (new, old.detach(), ref.detach()))
+    advantages, count = advantages.detach()[:, None], mask.sum(1).clamp(min=1)
+
+    def averaged(x):
+        x = x * mask
+        if average == "answer":
+            return (x.sum(1) / count).mean()
+        return x.sum() / (mask.sum().clamp(min=1) if average == "batch" else mask.numel())
+
+    log_ratio = new - old
+    if ratio == "sequence":
+        log_ratio = (log_ratio.sum(1) / count)[:, None].expand(new.shape)
+    r = log_ratio.exp()
+    loss = -torch.minimum(r * advantages, r.clamp(1 - low, 1 + high) * advantages)
+    d = ref - new
+    return averaged(loss + beta * (d.exp() - 1 - d))
+
+
+# %% answer="align_grpo" right="a weight for each token, and the clip chosen by the advantage's sign"
+def group_advantages(rewards, scale=True):
+    K = rewards.shape[1]
+    centered = rewards - rewards.sum(1, keepdim=True) / K
+    spread = ((centered * centered).sum(1, keepdim=True) / max(K - 1, 1)).sqrt()
+    return centered / (spread + 1e-4) if scale else centered
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    N, T = mask.shape
+    tokens = mask.sum(1, keepdim=True)
+    weight = {
+        "answer": mask / tokens.clamp(min=1) / N,
+        "batch": mask / tokens.sum().clamp(min=1),
+        "constant": mask / (N * T),
+    }[average]
+    zero = torch.zeros_like(new)
+    new, old, ref = torch.where(mask, new, zero), torch.where(mask, old, zero).detach(), torch.where(mask, ref, zero).detach()
+    delta = new - old
+    if ratio == "sequence":
+        delta = delta.sum(1, keepdim=True) / tokens.clamp(min=1) + 0 * delta
+    A = advantages.detach().unsqueeze(1)
+    r = torch.exp(delta)
+    kept = torch.where(A >= 0, r.clamp(max=1 + high), r.clamp(min=1 - low))
+    kl = torch.exp(ref - new) - 1 - (ref - new)
+    return ((beta * kl - kept * A) * weight).sum()
+
+
+# %% answer="align_grpo" right="a loop over the answers"
+def group_advantages(rewards, scale=True):
+    rows = []
+    for group in rewards:
+        row = group - group.mean()
+        rows.append(row / (group.std() + 1e-4) if scale and len(group) > 1 else row)
+    return torch.stack(rows)
+
+
+def grpo_loss(new, old, ref, mask, advantages, average="answer", ratio="token", low=0.2, high=0.2, beta=0.0):
+    N, T = new.shape
+    total, count = 0.0 * new[mask].sum(), int(mask.sum())
+    for row in range(N):
+        kept = mask[row]
+        n = int(kept.sum())
+        if n == 0:
+            continue
+        log = new[row][kept] - old[row][kept].detach()
+        if ratio == "sequence":
+            log = log.mean().expand(n)
+        A, r = advantages[row].item(), log.exp()
+        d = ref[row][kept].detach() - new[row][kept]
+        each = -torch.min(A * r, A * torch.clamp(r, 1 - low, 1 + high)) + beta * (d.exp() - 1 - d)
+        total = total + each.sum() / {"answer": n * N, "batch": count, "constant": N * T}[average]
+    return total

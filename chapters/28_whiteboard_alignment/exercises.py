@@ -1657,6 +1657,7 @@ check.show(
         "two answers": group_advantages(rewards[:, :2]),
         "one answer": group_advantages(rewards[:, :1]),
         "a thousandth of the rewards": group_advantages(rewards / 1000),
+        "a millionth of the rewards": group_advantages(rewards / 10**6),
         "three equal rewards: near 0": bool(group_advantages(torch.full((1, 3), 0.9)).abs().max() < 0.01),
         "GRPO": tried(*inputs),
         "GRPO with a KL": tried(*inputs, beta=0.3),
@@ -1664,9 +1665,20 @@ check.show(
         "Dr. GRPO": tried(*inputs, average="constant", beta=0.3),
         "GSPO": tried(*inputs, ratio="sequence", low=0.02, high=0.03),
         "GSPO with a KL": tried(*inputs, ratio="sequence", beta=0.3),
+        "Dr. GRPO, no answer as long as T": tried(
+            *inputs[:3], mask & (torch.arange(T) < T - 2), advantages, average="constant"
+        ),
+        "GSPO with the other averages": [
+            tried(*inputs, ratio="sequence", average=average, beta=0.3) for average in ("batch", "constant")
+        ],
         "before the first step": tried(old, old, ref, mask, advantages),
         "no tokens at all": tried(*inputs[:3], mask & False, advantages, average="batch"),
-        "an answer without tokens": tried(*inputs[:3], empty, advantages, beta=0.3),
+        "an answer without tokens": [
+            tried(*inputs[:3], empty, advantages, ratio=ratio, beta=0.3) for ratio in ("token", "sequence")
+        ],
+        "-inf outside the mask, in one of the three": [
+            tried(*inputs[:each], hidden[each], *inputs[each + 1 :], beta=0.3) for each in range(3)
+        ],
         "-inf outside the mask": [
             tried(*hidden, mask, advantages, beta=0.3),
             tried(*hidden, mask, advantages, ratio="sequence"),
