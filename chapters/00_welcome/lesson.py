@@ -351,7 +351,8 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #   to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives
 #   the derivative along a single direction.
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
-#   In arithmetic a backward pass costs about twice as much as the forward pass, however many weights there are.
+#   For matrix multiplications, a backward pass takes about twice the arithmetic of the forward pass, however many weights there
+#   are.
 # - *They ask next:* When is forward mode better? It is better with few inputs and many outputs, and you build it in an exercise
 #   of chapter 06.
 # - *The trap:* Answering with the name, backpropagation, instead of the reason, which is the number of passes.
@@ -395,8 +396,8 @@ for _ in range(20):
 pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on the list")
 
 # %% [markdown]
-# You got 8 instead of 2, because the old note of $y$ was read again and added its derivative, 6. The list also grows with each
-# step.
+# You got 8 instead of 2, because the note of $y = x \cdot x$ is still on the list: it was read again and added its derivative,
+# $2x = 6$. The list also grows with each step.
 #
 # PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to
 # the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a
@@ -539,7 +540,8 @@ topics.notes_index()
 
 # %% [markdown]
 # ### Whiteboard problems
-# These are the problems that public collections ask for, the most frequent ones first, and the exercises in which you write them.
+# These problems appear in public interview collections. The most frequent ones come first, each with the exercise in which you
+# write it.
 
 # %% hidden=true
 topics.whiteboard_index()
