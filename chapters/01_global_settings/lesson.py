@@ -287,7 +287,7 @@ print("here:", local.device, "  in a new thread:", elsewhere)
 # Interviewers rarely ask about the default device, but they do ask about the switches in this table. Its third column says which threads
 # a change affects.
 #
-# | switch | what it changes | whom it affects |
+# | switch | what it changes | scope |
 # |---|---|---|
 # | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | process ([chapter 19](19_training_loop.ipynb)) |
 # | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | process ([chapter 19](19_training_loop.ipynb)) |
@@ -501,7 +501,7 @@ torch.set_default_dtype(torch.float32)
 # %% [markdown]
 # ## If you have time
 # ### When notation changes
-# In the picture of many pairs of numbers, fixed notation occupies a narrow band, three powers of ten wide, which ends on both sides. At
+# The picture shows which pairs of numbers print in fixed notation: a narrow band, three powers of ten wide, which ends on both sides. At
 # its lower end the dtype matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as
 # a float64 it doesn't.
 
