@@ -252,7 +252,7 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
 #   `torch.load(..., mmap=True)` and `load_state_dict(..., assign=True)`, which read a page of the file only
 #   when it is used ([chapter 20](20_saving_and_loading.ipynb)).
-# - *The trap:* Reading the tensor before the storage has its size again, because the storage is empty until it is resized again.
+# - *The trap:* Reading the tensor before its storage has been resized again, because until then there is no memory behind it.
 # - *Proof:* `proof-freed-storage`.
 #
 # ### Overlapping views
@@ -336,8 +336,8 @@ torch.use_deterministic_algorithms(False)
 #
 # ### Tensor or tensor
 # `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an
-# array *or sizes*, and then its result has the default dtype. If it is given sizes, it doesn't initialize the memory. Another tensor
-# is a case of its own, as the last line of the cell shows.
+# array *or sizes*, and the result has the default dtype. Given sizes, it leaves the memory uninitialized, and given another
+# tensor, it shares that tensor's memory, as the last line of the cell shows.
 #
 # ### Myth · "torch.Tensor is an alias of FloatTensor"
 # If it were an alias, it would always create float32, so change the default dtype and look at what you get.
@@ -442,7 +442,7 @@ print(inspect.getsource(torch.Tensor.stride))
 # `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive
 # one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here, because a NumPy array already
 # *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it,
-# which is why it stores storage, strides and offset itself, and so will you.
+# which is why it keeps the storage, strides and offset itself, and so will you.
 #
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
@@ -545,7 +545,8 @@ for name, one, other in (
 #
 # - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word, so calls with different sizes,
 #   or in a different order, get different words.
-# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is. `randn` differs for 20, but not for
-#   32 and 16 twice, nor for 4 and 2 twice: from 16 numbers on it makes groups of 16, and below 16 it makes one after the other.
+# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is. `randn(20)` isn't `randn(10)` twice, although
+#   `randn(32)` is `randn(16)` twice and `randn(4)` is `randn(2)` twice: from 16 numbers on it makes groups of 16, and below 16
+#   one pair after the other.
 # - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above.
 # - *Proof:* `proof-stream`.
