@@ -53,10 +53,9 @@ for name, operands in (("int64 and float16", (whole, half)), ("float16 and 2.5",
 # into a float32 one at the first `* 2.5`. PyTorch's rules avoid both mistakes.
 #
 # ## Which type wins · type promotion
-# There are four **categories**, which are from low to high bool, integer, floating point and complex (`mytorch` does without
-# complex). The category comes before the size: an integer tensor and a floating-point tensor give a floating-point result, and
-# the size decides only within a category. Two pairs in the table of ten dtypes give a third one, namely u8 with i8, and f16 with
-# bf16.
+# There are four **categories**, from low to high: bool, integer, floating point and complex (which `mytorch` doesn't have). The
+# category comes before the size: an integer tensor and a floating-point tensor give a floating-point result, and the size decides
+# only within a category. In the table of ten dtypes, two pairs promote to a third dtype: u8 with i8, and f16 with bf16.
 
 # %%
 kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -68,9 +67,9 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# The table holds for elementwise operations, and for `cat`, `stack` and `where`. Matrix multiplications, linear layers and
-# convolutions raise an error if their operands have different dtypes. The 8-bit floating-point types aren't promoted at all: adding
-# one of them to float32 raises "Promotion for Float8 Types is not supported".
+# The table holds for most elementwise operations, and for `cat`, `stack` and `where`. Matrix multiplications, linear layers and
+# convolutions raise an error if their operands have different dtypes. The 8-bit floating-point types aren't promoted at all:
+# adding one of them to float32 raises "Promotion for Float8 Types is not supported".
 #
 # Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later
 # group decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
@@ -88,9 +87,9 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 # so the wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold
 # half of it.
 #
-# The scalar therefore wasn't rounded first: a product or quotient takes a scalar on its right unrounded, computes in float32, and
-# rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line 70000 is first rounded to
-# float16, which makes it inf.
+# The scalar therefore wasn't rounded first: a product with a scalar, or a quotient by one, takes it unrounded (unless it is a 0-d
+# tensor on the left), computes in float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line
+# 70000 is first rounded to float16, which makes it inf.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
@@ -132,14 +131,15 @@ print("4.", half.to(torch.float16) is half, half.to(torch.float32) is half)
 # %% tags=["proof-overflow"]
 print("arithmetic:", (torch.tensor([250], dtype=torch.uint8) + 50).item())
 print("conversion:", torch.tensor([300, -1]).to(torch.uint8).tolist())
-print("creation:  ", check.error(torch.tensor, 300, dtype=torch.uint8))
+print("creation:  ", torch.tensor(-1, dtype=torch.uint8).item(), "|", check.error(torch.tensor, 300, dtype=torch.uint8))
 print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
 
 # %% [markdown]
 # **Interview · What happens when a value doesn't fit into an integer dtype?**
 #
 # - *Thirty seconds:* Arithmetic and conversions between integer types wrap around without a warning, so 300 becomes 44 in uint8.
-#   Creating a tensor from a Python number that doesn't fit, and `fill_` or `full` with one, raise an error.
+#   Creating a tensor from a Python number that is too large raises an error, and so do `fill_` and `full`, although −1 becomes
+#   255.
 # - *They ask next:* What about a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ
 #   between CPU and GPU, so clamp first.
 # - *The trap:* Subtracting uint8 images, because a negative difference wraps around and looks like a bright pixel.
@@ -197,7 +197,7 @@ for kind in kinds:
 
 # %% [markdown]
 # ### Myth · "There are eight types, and `finfo` knows three"
-# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has still more: unsigned
+# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has even more: unsigned
 # integers of 16, 32 and 64 bits, which support few operations (two uint16 tensors can't be added), and float8 in several formats,
 # which `finfo` knows as well.
 #
@@ -389,7 +389,7 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 # - *Thirty seconds:* The call goes down the dispatcher: each layer that applies, such as autocast or autograd, does its part and
 #   redispatches, and the device's kernel comes last.
 # - *They ask next:* Do methods and operators take another path? No, since `x + 1` is the same call as `add(x, 1)`.
-# - *The trap:* Assuming that a call runs the operation of that name, when `square` runs `mul` above and runs `pow` in PyTorch.
+# - *The trap:* Assuming that a call runs one operation of the same name: `square` runs `mul` above, and `pow` in PyTorch.
 # - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"
@@ -469,7 +469,7 @@ print(inspect.getsource(promotion.fits))
 # 1. The category decides first (bool, integer, floating point, complex), and then the size.
 # 2. A scalar, which is a Python number or a 0-d tensor, decides only if its category is higher.
 # 3. uint8 with int8 gives int16, and float16 with bfloat16 gives float32.
-# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` raise an error and floats become inf.
+# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` refuse large numbers and floats become inf.
 # 5. In place, the memory keeps its dtype: a higher category raises an error, and a wider type is rounded.
 # 6. float16 ends at 65504, while bfloat16 has nearly float32's range and a spacing of 1/128 at 1.
 # 7. Compare with a tolerance, and remember that nan equals nothing.
