@@ -410,8 +410,8 @@ for size, wanted in cases:
 
 # %% [markdown]
 # ## What strides cost: cache lines
-# Reading `t.t()` in order jumps through memory, while many processors fetch memory in *cache lines* of 64 bytes. How many lines hold the
-# first 1,000 elements of a float32 matrix, and how long does a copy take?
+# Reading `t.t()` in order jumps through memory, but a processor always fetches a whole *cache line*, usually of 64 bytes. How many lines
+# hold the first 1,000 elements of a float32 matrix, and how long does a copy take?
 
 # %% tags=["proof-cache-lines"]
 matrix = torch.ones(1024, 1024)
@@ -468,7 +468,7 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 
 # %% [markdown]
 # The first write destroyed a value that was needed, while the second didn't. Which values are needed depends on the formulas of the
-# operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07b](07b_vector_jacobian_products.ipynb) builds the check.
+# operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07](07_backward_in_depth.ipynb) builds the check.
 #
 # **Interview · In-place operations save memory. Should you prefer them?**
 #
@@ -505,7 +505,7 @@ print("5.", grid._version)
 # 2. `transpose`, `permute`, `expand`, `squeeze`, `unfold` and slices change the strides and move no element.
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
 # 4. `view` never copies, while `reshape` and `contiguous` copy if they have to.
-# 5. Contiguous means that neighbours are neighbours in memory; strides along lengths of 1 don't matter.
+# 5. Contiguous means that the elements, in order, are adjacent in memory; strides along lengths of 1 don't matter.
 # 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `softmax` don't.
 # 7. `expand` sets strides to 0 and takes no memory, whereas `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
