@@ -66,7 +66,7 @@ pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% [markdown]
 # The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ and neither of them is 1. (The first shape
-# contains a 2 as well, but not on its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the
+# contains a 2 as well, but not at its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the
 # larger" can't be the rule. The rule has three parts:
 #
 # 1. Align the shapes on the right, where missing dimensions on the left count as 1.
@@ -210,10 +210,10 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: views first, then one copy
-# An index consists of items, separated by commas. Read `x[:, [-1], ::2]` from left to right; here each item applies to one
-# dimension. A slice can be applied immediately, as a view. A list can't, because it needs a copy. Since one copy at the end
-# is enough for all lists, the list waits in `pending`, a sequence with an entry for each dimension that has been handled. By
-# hand, the steps are:
+# Read the items of `x[:, [-1], ::2]` from left to right; here each applies to one dimension. A slice can be applied
+# immediately, as a view. A list can't, because it needs a copy. Since one copy at the end is enough for all lists, the list
+# waits in `pending`, which has one entry for each dimension handled so far: the index that waits, or None. By hand, the steps
+# are:
 
 # %%
 from mytorch import views
