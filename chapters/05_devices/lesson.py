@@ -193,8 +193,8 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies may, which are `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs,
-#   and indexing accepts CPU indices, but nearly everything else requires all tensors to be on one device.
+# - *Thirty seconds:* Copies may: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
+#   indexing accepts CPU indices, but nearly everything else requires all tensors to be on one device.
 # - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
 #   to wait for its value. Assigning to a slice copies from any device, while assigning through a mask or an index tensor doesn't.
 # - *They ask next:* Is a tensor of length 1 an exception, too? No, because it has a dimension.
