@@ -1,6 +1,6 @@
 # %% [markdown]
 # # The computation graph
-# In this lesson you build the engine behind `loss.backward()`, first for single numbers. In the exercises you write the one for your own
+# In this lesson you build the engine behind `loss.backward()`, first for single numbers. In the exercises you write the one for your
 # library's tensors, on which a network learns to separate two moons.
 
 # %% [markdown] tags=["short"]
@@ -98,7 +98,7 @@ pictures.curves({"paths": calls, "values": range(2, 16)}, xlabel="additions", yl
 # %% [markdown]
 # With n additions it takes $2^{n+1} - 1$ calls, so thirty additions would need two billion. Instead of following each path, every value
 # can propagate what has accumulated in its `.grad`. The first public version of micrograd (April 2020, commit 0401485) did that: a value
-# passes each input its share, and then each input does the same.
+# adds its share to the gradient of each input, and then each input does the same.
 
 # %% tags=["proof-diamond"]
 trace = []
@@ -285,9 +285,10 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 # - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
 #   `expand`, `cos` and three `mul`. The first of the three computes `w * x` again instead of saving it. The single node is a
 #   `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
-# - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass as well and choose which values to
-#   save and which to recompute. What is *compiled autograd*? It captures a `backward()` that a compiled function calls, including hooks
-#   and accumulation (`torch._dynamo.config.compiled_autograd`).
+# - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass, too, and choose what to save and
+#   what to recompute.
+# - *They ask next:* What is *compiled autograd*? It captures a `backward()` that a compiled function calls, including hooks and
+#   accumulation (`torch._dynamo.config.compiled_autograd`).
 # - *The trap:* "Compiled code needs no autograd" is false, because the engine still runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
@@ -313,8 +314,8 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 #
 # - *Thirty seconds:* It has the bias's own shape, (10,), and it is the sum over the 64 rows, because broadcasting uses each element 64
 #   times, and the gradients of a value that is used several times add up.
-# - *Longer:* In general, you sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1.
-#   The gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
+# - *Longer:* You sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
+#   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
 # - *They ask next:* And the backward of a sum? It is a broadcast, because each element gets the gradient of the sum.
 # - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct: (64, 1) minus (64,) is (64, 64), and nothing
 #   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
@@ -504,7 +505,7 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # **Interview · Memory grows with every iteration. Where do you look?**
 #
 # - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
-#   state that is carried over without `detach`. Usually the fix is to keep `loss.item()` instead.
+#   state that is carried over without `detach`. The usual fix is to keep `loss.item()`.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
 #   keeps its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
@@ -537,10 +538,10 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # 10. A stored loss keeps its graph alive, so store `loss.item()`.
 #
 # ## You try
-# In [the exercises](../exercises/06_computation_graph.ipynb) you predict who gets a gradient, and write the engine, the node, `fit`, and
-# the gradient of `matmul`. You also run the chain rule forwards, fix a gradient that changes by itself, and measure what a layer saves.
-# [Chapter 07](07_backward_in_depth.ipynb) continues with in-place writes, and [07b](07b_vector_jacobian_products.ipynb) with hooks and
-# operations of your own.
+# In [the exercises](../exercises/06_computation_graph.ipynb) you predict which tensor gets a gradient, and write the engine, the node,
+# `fit`, and the gradient of `matmul`. You also run the chain rule forwards, fix a gradient that changes by itself, and measure what a
+# layer saves. [Chapter 07](07_backward_in_depth.ipynb) continues with in-place writes, and [07b](07b_vector_jacobian_products.ipynb) with
+# hooks and operations of your own.
 
 # %% [markdown]
 # ## If you have time
@@ -563,7 +564,8 @@ for create_graph in (False, True):
 #
 # - *Thirty seconds:* It is a tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
 #   then it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* Don't wrap it in `Variable`, as old code does. *Proof:* `proof-history-of-a-gradient`.
+# - *The trap:* Don't wrap it in `Variable`, as old code does.
+# - *Proof:* `proof-history-of-a-gradient`.
 
 # %% [markdown] given="mytorch.autograd.engine:arrive"
 # ### The real one: how a gradient arrives
