@@ -247,8 +247,8 @@ for where, flag in recorded.items():
 #   doesn't stop the recording.
 # - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`, but inside `inference_mode` you need
 #   `inference_mode(False)` for that.
-# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag. Is the mode safe with
-#   asyncio? Not across an `await`, because all tasks of a thread share it.
+# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag.
+# - *They ask next:* Is the mode safe with asyncio? Not across an `await`, because all tasks of a thread share it.
 # - *The trap:* Calling only `model.eval()` in a validation loop, where the graph is then still recorded. A worker thread that you
 #   start inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
@@ -390,8 +390,8 @@ for name, context in contexts.items():
 #
 # ## In-place writes in the graph
 # Not every write is an accident: `out[1:3] = y * y` is a computation and needs a derivative, but the write goes through a view, while the
-# loss will use `out`. The picture shows the graph that results, in which each node that belongs to a line of the program bears the text of
-# that line.
+# loss will use `out`. The picture shows the graph that results, in which the nodes are labelled with the lines of the program that made
+# them.
 
 # %% tags=["proof-rebase"]
 x, y = mytorch.tensor([1.0, 2.0, 3.0], requires_grad=True), mytorch.tensor([4.0, 5.0], requires_grad=True)
@@ -414,8 +414,9 @@ pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions],
 # below. You write the recorded write and the backward of `CopySlices` in exercise 3.
 
 # %% [markdown]
-# The backward pass meets the last write first. To follow it, this cell calls the two nodes by hand and draws what arrives at each of them,
-# with the written slice framed, and what the first write passes on:
+# The backward pass meets the last write first. To follow it, this cell calls the two nodes by hand. Because `late` was multiplied by 10,
+# its old value gets ten times the gradient that arrives at the last written slice. The pictures show what arrives at each node, with the
+# written slice framed, and what the first write passes on:
 
 # %% tags=["proof-copy-slices"]
 last = out.grad_fn
@@ -453,9 +454,9 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass that node sends the gradient of
 #   the written slice to `f(y)`, and the gradient of all other elements to the old history of `out`.
 # - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is used next.
-# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result. And what
-#   does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with `slice_scatter`, and only a write
-#   into an input of the graph is copied back at its end.
+# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result.
+# - *They ask next:* What does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with
+#   `slice_scatter`, and only a write into an input of the graph is copied back at its end.
 # - *The trap:* Expecting a gradient for the overwritten values. They get none unless the new values were computed from them, as by
 #   `mul_`.
 # - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.

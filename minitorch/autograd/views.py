@@ -67,7 +67,7 @@ def set_history(tensor: Tensor, node: Node) -> None:
 
 
 def refresh_view(view: Tensor) -> None:
-    """Gives a view whose base was written to since a history that starts at the base as it is now."""
+    """Gives a view a new history that starts at its base as it is now, if the base was written to since."""
     base = view._base
     assert base is not None
     if view._grad_fn is None and not base._requires_grad:
