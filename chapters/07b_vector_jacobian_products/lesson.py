@@ -56,8 +56,8 @@ for seed in (2, 1, 0):
 pictures.curves(curves, xlabel="step (seed 0)", ylabel="mean squared error", log="y")
 
 # %% [markdown] tags=["short"]
-# All six losses fall by more than nine tenths, and which formula ends lower depends on the seed. A falling loss therefore doesn't prove
-# that a gradient is correct.
+# All six losses fall by more than 90 %, and which formula ends lower depends on the seed. A falling loss therefore doesn't prove that a
+# gradient is correct.
 #
 # ## `backward`, argument by argument
 # A loss is a scalar, but what does `backward` do if the result has two elements?
@@ -125,8 +125,8 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 # ### Reverse mode and forward mode
 # One backward pass gives one row of the Jacobian. The Jacobian of a loss has a single row, however many parameters there are, which is why
 # networks are trained in **reverse mode**. **Forward mode** gives one column a pass, or in general a combination of columns, the
-# **Jacobian–vector product** (JVP) $J u$. You can also get it from two passes in reverse mode: $v^\top J$ is linear in $v$, so
-# differentiating it with respect to $v$ brings $J$ back.
+# **Jacobian–vector product** (JVP) $J u$. You can also get it from two passes in reverse mode: $v^\top J u$ is linear in $v$, so its
+# gradient with respect to $v$ is $J u$.
 
 
 # %% tags=["proof-two-passes"]
@@ -305,8 +305,8 @@ kink = torch.zeros(1, dtype=torch.float64)
 print("relu at 0: difference", central_differences(torch.relu, kink)[0], " backward", by_backward(torch.relu, kink)[0])
 
 # %% [markdown]
-# In float64 the spacing is 500 million times finer, which makes it the dtype for **gradcheck**, which does the same for functions with
-# several inputs and outputs, and compares element by element:
+# In float64 the spacing is 500 million times finer, so that is the dtype for **gradcheck**, which does the same for functions with several
+# inputs and outputs, and compares element by element:
 
 # %% tags=["proof-gradcheck"]
 inputs.requires_grad_()
@@ -334,8 +334,8 @@ for name, case in cases.items():
 # - *Proof:* `proof-gradcheck`, `proof-milestone`, `proof-wrong-learns`.
 #
 # ### Milestone: every formula of `mytorch`
-# The cell calls each operation of `mytorch` that has a derivative with small float64 matrices, where `gradcheck` tests its gradient, and
-# `gradgradcheck` the gradient of the gradient.
+# For each operation of `mytorch` that has a derivative, the cell runs `gradcheck`, which tests the gradient, and `gradgradcheck`, which
+# tests the gradient of the gradient, on small float64 matrices.
 
 # %% tags=["proof-milestone"]
 from mytorch.autograd import examples, gradcheck, gradgradcheck
