@@ -192,6 +192,8 @@ print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random
 #   sizes stay open unless Python read one of them.
 # - Where Python reads a value, such as `item()`, the trace is cut into two *pieces*. The value that was read selects the second
 #   piece. Until the section on graph breaks, each trace is a single piece.
+# - `compile` goes from break to break: it stores each piece under the values that were read before it, runs it, and passes its
+#   results on to the next piece.
 
 
 # %% tags=["proof-guards"]
@@ -312,13 +314,15 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # | `y * x.sum().item()` | 2 | one graph |
 # | `x[x > 0] * 2`, whose shape depends on the values | 2 | one graph |
 # | the `if` inside a `for` loop | 0 | raises an error |
-# | `while x.sum() > 100`, where the loop's condition is the break | 2 | raises an error |
+# | `while x.sum() > 100`, where the loop's condition is the break | 2, or 3 with code after the loop | raises an error |
 # | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
 #
 # With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
-# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it. Such
-# a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
+# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
+#
+# Such a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
 # "Could not guard on data-dependent expression", unless you promise the answer with `torch._check(n > 3)`.
+#
 # At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only. It doesn't break at a
 # mask, because its interpreter needs no shapes in advance.
 #
