@@ -68,9 +68,9 @@ ax.set(yticks=range(4), yticklabels=[f"{each} operations" for each in lengths], 
 pictures.publish(ax, alt="Time compiled divided by time eager for four lengths of a chain, measured where this ran.")
 
 # %% [markdown]
-# On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times. Each
-# call computes the guards and finds its graph, which costs the same for any chain, while each operation that is fused away saves
-# one trip through the dispatcher.
+# On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times
+# as long. Each call computes the guards and finds its graph, which costs the same for any chain, while each operation that is fused
+# away saves one trip through the dispatcher.
 #
 # For millions of elements memory decides. The chain of twenty took 0.2 to 0.7 of the eager time there, but the chain of two took
 # anything from 0.2 to 1.9, depending on the caches and on whether the operating system had to provide fresh memory for
@@ -191,8 +191,8 @@ print("equal:", [mytorch.equal(*pair) for pair in zip(graph.run(fused, x, y), pr
 
 # %% [markdown]
 # Each line of the loop writes into a buffer that exists already, so the kernel allocates nothing but its slots, the rows of `t`.
-# `%2` and `%5` are the buffers for what leaves a kernel. Of eight steps, two kernels and a sum are left; the first picture shows
-# what leads to the result before fusion, and the second one after it:
+# `%2` and `%5` are the buffers for results that leave a kernel. Eight steps have become two kernels and a sum; the first picture
+# shows what leads to the result before fusion, and the second one after it:
 
 # %%
 label = {step: step.op.name for step in (*traced.steps, *fused.steps)}
@@ -269,10 +269,10 @@ print("lengths 4 and 1, eager:   ", ((ones(4) + ones(1)) * 2).shape)
 # | `x * 2`: without a gradient, then `requires_grad` | 1, 2 | 1, 2 |
 # | `x * 2`: `requires_grad`, then under `no_grad` | 1, 2 | 1, 2 |
 #
-# In the second row, your first variant holds two graphs as well, one for length 3 alone and one for any length. The real
-# difference is the first row: PyTorch makes a symbol of a Python number at its second value, while your library compiles again.
-# A learning rate that changes in each step is therefore expensive, until `RECOMPILE_LIMIT` variants exist and the function runs
-# eagerly. PyTorch has the same limit of eight:
+# In the second row, your first variant needs two graphs as well, one for length 3 alone and one for any length. The real difference
+# is the first row: PyTorch makes a symbol of a Python number at its second value, while your library compiles again. A learning
+# rate that changes in each step is therefore expensive, until `RECOMPILE_LIMIT` variants exist and the function runs eagerly.
+# PyTorch has the same limit of eight:
 
 # %% tags=["proof-limit"]
 stepped = mytorch.compile(lambda p, g, lr: p - g * lr)
@@ -286,11 +286,11 @@ print(counts, set(stepped.reasons))
 # **Interview · How do dynamic shapes work in `torch.compile`, and why are 0 and 1 special?**
 #
 # - *Thirty seconds:* The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
-#   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are always specialized, because a dimension of 1
-#   broadcasts and has different strides, so the same code would mean something else.
+#   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are specialized by default, because a dimension of
+#   1 broadcasts and has different strides, so the same code would mean something else.
 # - *Longer:* With `dynamic=True` two equal sizes share a symbol at first, so a call in which they differ compiles again. A decision
-#   such as `len(x) > 10` becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol; `dynamic=True` does so for all
-#   sizes, and `dynamic=False` never does.
+#   such as `len(x) > 10` becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol, and `mark_unbacked(x, 0)` with
+#   one that may be 0 or 1 as well; `dynamic=True` does the former for all sizes, and `dynamic=False` for none.
 # - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value. A
 #   string or a flag is specialized for each value.
 # - *The trap:* A last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of training.
@@ -314,8 +314,8 @@ for sign in (1, -1):
 print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:", traffic(whole, ones(1000))[0])
 
 # %% [markdown]
-# Each piece is fused, but no kernel can reach across the break, so values go through memory there. (A piece of your `Compiled`
-# passes on all the values that it has made, which costs some bytes more than necessary.) In PyTorch, `torch._dynamo.explain(f)(x)`
+# Each piece is fused, but no kernel can reach across the break, so values go through memory there. (Each piece of your `Compiled`
+# passes on every value that it has made, which costs a few more bytes than necessary.) In PyTorch, `torch._dynamo.explain(f)(x)`
 # counts the breaks and names their lines, and `fullgraph=True` raises an error at most of them, as you saw in chapter 08. With a
 # gradient your library runs such a function eagerly, because its two passes need a single graph.
 #
@@ -614,7 +614,7 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 # 3. Inside a loop a value needs a buffer only while it is live.
 # 4. Fused chains are limited by bandwidth: count bytes, not operations.
 # 5. A short chain, or data in the cache, gains little from fusion.
-# 6. Sizes become symbols at their second value, except 0 and 1, which are always specialized.
+# 6. Sizes become symbols at their second value, except 0 and 1, which are specialized by default.
 # 7. A joint graph holds both passes, and a partitioner chooses what to save and what to compute again.
 # 8. Functionalization turns writes into new values; written inputs are copied back at the end.
 # 9. A CUDA graph replays fixed addresses, so clone what you keep.
