@@ -57,7 +57,8 @@ torch.manual_seed(0)
 losses["nn.ModuleList"] = train(Net(nn.ModuleList))
 for container in (list, nn.ModuleList):
     print(f"{container.__name__:11}", *Net(container).state_dict())
-pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
+about = "The curve of the list ends higher than that of nn.ModuleList."
+pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt=about)
 
 # %% [markdown] tags=["short"]
 # The hidden layers in the list run in `forward`, but the optimizer never received them, and the state dict doesn't contain them.
@@ -195,7 +196,7 @@ pictures.graph(
 #   gradient is then the sum over both uses, and `parameters()` yields the parameter once.
 # - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie
 #   the weights again afterwards, whereas `deepcopy` and `to` to a real device keep the tie.
-# - *The trap:* People share where they want copies, for example with `[nn.Linear(4, 4)] * 3`, which is one layer three times.
+# - *The trap:* Sharing layers where you want copies, for example with `[nn.Linear(4, 4)] * 3`, which is one layer three times.
 # - *Proof:* `proof-names`, `proof-GPT-keys`, `proof-meta-device`.
 #
 # **Interview · How do you count a model's parameters, and what makes the count wrong?**
@@ -230,7 +231,7 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #   restricts the layer without regularizing much. For embeddings, which are matrices, conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
 #   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
-# - *The trap:* People forget layers that they add later, and unless one group takes all remaining parameters, these layers are never
+# - *The trap:* Forgetting layers that are added later: unless one group takes all remaining parameters, these layers are never
 #   trained.
 # - *Proof:* `proof-groups`.
 #
@@ -384,7 +385,7 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 #   that all keys matched.
 # - *Proof:* `proof-meta-device`.
 #
-# ### The milestone: GPT's keys
+# ### Milestone: GPT's keys
 # The next cell builds the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses. LayerNorm and Embedding get their
 # `forward` in chapters 12 and 13, so here they only hold parameters of the right shapes.
 
@@ -561,8 +562,8 @@ print("\n", {name: parameter.unique().numel() for name, parameter in net.hidden.
 # Unlike `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
 #
 # ### Replacing layers: `set_submodule`
-# Quantization and LoRA replace the linear layers of a model that exists already. The next cell replaces them by layers without a bias, and
-# then counts how many of the model's parameters the optimizer holds.
+# Quantization and LoRA replace the linear layers of an existing model. The next cell replaces them by layers without a bias, and then
+# counts how many of the model's parameters the optimizer holds.
 
 # %% tags=["proof-replace"]
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 2), nn.ReLU()))

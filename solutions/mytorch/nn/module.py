@@ -63,7 +63,7 @@ class Module:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """What a table holds; Python asks here for what it finds neither in `__dict__` nor in the class."""
+        """Look a name up in the tables; Python calls this only for names that ordinary lookup doesn't find."""
         for table in ("_parameters", "_modules", "_buffers"):
             if name in self.__dict__.get(table, ()):
                 return self.__dict__[table][name]
