@@ -7,7 +7,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(10)  # your library after this chapter, with the parts that you solved
+mytorch = lesson.mytorch(10)  # your library as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
 # ## Twenty layers that don't train
@@ -137,7 +137,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 #   that it gets no gradient. A smaller learning rate makes that less likely, and LeakyReLU prevents it by keeping a small
 #   derivative there.
 # - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
-# - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; for the trap `proof-gradients`, below.
+# - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; the trap: `proof-gradients`.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
 #
@@ -210,8 +210,8 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 # **fan-in**, the number of inputs of a unit, while going backward it is a sum over the **fan-out**, the number of units that an
 # input feeds. To keep the RMS constant, the weights need variance $1/\text{fan}_{in}$ forwards and $1/\text{fan}_{out}$ backwards.
 # **Xavier** is the compromise that divides by the mean of both, which gives $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming**
-# chooses one of the two and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square? Each
-# line below starts with the first two widths.
+# chooses one of the two and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square?
+# Each line of the output begins with the network's first two widths.
 
 
 # %% tags=["proof-fans"]
@@ -232,9 +232,9 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
         print(f"{widths[:2]}, {mode:7}: output {forwards:.2f}, gradient {backwards:.2f}")
 
 # %% [markdown]
-# Up to chance, the gradient should be 1 and the output 0.7, since no weights make up for the last ReLU. Either mode works here,
-# because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining factor depends on the first
-# and the last width alone; in the last two lines it is 2, whatever the depth.
+# Up to chance, the RMS of the gradient should be 1 and that of the output 0.7, because no weights after the last ReLU make up for
+# it. Either mode works here, because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining
+# factor depends on the first and the last width alone; in the last two lines it is 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
 #
@@ -513,7 +513,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # 5. fan_in keeps the RMS of activations and fan_out that of gradients, and in most networks either is fine.
 # 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for plain SGD on a deep plain ReLU network; Adam copes.
 # 7. GPT-2 starts with std 0.02, and residual projections are scaled by 1/√(2L).
-# 8. Weights start at random so that units differ, while biases may start at 0.
+# 8. Weights are drawn at random so that units differ, while biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
 # 10. In a softmax, subtract the largest logit before you exponentiate.
 #
