@@ -6,7 +6,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(11)  # your library as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(11)  # your library as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
 # ## Stride 2 on an even size: a column that nobody sees
@@ -127,9 +127,9 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 # %% [markdown]
 # ## im2col: a convolution as a matrix multiplication
 # Each output is a dot product of the flattened kernel with a flattened window, and many dot products with the same vector are one matrix
-# multiplication. The code below writes the windows one below the other, as rows. In the picture they are columns, as in PyTorch's
-# `unfold` and in Caffe, which is what the name im2col ("image to columns") says; one matrix is the transpose of the other. Either is
-# larger than the image, because overlapping windows copy the same pixels.
+# multiplication. The code below writes the windows one below the other, as rows. The picture shows the transpose, with a window in each
+# column, as in PyTorch's `unfold` and in Caffe: hence the name im2col, *image to columns*. Both matrices are larger than the image, because
+# overlapping windows copy the same pixels.
 
 
 # %% tags=["proof-im2col", "proof-memory"]
@@ -259,9 +259,10 @@ print(f"gradients differ by at most {abs(np.subtract(*[each.numpy() for each in 
 # %% [markdown]
 # The file `minitorch/models/lenet.py` runs on your library as well, with nothing but its imports changed, and the same seed gives the
 # same digits.
+#
 # ## Channels and `groups`
-# What is called a 3 × 3 kernel has the shape in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the
-# channels into separate convolutions.
+# A 3 × 3 kernel really has the shape in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the channels
+# into separate convolutions.
 
 # %% tags=["proof-channels"]
 x = torch.zeros(1, 64, 8, 8, requires_grad=True)
@@ -281,6 +282,7 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 # - *They ask next:* What shape does the weight have? It is (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
 # - *The trap:* "A kernel works on one channel." That is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
+#
 # ## 1 × 1 convolutions
 # When the window is a single pixel, the convolution is a linear layer over the channels, and all pixels share its weights.
 
@@ -314,9 +316,9 @@ for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14))
 print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} weights")
 
 # %% [markdown]
-# In such a network most weights belong to the late layers, while most activations come from the early ones. Here the early layer has 64
-# times fewer weights, and yet four times the arithmetic and 32 times the activations. A fully connected layer in its place would take 41
-# TB in float32.
+# In such a network most weights belong to the late layers, while most activations come from the early ones. Here the early layer has a 64th
+# of the weights, and yet four times the arithmetic and 32 times the activations. A fully connected layer in its place would take 41 TB in
+# float32.
 #
 # **Interview · Why a convolution for images, and not a fully connected layer?**
 #
