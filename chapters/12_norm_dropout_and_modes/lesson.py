@@ -329,9 +329,9 @@ for p in (0.1, 0.5, 0.9):
     print(f"p = {p}: {means}, values {found}")
 
 # %% [markdown]
-# Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained on.
-# The values that are kept are therefore divided by 1 − p **in training**, and with this *inverted* scaling, which you will write in
-# exercise 4, there is nothing to do in evaluation. (Zeroing is a multiplication by 0, so a nan or an inf becomes nan.)
+# Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained
+# on. The values that are kept are therefore divided by 1 − p **in training**, and with this *inverted* scaling, which you will write in
+# exercise 4, there is nothing to do in evaluation. (Zeroing is a multiplication by 0, so a nan or an inf that is dropped becomes nan.)
 #
 # **Interview · Why does dropout divide by 1 − p?**
 #
@@ -457,10 +457,10 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* I need two calls, because `requires_grad_(False)` freezes only the weight and the bias (if their `grad` is None), and
-#   `eval()` freezes the running statistics.
-# - *Longer:* The statistics are buffers and not parameters, so no gradient and no optimizer reaches them. It is the forward pass in
-#   training mode that writes them.
+# - *Thirty seconds:* I need two calls, because `requires_grad_(False)` freezes only the weight and the bias, and `eval()` freezes the
+#   running statistics.
+# - *Longer:* The statistics are buffers, so no optimizer reaches them; the forward pass in training mode writes them. I also clear the
+#   `grad` of what I freeze, because an optimizer applies any that it finds.
 # - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so I call `eval()` on the frozen part
 #   after it.
 # - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
@@ -566,6 +566,6 @@ print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 
 # %% [markdown]
 # `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
-# `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is for a layer whose
-# `track_running_stats` is switched off later, which leaves its old statistics alone in training. The larger difference is one level below,
-# because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
+# `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is false only in training, for a layer
+# whose `track_running_stats` was switched off after it was made; then its old statistics stay as they are. The larger difference is one
+# level below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
