@@ -281,7 +281,8 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # - *Thirty seconds:* A kernel gets a raw pointer, so it has to know where the next element is. Either the caller passes the strides and the
 #   kernel works on any view, or the wrapper calls `contiguous()` and the kernel can assume one layout.
 # - *Longer:* Passing strides avoids a copy. But neighbouring threads should read neighbouring addresses (*memory coalescing*), which a
-#   large stride in the last dimension prevents, so the copy may pay off for an input that is read often.
+#   large stride in the last dimension prevents, so the copy may pay off for an input that is read often. Some kernels also need rows that
+#   start at multiples of 16 bytes ([chapter 24c](24c_mixture_of_experts.ipynb) shows the error).
 # - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as a caller passes a
 #   transposed tensor.
 # - *The trap:* A kernel that is tested on new tensors only may still be wrong, so test it on transposed, sliced and expanded inputs, too.
@@ -359,10 +360,10 @@ pictures.storage(data, {"data": data, "view": view}, version=data._version)
 
 # %% [markdown]
 # ## Milestone: the same views, errors and edge cases
-# A random program runs on `torch` and `mytorch` side by side, and after each step it compares sizes, strides, offset, version, values and
-# errors. The edge cases follow: no elements, 0-d tensors, and lengths of 1.
+# The folded cell runs a random program on `torch` and `mytorch` side by side, and after each step compares sizes, strides, offset,
+# version, values and errors. The edge cases follow: no elements, 0-d tensors, and lengths of 1.
 
-# %% tags=["proof-milestone"]
+# %% hidden=true tags=["proof-milestone"]
 import random
 from collections import Counter
 
