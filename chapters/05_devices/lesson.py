@@ -41,8 +41,7 @@ print(outcome(lambda: vector * number.to("cuda:1")))
 # %% tags=["proof-spellings"]
 import minitorch as torch
 
-for text in ('device("cuda:1")', 'device("cuda", 1)', 'device(type="cuda", index=1)', "device(1)"):
-    print(f"{text:30}", eval(text, {"device": mytorch.device}))
+print(mytorch.device("cuda:1"), mytorch.device("cuda", 1), mytorch.device(type="cuda", index=1), mytorch.device(1))
 print("no index:", repr(torch.device("cuda")), " a GPU that isn't there:", torch.device("cuda:99"))
 print('device("cuda") == device("cuda:0"):', torch.device("cuda") == torch.device("cuda:0"))
 for text in ("gpu", "cuda:x"):
@@ -569,9 +568,11 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # %% tags=["proof-to-is-no-copy", "proof-numbers-move"]
 torch.cuda.simulate(0)
 original, gpu = torch.zeros(3), mytorch.ones(2, device="cuda:0")
-for call in ('original.to("cpu")', 'original.to("cpu:0")', 'original.to("cpu", copy=True)', "gpu.to(0)", "gpu.to(1)"):
-    eval(call).add_(1)
-    print(f"{call:30}", original.tolist(), gpu.tolist())
+same, index, copy = original.to("cpu"), original.to("cpu:0"), original.to("cpu", copy=True)
+results = {"cpu": same, "cpu:0": index, "cpu, copy=True": copy, "gpu.to(0)": gpu.to(0), "gpu.to(1)": gpu.to(1)}
+for call, result in results.items():
+    result.add_(1)
+    print(f"{call:15}", original.tolist(), gpu.tolist())
 number, gpu = mytorch.tensor(10.0), mytorch.ones(2, device="cuda:1")
 print("CPU scalar with GPU vector:", number + gpu, gpu + number, " the original:", number.device)
 print("device=1, no GPU:", outcome(lambda: torch.ones(2, device=1)))
