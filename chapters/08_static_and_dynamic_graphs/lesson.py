@@ -301,8 +301,8 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 
 # %% [markdown]
 # The results are correct, and they come from three graphs: one up to the decision, and one for each branch. The lines below them
-# print the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3,
-# 3, 3, and its `explain` gives the reason in the last line: a *generic jump* on a tensor.
+# print the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3, 3,
+# 3, and its `explain` names the reason of the last line, too: a *generic jump* on a tensor.
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
 # graph at all** for a function with the break in the body of a `for` or `while` loop: it runs that function eagerly, and only
