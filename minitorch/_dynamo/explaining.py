@@ -55,7 +55,11 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         run(*args, **kwargs)
         found = [entry.found for frame in run.family for entry in frame.entries]
         whys = [each if each.split is None else each.split.stop for each in found]
-        reasons = [GraphCompileReason(each.reason, [each.where]) for each in whys if each.reason is not None]
+        reasons = [
+            GraphCompileReason(each.reason.removeprefix("Data-dependent branching: "), [each.where])
+            for each in whys
+            if each.reason is not None
+        ]
         ops = [[n.target for n in each.graph.nodes if n.op == "call_function"] for each in graphs]
         guards = [expression for each in found for expression in each.guards.expressions]
         return ExplainOutput(graphs, len(graphs), len(graphs) - 1, reasons, sum(map(len, ops)), ops, guards)
