@@ -27,10 +27,8 @@ from course.kinds import Core
 from course.learner import package, practice, ran, scope, verdict
 from course.learner.lock import locked
 from course.learner.ran import Run
-from course.variants import Served
+from course.variants import Candidate, Served, here
 from course.variants import verify as _verify
-from course.work import Counted as Counted
-from course.work import within as within
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
@@ -46,7 +44,7 @@ only: Sequence[str] = ()
 _NOT_ANSWERED = "Not answered yet"
 _WRITE = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
 served: Served | None = None
-"""The variants of an exercise, in a grade."""
+"""The variants of an exercise, or its machine, in a grade."""
 reveal = REVEAL_VARIABLE in os.environ
 """Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade. An
 answer that is graded shows its own, too, so that the grade can say how many are right."""
@@ -119,6 +117,11 @@ def verify(
 ) -> dict[str, str]:
     """Which variants of an answer the learner's tests accept: those shown, and in a grade all (`course.variants`)."""
     return _verify(tests, shown, rng, own, served)
+
+
+def machine(text: str) -> Candidate:
+    """What does and counts the work of a `timed` exercise (`course.work`): this text, or in a grade what is served."""
+    return here(text, seed()) if served is None else served.candidate(seed(), 0)
 
 
 @contextmanager

@@ -254,19 +254,20 @@ class Debug(Verify):
 
 
 class Timed(Kind):
-    """Write something whose cost has the right order: the check counts its work, where others exceed the limit.
-
-    Work is counted rather than measured (`course.work`), so a busy machine never fails a correct answer.
-    """
+    """Write something whose cost has the right order: a machine does its work and counts it (`course.work`)."""
 
     name = "timed"
     mutants = 3
 
-    def validate(self, exercise: Exercise) -> None:
-        super().validate(exercise)
-        assert exercise.check is not None
-        told = f"the check of {exercise.name!r}, which is timed, shows with check.within what its answer spends"
-        exercise.check.expect("check.Counted(" in exercise.check.text and "check.within(" in exercise.check.text, told)
+    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+        """Write the machine into the first lines of the check."""
+        super().complete(exercise, files, shared, chapter)
+        told = f"{exercise.name!r} is timed: it has a check, and one machine, whose verdict is under a seal"
+        machines = [each.text for each in exercise.variants if "seal(" in each.text]
+        if exercise.check is None or len(machines) != 1 or len(exercise.variants) != 1:
+            raise exercise.task.error(told)
+        text = f"machine = check.machine(r'''\n{machines[0]}\n''')\n{exercise.check.text}"
+        exercise.check = replace(exercise.check, text=text)
 
     def where(self) -> str:
         return " · within the limits of the task, which are counted"

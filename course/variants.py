@@ -3,7 +3,7 @@
 Tests see a variant as a `Candidate`, which takes and returns plain data. It is called as the variant's last function,
 and has all of its functions as attributes. In a grade the variants live in a process of their own, which was started
 before the learner's code ran: tests that look at a candidate's name, code or source, instead of at what it computes,
-find the same for all of them.
+find the same for all of them. The machine of a `timed` exercise (`course.work`) lives there as well.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import io
 import os
 import pickle
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from course import work
 from course.sandbox import confine
 
 Functions = dict[str, Callable[..., Any]]
@@ -87,6 +89,7 @@ class Served:
         """
         self._texts: Sequence[str] = () if hasattr(os, "fork") else read()
         self.count = len(self._texts)
+        self._one_at_a_time = threading.Lock()
         if self._texts:
             return
         asked, self._asks = os.pipe()
@@ -110,9 +113,10 @@ class Served:
             return here(self._texts[place], seed)
 
         def answer(arguments: bytes) -> bytes:
-            _write(self._asks, _HEADER.pack(seed, place, len(arguments)) + arguments)
-            (length,) = _COUNT.unpack(_read(self._replies, _COUNT.size))
-            return _read(self._replies, length)
+            with self._one_at_a_time:
+                _write(self._asks, _HEADER.pack(seed, place, len(arguments)) + arguments)
+                (length,) = _COUNT.unpack(_read(self._replies, _COUNT.size))
+                return _read(self._replies, length)
 
         return Candidate(answer)
 
@@ -168,11 +172,19 @@ def _verdict(tests: Callable[[Any], Any], candidate: Candidate) -> str:
         return REFUSED
 
 
+def keyed(text: str, key: str) -> str:
+    """A text that finds the key of a grade in its names."""
+    return f"KEY = {key!r}\n{text}"
+
+
 def _loaded(text: str, seed: int) -> Functions:
     """The functions that a variant's text defines."""
-    names: dict[str, Any] = {"np": np, "rng": np.random.default_rng(seed)}
+    names: dict[str, Any] = {"np": np, "rng": np.random.default_rng(seed), "KEY": ""}
+    names["secret"] = lambda: work.secret(names["KEY"], seed)
+    names["seal"] = lambda told: work.seal(names["KEY"], seed, told)
     exec(compile(text, "<variant>", "exec"), names)
-    return {name: each for name, each in names.items() if isinstance(each, FunctionType)}
+    own = {name: each for name, each in names.items() if isinstance(each, FunctionType)}
+    return {name: each for name, each in own.items() if each.__globals__ is names}
 
 
 def _answer(functions: Functions, pickled: bytes) -> bytes:

@@ -1,42 +1,28 @@
-"""Count work: a check passes the expensive operation to the answer and shows whether it was used within a limit.
+"""Count work where no answer can reach: a *machine* does the expensive operation, and says at the end what it took.
 
-Counting is more robust than the alternatives. CPU times vary by a factor of two on a loaded machine, so a limit that
-fails no correct answer would let slow ones pass. A counting array stops counting after `np.asarray`, and does not see
-loops over lists. An operation that only the check provides is counted exactly, and gives the same number everywhere.
+A machine draws what it works with from `secret`, so nobody else can do its operation, and it puts its verdict under a
+`seal`, which nobody else can make. In a grade it runs in a process of its own (`course.variants`), with a key that was
+drawn for that grade.
+
+Counting is more robust than a clock. CPU times vary by a factor of two on a loaded machine, so a limit that fails no
+correct answer would let slow ones pass. A counting array stops counting after `np.asarray`, and does not see loops over
+lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import hashlib
+import hmac
+
+import numpy as np
 
 
-class Counted:
-    """A function whose calls are counted, and the work of each; call it as the function.
-
-    Args:
-        function: does the work.
-        work: gives the work of a call from its arguments; 1 for each if left out.
-    """
-
-    def __init__(self, function: Callable[..., Any], work: Callable[..., int] = lambda *_, **__: 1) -> None:
-        self._function, self._work = function, work
-        self.calls = self.work = 0
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        self.calls += 1
-        self.work += int(self._work(*arguments, **named))
-        return self._function(*arguments, **named)
+def secret(key: str, seed: int) -> np.random.Generator:
+    """Draws what only those know who have the key; it is empty where nothing is graded."""
+    return np.random.default_rng([*hashlib.sha256(f"{key} {seed}".encode()).digest()])
 
 
-def within(spent: int, most: int, least: int = 1) -> str:
-    """What a check shows of a number of calls, or of their work: the same for all that keep the limit.
-
-    Args:
-        spent: the number.
-        most: the limit.
-        least: what every correct answer needs; less than that means that the operation was bypassed.
-    """
-    if spent < least:
-        return f"{spent}, which is less than the {least} that it takes"
-    return f"at most {most}" if spent <= most else f"{spent}, which is more than {most}"
+def seal(key: str, seed: int, told: str) -> str:
+    """A sentence, and what nobody can append to it who has no key."""
+    tag = hmac.digest(key.encode(), f"{seed} {told}".encode(), "sha256").hex()
+    return f"{told} ({tag[:16]})" if key else told

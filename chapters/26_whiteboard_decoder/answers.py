@@ -3014,6 +3014,17 @@ def scan(combine, steps):
         out[t] = [a[0] * b[0], b[0] * a[1] + b[1]] if steps.ndim == 2 else b @ a
     return out
 
+# %% answer="decoder_timed_scan" wrong="a loop of its own, and calls for show"
+def scan(combine, steps):
+    out, n = steps.copy(), len(steps)
+    depth = int(np.ceil(np.log2(max(n, 2))))
+    for _ in range(depth):
+        combine(steps[: n // depth + 1], steps[: n // depth + 1])
+    for t in range(1, n):
+        a, b = out[t - 1], steps[t]
+        out[t] = [a[0] * b[0], b[0] * a[1] + b[1]] if steps.ndim == 2 else b @ a
+    return out
+
 # %% answer="decoder_timed_scan" wrong="the prefixes without the step itself"
 def scan(combine, steps):
     if len(steps) == 1:

@@ -3352,6 +3352,38 @@ def generate(embed, project, head, prompt, count):
         written.append(step(q, keys, values))
     return written
 
+# %% answer="serve_timed_decode" wrong="projects the whole text each time, as a batch of one"
+def generate(embed, project, head, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        q, keys, values = (each[0] for each in project(embed(tokens, 0)[None]))
+        weights = np.exp((scores := keys @ q[-1] / math.sqrt(q.shape[-1])) - scores.max())
+        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
+    return tokens[len(prompt):]
+
+# %% answer="serve_timed_decode" right="a class that holds the cache, and rows as lists"
+class Cache:
+    def __init__(self, project):
+        self.project, self.keys, self.values = project, [], []
+
+    def __call__(self, x):
+        for row in np.atleast_2d(x):
+            q, k, v = self.project(row[None, :])
+            self.keys.append(k[0].tolist())
+            self.values.append(v[0].tolist())
+        scores = np.array([np.dot(key, q[0]) for key in self.keys]) / math.sqrt(len(q[0]))
+        weights = np.exp(scores - np.max(scores))
+        return np.average(self.values, axis=0, weights=weights)
+
+
+def generate(embed, project, head, prompt, count):
+    cache, written, new = Cache(project), [], prompt
+    while len(written) < count:
+        out = cache(embed(new, len(cache.keys)))
+        new = [int(np.argmax(head(out)))]
+        written = [*written, *new]
+    return written
+
 # %% answer="serve_timed_decode" wrong="appends to the caller's prompt"
 def generate(embed, project, head, prompt, count):
     q, keys, values = project(embed(prompt, 0))
@@ -3363,15 +3395,6 @@ def generate(embed, project, head, prompt, count):
             return prompt[first:]
         q, k, v = project(embed(prompt[-1:], len(keys)))
         keys, values = np.concatenate([keys, k]), np.concatenate([values, v])
-
-# %% answer="serve_timed_decode" wrong="goes around the counted operation"
-def generate(embed, project, head, prompt, count):
-    tokens = list(prompt)
-    for _ in range(count):
-        q, keys, values = project._function(embed(tokens, 0))
-        weights = np.exp((scores := keys @ q[-1] / q.shape[-1] ** 0.5) - scores.max())
-        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
-    return tokens[len(prompt):]
 
 # %% answer="serve_timed_decode" wrong="without the scale"
 def generate(embed, project, head, prompt, count):

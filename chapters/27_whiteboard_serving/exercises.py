@@ -4654,6 +4654,28 @@ def generate(embed, project, head, prompt: list[int], count: int) -> list[int]:
     ### END SOLUTION
 
 
+# %% machine="serve_timed_decode"
+length, count, rows, is_over, drawn = 20, 40, 0, False, secret()
+first, maps = drawn.normal(size=(12, 12)), drawn.normal(size=(3, 12, 8))
+
+
+def project(x):
+    """A projection that nobody else can do: two layers with drawn weights."""
+    global rows
+    if is_over:
+        raise RuntimeError("the verdict has been given")
+    rows += np.size(x) // len(first)
+    return tuple(np.sin(x @ first) @ each for each in maps)
+
+
+def verdict():
+    global is_over
+    is_over = True
+    if rows > length + count:
+        return f"{rows} rows were projected, where {length + count} are allowed"
+    return seal(f"at most {length + count} rows")
+
+
 # %% check="serve_timed_decode"
 generator = check.rng()
 V, C, D = 50, 12, 8
@@ -4661,21 +4683,19 @@ table, places, out, bias = (generator.normal(size=size) for size in ((V, C), (60
 maps = generator.normal(size=(3, C, D)) * np.array([0.5, 0.5, 1.5])[:, None, None]
 
 
-def decode(length, count, sharp=1.0):
-    """What is written after a prompt of this length, and the rows that were projected for it."""
+def decode(length, count, sharp=1.0, project=None):
+    """What is written after a prompt of this length."""
     sharpened = maps * np.array([sharp, 1.0, 1.0])[:, None, None]
-    project = check.Counted(lambda x: tuple(np.asarray(x) @ each for each in sharpened), lambda x: len(x))
     prompt = generator.integers(V, size=length).tolist()
     given = list(prompt)
     found = generate(
         lambda tokens, start: table[np.asarray(tokens, int)] + places[start : start + len(tokens)],
-        project,
+        project or (lambda x: tuple(np.asarray(x) @ each for each in sharpened)),
         lambda output: output @ out + 3.0 * bias,
         given,
         count,
     )
-    rows = check.within(project.work, length + count, length + count - 1)
-    return {"prompt": prompt, "written": [int(each) for each in found], "rows": rows, "unchanged": given == prompt}
+    return {"prompt": prompt, "written": [int(each) for each in found], "unchanged": given == prompt}
 
 
 check.show(
@@ -4683,7 +4703,8 @@ check.show(
         "a prompt of 6 tokens": decode(6, 14),
         "a prompt of one token": decode(1, 9),
         "one token to write": decode(5, 1),
-        "a long text": decode(20, 40),
+        "a long text, counted": decode(20, 40, project=machine.project),
+        "what is counted": machine.verdict(),
         "scores in the thousands": decode(8, 12, 1000.0),
     },
     text="What is written, and how many rows were projected.",

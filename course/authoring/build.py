@@ -196,7 +196,7 @@ async def _exercises(course: Course, target: Course, path: Path, stored: bool) -
     """The texts of the notebooks; None for a copy that was kept of what the learner had written."""
     source = read_exercises(path)
     built = notebook.reference(source)
-    kept = [cell for cell in source.cells if cell.role not in ("docstrings", "hint", "mutant", "variant")]
+    kept = [cell for cell in source.cells if cell.role not in ("docstrings", "hint", "mutant", "variant", "machine")]
     name = f"{source.chapter}.ipynb"
     course.solutions.mkdir(exist_ok=True)
     if stored:

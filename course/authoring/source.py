@@ -17,7 +17,7 @@ from course.kinds import KINDS, Kind, Share
 from course.parsed import parsed
 
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
-_OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant", "variant")
+_OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant", "variant", "machine")
 
 
 class SourceError(Exception):
@@ -75,7 +75,10 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Variant:
-    """An answer that the learner's tests have to accept or refuse; `shown` ones stand in the learner's notebook."""
+    """An answer that the learner's tests have to accept or refuse, or the machine of a timed exercise.
+
+    Those that are `shown` stand in the learner's notebook.
+    """
 
     is_right: bool
     says: str
@@ -229,6 +232,8 @@ def _add(exercise: Exercise, cell: Cell) -> None:
             exercise.mutants.append(_mutant(cell))
         case "variant":
             exercise.variants.append(_variant(cell))
+        case "machine":
+            exercise.variants.append(Variant(True, "", cell.text.strip(), True))
 
 
 def _variant(cell: Cell) -> Variant:

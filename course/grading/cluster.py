@@ -39,6 +39,7 @@ class Chapter:
     name: str
     notebook: str
     draws: dict[str, Draw]
+    key: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class _Worker:
                 notebook = v4.reads(chapter.notebook)
                 folder = Path(tempfile.mkdtemp(dir=self.folder.name))  # a new one, if the last attempt failed
                 kits = Kits(folder, Course.find(CODE), notebook)
-                self.references[chapter.name] = Reference(notebook, kits, self.seed, explain=False, draws=chapter.draws)
+                made = Reference(notebook, kits, self.seed, explain=False, draws=chapter.draws, key=chapter.key)
+                self.references[chapter.name] = made
             return self.references[chapter.name]
 
     def end(self) -> None:
@@ -145,7 +147,7 @@ def _chapters(
                 for exercise in exercises:
                     shares = reference.kits.kinds[exercise].shares
                     reference.prepare_alone(exercise, [share.parts for share in shares], pool)
-                chapters[name] = Chapter(name, v4.writes(reference.notebook), reference.draws)
+                chapters[name] = Chapter(name, v4.writes(reference.notebook), reference.draws, reference.key)
             except (ReferenceFailedError, SandboxError) as error:
                 errors[name] = error
     return chapters, errors

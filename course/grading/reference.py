@@ -22,6 +22,7 @@ from course.grading.packages import Kits
 from course.grading.pool import Pool
 from course.grading.report import Redrawn
 from course.grading.runner import Outcome, Task
+from course.variants import keyed
 
 _DRAWS = 5
 _SECONDS, _WALL_SECONDS = 600, 3600  # for the course's own answers
@@ -63,6 +64,7 @@ class Reference:
         explain: bool = True,
         draws: Mapping[str, Draw] | None = None,
         redrawn: Iterable[Redrawn] = (),
+        key: str = "",
     ) -> None:
         """
         Args:
@@ -72,7 +74,9 @@ class Reference:
             explain: find out what known mistakes show.
             draws: by exercise, what is known already.
             redrawn: exercises that begin with another seed, as in an earlier grade.
+            key: of what counts work (`course.work`), which no answer may know.
         """
+        self.key = key
         self.notebook, self.kits, self.seed, self.explains = notebook, kits, seed, explain
         self.draws = dict(draws or {})
         self.tasks = tasks(notebook)
@@ -248,7 +252,7 @@ class Reference:
             self.kits.shared(exercise),
             self.kits.own(exercise, only),
             seed,
-            tuple(self.tasks[exercise].get("variants", ())),
+            tuple(keyed(text, self.key) for text in self.tasks[exercise].get("variants", ())),
         )
 
 

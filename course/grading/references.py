@@ -1,5 +1,6 @@
 """The references of all chapters, each made when a submission needs it."""
 
+import secrets
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -71,4 +72,4 @@ class References:
         kits = Kits(self._folder / chapter, self._course, notebook)
         if self._are_stored:
             return stored(notebook, kits, self.seed)
-        return Reference(notebook, kits, self.seed, self._explain, redrawn=self._redrawn.values())
+        return Reference(notebook, kits, self.seed, self._explain, None, self._redrawn.values(), secrets.token_hex())

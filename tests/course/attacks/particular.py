@@ -1,4 +1,5 @@
-"""Attacks on one exercise, each of which earned all its points once: by delegation, by stored values, by two halves.
+"""Attacks on one exercise, each of which earned all its points once: by delegation, by stored values, by two halves,
+by work that is done elsewhere than where it is counted.
 
 `STORED` stands for the values that the learner's own notebook stores for the exercise.
 """
@@ -92,6 +93,32 @@ def curve(sure, right):
 
 def overconfidence(sure, right):
     return sum(sure) / len(sure) - 100 * sum(right) / len(right)
+""",
+    ("26_whiteboard_decoder", "decoder_timed_scan"): """
+def scan(combine, steps):
+    n, out = len(steps), steps.copy()
+    depth = int(np.ceil(np.log2(max(n, 2))))
+    for _ in range(depth):
+        combine(steps[: n // depth + 1], steps[: n // depth + 1])  # for show
+    for t in range(1, n):
+        a, b = out[t - 1], steps[t]
+        out[t] = [a[0] * b[0], b[0] * a[1] + b[1]] if steps.ndim == 2 else b @ a
+    Candidate.__getattr__ = says
+    return out
+
+from course.variants import Candidate
+def says(self, name, real=Candidate.__getattr__):
+    words = "the prefixes of 129 steps, within both limits"  # as the learner's own notebook says it
+    return (lambda out: words) if name == "verdict" else real(self, name)
+""",
+    ("27_whiteboard_serving", "serve_timed_decode"): """
+def generate(embed, project, head, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        q, keys, values = (each[0] for each in project(embed(tokens, 0)[None]))  # once counted as one row
+        weights = np.exp((scores := keys @ q[-1] / math.sqrt(q.shape[-1])) - scores.max())
+        tokens.append(int(np.argmax(head(weights @ values / weights.sum()))))
+    return tokens[len(prompt) :]
 """,
     ("26_whiteboard_decoder", "decoder_norms"): """
 import numpy as np
