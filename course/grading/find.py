@@ -16,7 +16,9 @@ from course.learner import names
 
 MAX_BYTES = 20 << 20
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".7z", ".rar")
-_EXPORTED = re.compile(rf"{PATTERN}_.*\.(?:html|pdf|py)", re.IGNORECASE)  # by Jupyter, of a chapter's notebook
+_EXPORTED = re.compile(  # of a chapter's notebook, by Jupyter or by hand
+    rf"{PATTERN}_.*\.(?:html?|pdf|py|md|docx?|odt|rtf|pages)", re.IGNORECASE
+)
 
 
 def notebooks(paths: Iterable[Path]) -> list[Path]:

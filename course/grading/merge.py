@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,8 @@ class Outline:
     """The exercise that each check is about, by its text; nothing for the text of a setup cell."""
 
 
-def chapter_of(notebook: Any, stem: str, chapters: Collection[str]) -> str:
-    """The chapter that a submission belongs to, by its metadata.
+def chapter_of(notebook: Any, stem: str, chapters: Mapping[str, Outline]) -> str:
+    """The chapter that a submission belongs to, by its metadata, or else by its first cell for an answer.
 
     Args:
         notebook: the submission.
@@ -51,6 +51,9 @@ def chapter_of(notebook: Any, stem: str, chapters: Collection[str]) -> str:
     """
     ours = notebook.metadata.get(_OURS)
     chapter = ours.get("chapter") if isinstance(ours, dict) else None
+    if chapter is None:  # an editor or a converter has lost it
+        of_cells = (name for cell in notebook.cells for name, outline in chapters.items() if _exercise(cell, outline))
+        chapter = next(of_cells, None)
     if not isinstance(chapter, str):
         raise RejectedError("not a notebook of this course: its metadata name no chapter")
     if chapter not in chapters:
@@ -82,17 +85,22 @@ def solutions_of(notebook: Any, outline: Outline) -> Submission:
             unknown += 1
             added.append(_text(cell))
     made.names.extend(itertools.islice(_names(cells, outline), _MOST_NAMES))
+    answers = {name: [text for text in texts if has_code(text, outline.stubs[name])] for name, texts in found.items()}
     for name, sources in found.items():
-        with_code, elsewhere = (
-            [text for text in texts if has_code(text, outline.stubs[name])] for texts in (sources, beside[name])
-        )
-        if not with_code and _answers(elsewhere, {*outline.names[name]}):
-            sources = with_code = elsewhere
-            unknown -= len(sources)
-            made.notes.append(f"{name}: its own cell is empty or gone, so what was added above its check counts")
+        with_code, asked = answers[name], {*outline.names[name]}
+        elsewhere = [text for text in beside[name] if has_code(text, outline.stubs[name])]
+        if not _answers(with_code, asked) and all(_looked_up(text)[2] for text in with_code):
+            own = "does not answer it" if with_code else "is empty or gone"
+            if _answers([*with_code, *elsewhere], asked):
+                sources = with_code = [*with_code, *elsewhere]
+                unknown -= len(elsewhere)
+                made.notes.append(f"{name}: its own cell {own}, so what was added above its check counts")
+            elif not with_code and (other := _answered_beside(name, answers, outline)):
+                sources = with_code = [answers[other][-1]]
+                made.notes.append(f"{name}: its own cell {own}, so the answer in the cell of {other} counts")
         if not sources:
             continue
-        counting = _without_drafts(with_code, {*outline.names[name]})
+        counting = _without_drafts(with_code, asked)
         made.solutions[name] = "\n\n".join(counting or sources[:1])
         if len(sources) > 1:
             drafts = len(with_code) - len(counting)
@@ -132,6 +140,14 @@ def _answers(texts: list[str], asked: set[str]) -> bool:
     """Whether cells that are no longer than an answer together define all that is asked for."""
     is_short = sum(map(len, texts)) <= MOST_CODE
     return is_short and bool(asked) and asked <= set[str]().union(*(_looked_up(text)[0] for text in texts))
+
+
+def _answered_beside(exercise: str, answers: dict[str, list[str]], outline: Outline) -> str:
+    """Another exercise whose cell defines all that this one asks for, and nobody else; empty if there is none."""
+    asked = {*outline.names[exercise]}
+    of_others = set[str]().union(*(names for name, names in outline.names.items() if name != exercise))
+    found = (name for name, texts in answers.items() if texts and _answers(texts[-1:], asked))
+    return "" if asked & of_others else next(found, "")
 
 
 def _looked_up(text: str) -> tuple[set[str], set[str], bool]:

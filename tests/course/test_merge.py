@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from course.__main__ import main
 from course.files import Course
 from course.grading.find import content, notebooks
 from course.grading.intake import outline_of
-from course.grading.merge import solutions_of
+from course.grading.merge import chapter_of, solutions_of
 from course.grading.submission import RejectedError, Submission
 
 NAME = "running_mean"
@@ -111,6 +112,52 @@ def test_an_answer_in_an_added_cell_counts_where_its_own_is_empty_or_gone(
     assert (own.solutions[NAME], own.notes) == (RIGHT, ["1 code cell that the learner added not run"])
 
 
+def test_an_answer_that_was_split_off_its_cell_is_joined_with_it(
+    course: Course, submission: Callable[..., Any]
+) -> None:
+    outline = outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4))
+    made = solutions_of(in_added_cells(submission(running_mean="K = 1"), RIGHT, "print(K)"), outline)
+    assert (made.solutions[NAME], made.answered) == (f"K = 1\n\n{RIGHT}\n\nprint(K)", [NAME])
+    assert made.notes[0] == f"{NAME}: its own cell does not answer it, so what was added above its check counts"
+    assert len(made.notes) == 2  # what counts is not among the cells that were not run
+    broken = solutions_of(in_added_cells(submission(running_mean="def running_mean(x:"), RIGHT), outline)
+    assert broken.idle[NAME][0] == "error"  # as in a notebook, where it ran last
+    lacking = solutions_of(in_added_cells(submission(running_mean="K = 1"), "print(K)"), outline)
+    assert (lacking.solutions[NAME], lacking.notes) == ("K = 1", ["1 code cell that the learner added not run"])
+
+
+def test_two_answers_in_one_cell_count_for_both(course: Course, submission: Callable[..., Any]) -> None:
+    outline = outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4))
+    both = f"{RIGHT}\n\ndef smallest_step(): return 1"
+    for name, other in ((NAME, "smallest_step"), ("smallest_step", NAME)):
+        made = solutions_of(submission(**{name: both}), outline)
+        assert made.solutions[name] == made.solutions[other] == both
+        assert made.answered == [each for each in outline.stubs if each in (name, other)]
+        assert made.notes == [f"{other}: its own cell is empty or gone, so the answer in the cell of {name} counts"]
+    wrong = solutions_of(submission(running_mean=both, smallest_step="def smallest_step(): return 2"), outline)
+    assert (wrong.solutions["smallest_step"], wrong.notes) == ("def smallest_step(): return 2", [])
+    outline.names["smallest_step"].append("running_mean")  # both ask for it, so nobody knows whose it is
+    assert solutions_of(submission(running_mean=both), outline).answered == [NAME]
+
+
+def test_the_chapter_is_that_of_the_answers_where_the_metadata_name_none(
+    course: Course, submission: Callable[..., Any]
+) -> None:
+    outline = outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4))
+    chapters = {"00_other": replace(outline, chapter="00_other", stubs={}, solutions={}), "01_fixture": outline}
+    notebook = submission()
+    del notebook.metadata["minitorch"]
+    assert chapter_of(notebook, "ann", chapters) == "01_fixture"
+    for cell in notebook.cells:
+        cell.metadata = {}
+    assert chapter_of(notebook, "ann", chapters) == "01_fixture"
+    with pytest.raises(RejectedError, match="holds chapter 01_fixture"):
+        chapter_of(notebook, "00_other", chapters)
+    notebook.cells = [new_code_cell(RIGHT)]
+    with pytest.raises(RejectedError, match="name no chapter"):
+        chapter_of(notebook, "01_fixture", chapters)
+
+
 def test_answers_are_found_by_the_checks_below_them_where_all_metadata_and_ids_are_lost(
     course: Course, submission: Callable[..., Any]
 ) -> None:
@@ -155,7 +202,7 @@ def test_an_ending_in_capitals_is_found(tmp_path: Path) -> None:
 
 
 def test_nobody_is_lost_whose_file_is_no_notebook(tmp_path: Path) -> None:
-    files = ["ann/01_a.ipynb.txt", "ben/01_a.zip", "cem/01_a.html", "dev.tar.gz"]
+    files = ["ann/01_a.ipynb.txt", "ben/01_a.zip", "cem/01_a.html", "dev.tar.gz", "gus/01_a.docx", "hal/01_a.md"]
     others = [
         "eva/01_a.ipynb",
         "eva/01_a.zip",
@@ -174,6 +221,7 @@ def test_nobody_is_lost_whose_file_is_no_notebook(tmp_path: Path) -> None:
     for name, reason in (
         ("ben/01_a.zip", "an archive: unpack it"),
         ("cem/01_a.html", "hand in the file that ends with"),
+        ("gus/01_a.docx", "hand in the file that ends with"),
     ):
         with pytest.raises(RejectedError, match=reason):
             content(tmp_path / name)
