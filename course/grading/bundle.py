@@ -180,6 +180,8 @@ def _name(name: Any) -> str:
 def _json_number(value: float | complex) -> Any:
     if isinstance(value, complex):
         return [_json_number(value.real), _json_number(value.imag)]
+    if not isinstance(value, (int, float)):  # an element of an array of objects, or of something like a tensor
+        raise TypeError(f"a check cannot show a {type(value).__name__}")
     return value if isinstance(value, int) or math.isfinite(value) else str(value)
 
 

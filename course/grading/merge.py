@@ -109,6 +109,8 @@ def solutions_of(notebook: Any, outline: Outline) -> Submission:
         if with_code:
             made.answered.append(name)
             _find_idle(made, name, outline)
+    if not made.solutions:
+        made.notes.append(f"no cell for an answer is in it: the exercises are in exercises/{outline.chapter}.ipynb")
     if unknown:
         made.notes.append(f"{unknown} code cell{'s' * (unknown > 1)} that the learner added not run")
     return made

@@ -147,7 +147,12 @@ def _exercise(
     for value in found.values():
         witness.watch(value, space)
     shown: list[Any] = []
-    check.deliver, check.made, check.runs[:] = shown.append, witness.watch_part, [ran.Run(job["solution"])]
+
+    def deliver(bundle: dict[str, Any], dumps: Callable[..., str] = json.dumps) -> None:
+        dumps(bundle)  # here, where what it raises is told
+        shown.append(bundle)
+
+    check.deliver, check.made, check.runs[:] = deliver, witness.watch_part, [ran.Run(job["solution"])]
     check.setup, check.only, check.reveal, check.served = setup, job["only"], job["reveal"], served
     error, began = "", time.monotonic()
     try:

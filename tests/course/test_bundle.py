@@ -3,6 +3,7 @@
 import json
 import math
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -172,6 +173,10 @@ def test_what_cannot_be_shown() -> None:
         encode({1, 2})
     with pytest.raises(TypeError, match="names its values with strings, not int"):
         encode({1: 2})
+    with pytest.raises(TypeError, match="a check cannot show a MagicMock"):
+        encode(MagicMock())  # it has all that a tensor has
+    with pytest.raises(TypeError, match="a check cannot show a float32"):
+        encode(np.array([np.float32(1)], dtype=object))
     with pytest.raises(ValueError, match="at most 20000 elements, not 20001"):
         encode(np.zeros(20_001))
 

@@ -36,6 +36,7 @@ def items(
     helped.cells.insert(1, new_code_cell("%matplotlib inline\ndef helper(x):\n    return x"))
     helped.cells.insert(1, new_code_cell("helper ="))
     made = {"shows": submission(contiguous_strides=SHOWS), "helped": helped}
+    made["large"] = submission(contiguous_strides="def contiguous_strides(size):\n    return (10**5000,) * len(size)")
     for name, notebook in made.items():
         nbformat.write(notebook, folder / f"{name}.ipynb")
     results = grade([folder], course, jobs=2, explain=False).submissions
@@ -47,6 +48,12 @@ def items(
 def test_what_is_displayed_beside_the_values_costs_nothing(items: dict[str, dict[str, Item]]) -> None:
     item = items["shows"]["contiguous_strides"]
     assert (item.status, item.message) == ("passed", "")
+
+
+@pytest.mark.turns(8)
+def test_what_cannot_be_written_down_is_told(items: dict[str, dict[str, Item]]) -> None:
+    item = items["large"]["contiguous_strides"]
+    assert item.status == "error" and "for integer string conversion" in item.message, item
 
 
 def test_cells_of_one_answer_are_joined_but_for_empty_ones_and_the_stub(

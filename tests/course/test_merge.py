@@ -126,6 +126,13 @@ def test_an_answer_that_was_split_off_its_cell_is_joined_with_it(
     assert (lacking.solutions[NAME], lacking.notes) == ("K = 1", ["1 code cell that the learner added not run"])
 
 
+def test_who_handed_in_the_lesson_is_told(course: Course, submission: Callable[..., Any]) -> None:
+    notebook = submission()
+    notebook.cells = [new_code_cell(RIGHT)]
+    made = solutions_of(notebook, outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)))
+    assert made.notes[0] == "no cell for an answer is in it: the exercises are in exercises/01_fixture.ipynb"
+
+
 def test_two_answers_in_one_cell_count_for_both(course: Course, submission: Callable[..., Any]) -> None:
     outline = outline_of(nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4))
     both = f"{RIGHT}\n\ndef smallest_step(): return 1"
