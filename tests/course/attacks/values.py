@@ -36,6 +36,44 @@ class All(dict):
 value = All()""",
     nothing="value = None",
     another_list="value = []",
+    a_float_from_which_nothing_differs="""
+class Zero(float):
+    __sub__ = __rsub__ = __abs__ = __add__ = __mul__ = lambda self, *other: Zero(0)
+    __lt__ = __le__ = lambda self, other: True
+value = Zero(1.0)""",
+    a_list_of_any_length="""
+class Any(list):
+    __len__ = lambda self: 6
+    __getitem__ = lambda self, place: 1.0
+    __iter__ = lambda self: iter([1.0] * 6)
+    __reduce__ = lambda self: (print, ("here",))
+value = Any()""",
+    a_list_without_end="""
+class Endless(list):
+    def __iter__(self):
+        while True:
+            yield 1.0
+value = Endless([1.0])""",
+    a_list_in_itself="value = []; value.append(value)",
+    a_deep_list="""
+value = []
+for _ in range(100_000):
+    value = [value]""",
+    more_digits_than_can_be_written="value = 10**4_000_000",
+    strings_that_equal_everything="""
+class Same(str):
+    __eq__ = __lt__ = lambda self, other: True
+    __hash__ = lambda self: 1
+value = {Same("x"): 1}""",
+    a_mock="import unittest.mock; value = unittest.mock.MagicMock()",
+    an_error_that_hides="""
+class Hidden(BaseException):
+    __class__ = property(lambda self: 1 / 0)
+    __str__ = __repr__ = lambda self: str(self)
+class Raises:
+    def __getattribute__(self, name):
+        raise Hidden()
+value = Raises()""",
 )
 def returns(target: Target, text: str) -> str:
     return f"{text}\ndef {target.names[0]}(*arguments, **keywords):\n    return value\n"
@@ -62,6 +100,39 @@ class Ones:
     def __getattr__(self, name):
         return lambda *arguments, size=None, **keywords: numpy.ones(size) if size else 1
 check.rng = Ones""",
+    trace_that_empties_what_is_shown="""
+import sys
+def trace(frame, event, argument):
+    if frame.f_code.co_name == "show":
+        frame.f_locals["values"].clear()
+    return trace
+sys.settrace(trace)
+sys._getframe().f_trace = trace""",
+    an_import_hook="""
+import builtins
+taken = builtins.__import__
+def hooked(name, *arguments, **keywords):
+    module = taken(name, *arguments, **keywords)
+    if name.endswith("bundle"):
+        module.bundle = lambda *arguments: {"version": 1, "rtol": 1e300, "atol": 1e300, "values": {}}
+    return module
+builtins.__import__ = hooked""",
+    the_notebooks_own_names="""
+import __main__
+shell = get_ipython()
+shell.user_ns["In"], shell.run_cell, shell.history_manager = ["check.show({})"], None, None
+class Quiet(type(__main__)):
+    __setattr__ = lambda self, name, value: None
+__main__.__class__ = Quiet""",
+    no_modules="import sys; sys.modules.clear()",
+    no_builtins="""
+import builtins
+for name in ("len", "isinstance", "dict", "compile", "exec"):
+    delattr(builtins, name)""",
+    minitorch_itself="""
+import minitorch
+minitorch.Tensor.tolist = lambda self: 0.0
+minitorch.Tensor.detach = lambda self: self""",
 )
 def patches(target: Target, text: str) -> str:
     return f"from course import check\n{text}\ndef {target.names[0]}(*arguments, **keywords):\n    return 1.0\n"
