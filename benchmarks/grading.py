@@ -12,6 +12,7 @@ depends on what else the machine does; "processor" is the core's own time for it
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import os
 import platform
@@ -48,7 +49,8 @@ class ProcessorTime:
         end = launch.Process.end
 
         def counted(process: launch.Process) -> None:
-            self.of_ended += _of_tree(psutil.Process(process.popen.pid))
+            with contextlib.suppress(psutil.NoSuchProcess):  # one that has ended by itself
+                self.of_ended += _of_tree(psutil.Process(process.popen.pid))
             end(process)
 
         launch.Process.end = counted  # type: ignore[method-assign]
