@@ -280,4 +280,6 @@ class CompiledFunction(Function):
             make_tensor(array.copy() if copied else array, value.fake.dtype, cpu)
             for array, value, copied in zip(found, backward.gradients, backward.copied, strict=True)
         ]
+        for each in tensors:
+            each._holders = 1  # the pass alone has it: see autograd/ownership.py
         return None, *(None if slot is None else tensors[slot] for slot in backward.slots)
