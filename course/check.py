@@ -23,6 +23,7 @@ from course.authoring.parts import misplaced
 from course.designs import design as design
 from course.files import Course
 from course.grading import bundle as _bundle
+from course.intact import intact as intact
 from course.kinds import Core
 from course.learner import package, practice, ran, scope, verdict
 from course.learner.lock import locked

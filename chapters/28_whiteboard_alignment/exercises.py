@@ -292,7 +292,7 @@ long_ids = torch.tensor(generator.integers(0, V, (2, 120)))
 
 def scored(ids, real, logits=logits):
     leaf = logits.clone().requires_grad_()
-    found = answer_logprobs(leaf, ids, real, prompt_lengths[: len(ids)])
+    found = check.intact(answer_logprobs, leaf, ids, real, prompt_lengths[: len(ids)])
     found.sum().backward()
     return {"scores": found, "positions that learn": (leaf.grad != 0).any(-1)}
 
@@ -449,7 +449,7 @@ left = torch.arange(T) >= T - lengths[:, None]
 
 def pairs(chosen, rejected, *margin):
     chosen, rejected = chosen.clone().requires_grad_(), rejected.clone().requires_grad_()
-    loss = preference_loss(chosen, rejected, *margin)
+    loss = check.intact(preference_loss, chosen, rejected, *margin)
     loss.backward()
     return {"loss": loss, "gradients": [chosen.grad, rejected.grad]}
 
@@ -464,6 +464,7 @@ check.show(
         "padding on the right": last_reward(values, right),
         "padding on the left": last_reward(values, left),
         "gradient": leaf.grad,
+        "one token a row": last_reward(values[:, :1], right[:, :1]),
         "padding is nan": last_reward(values.masked_fill(~right, math.nan), right),
         "pairs": pairs(chosen, rejected),
         "one pair": pairs(chosen[:1], rejected[:1]),
@@ -614,7 +615,7 @@ policy, reference = drawn(generator, 2, B, scale=3.0, shift=-12.0), drawn(genera
 def tried(policy, reference, *options, **named):
     before = reference
     policy, reference = policy.clone().requires_grad_(), reference.clone().requires_grad_()
-    loss, rewards = dpo_loss(policy, reference, *options, **named)
+    loss, rewards = check.intact(dpo_loss, policy, reference, *options, **named)
     loss.backward()
     frozen = [reference.grad is None or not reference.grad.any().item(), reference.requires_grad]
     frozen.append(torch.equal(reference, before))
@@ -1038,7 +1039,7 @@ def run(gamma, lam, rewards=rewards, values=values, steps=steps, ended=ended, la
 
 
 leaves = [each.clone().requires_grad_() for each in (values, last_value)]
-graph = gae(rewards.clone(), leaves[0], steps, ended, leaves[1], gamma, lam)
+graph = check.intact(gae, rewards.clone(), leaves[0], steps, ended, leaves[1], gamma, lam)
 poison = [each.masked_fill(~steps, math.nan) for each in (rewards, values)]
 given = [each.clone() for each in (rewards, values, steps, ended, last_value)]
 gae(*given, gamma, lam)
@@ -1332,7 +1333,7 @@ values, old_values, returns = drawn(generator, B, T), drawn(generator, B, T), dr
 
 def tried(new, old, advantages, mask, *rest, **named):
     tensors = [each.clone().requires_grad_() for each in (new, old, advantages, *rest)]
-    policy, value, share = ppo_loss(*tensors[:3], mask, *tensors[3:], **named)
+    policy, value, share = check.intact(ppo_loss, *tensors[:3], mask, *tensors[3:], **named)
     (policy + 2 * value).backward()
     frozen = all(tensors[at].grad is None or not tensors[at].grad.any().item() for at in (1, 2, 4, 5))
     of_policy, of_value = {"loss": policy, "gradient": tensors[0].grad}, {"loss": value, "gradient": tensors[3].grad}
@@ -1639,7 +1640,7 @@ advantages = torch.tensor(generator.permutation(np.linspace(-2.0, 1.8, N)).astyp
 
 def tried(new, old, ref, mask, advantages, **named):
     tensors = [each.clone().requires_grad_() for each in (new, old, ref, advantages)]
-    loss = grpo_loss(*tensors[:3], mask, tensors[3], **named)
+    loss = check.intact(grpo_loss, *tensors[:3], mask, tensors[3], **named)
     loss.backward()
     frozen = all(each.grad is None or not each.grad.any().item() for each in tensors[1:])
     untouched = all(each.requires_grad for each in tensors)
@@ -1679,6 +1680,7 @@ check.show(
         "-inf outside the mask, in one of the three": [
             tried(*inputs[:each], hidden[each], *inputs[each + 1 :], beta=0.3) for each in range(3)
         ],
+        "one token": tried(*(each[:1, :1] for each in inputs[:4]), advantages[:1], beta=0.3),
         "-inf outside the mask": [
             tried(*hidden, mask, advantages, beta=0.3),
             tried(*hidden, mask, advantages, ratio="sequence"),
@@ -2140,7 +2142,7 @@ temperature, alpha = float(generator.uniform(1.5, 4.0)), float(generator.uniform
 
 def tried(student, teacher, labels, *options, **named):
     student, teacher = student.clone().requires_grad_(), teacher.clone().requires_grad_()
-    loss = distill_loss(student, teacher, labels.clone(), *options, **named)
+    loss = check.intact(distill_loss, student, teacher, labels.clone(), *options, **named)
     loss.backward()
     frozen = teacher.grad is None or not teacher.grad.any().item()
     return {"loss": loss, "gradient": student.grad, "the teacher is frozen": frozen}
@@ -2375,6 +2377,7 @@ check.show(
         "tall, orthogonalized": orthogonal[1],
         "singular values": [torch.linalg.svdvals(each) for each in orthogonal],
         "one step of the iteration": newton_schulz(wide, 1),
+        "one row and one column": [newton_schulz(wide[:1]), newton_schulz(tall[:, :1])],
         "square, orthogonalized": newton_schulz(wide[:, :3]),
         "a matrix of zeros": newton_schulz(torch.zeros(2, 4)),
         "a matrix of norm 1e-7": newton_schulz(wide / wide.norm() * 1e-7),
@@ -2382,6 +2385,7 @@ check.show(
         "moved": moved,
         "weights after each step": trace,
         "gradients were changed": mutated,
+        "gradients are recorded": torch.is_grad_enabled(),
         "buffers": {name: each.detach() for name, each in sorted(buffers.items())},
         "default momentum": start["w"].detach(),
     },
@@ -2637,21 +2641,27 @@ def loss_of(size, tokens):
 center = (0.2 * budgets**0.45)[:, None]
 sizes = center * np.exp(np.linspace(-1.5, 1.2, 6)) * generator.uniform(0.8, 1.3, (4, 1))
 losses = loss_of(sizes, budgets[:, None] / (6 * sizes)) + generator.normal(size=(4, 6)) * 2e-3
-k, a = fit_sizes(budgets.copy(), sizes.copy(), losses.copy())
+k, a = check.intact(fit_sizes, budgets, sizes, losses)
+other_k, other_a = fit_sizes(2 * budgets[::-1], sizes[::-1], losses[::-1])
 grid = generator.permutation(np.logspace(7.5, 11.5, 801))
 target = float(loss_of(1e9, 2e10))
-found = [cheapest(grid.copy(), law, target, served) for served in (0.0, 1e11, 1e12, 1e14)]
+found = [check.intact(cheapest, grid, law, target, served) for served in (0.0, 1e11, 1e12, 1e14)]
 check.show(
     {
         "losses": losses,
         "a": a,
         "log k": float(np.log(k)),
+        "budgets that fall, and are twice as large": [float(np.log(other_k)), other_a],
         "plan": [float(np.log10(each)) for each in plan(5.76e23, 0.3, 0.48, 1024, 4e14, 0.4)],
         "plan for one GPU": [
             float(each) for each in plan(1e18, 0.25, 0.5, 1, 1e14, float(generator.uniform(0.3, 0.5)))
         ],
         "cheapest size for 0, 1e11, 1e12 and 1e14 served tokens": [
             round(float(np.log10(grid[each])), 3) for each in found
+        ],
+        "the same sizes backwards, and one size": [
+            round(float(np.log10(grid[::-1][cheapest(grid[::-1], law, target, 1e12)])), 3),
+            cheapest(np.array([2e9]), law, target, 1e12),
         ],
     },
     rtol=1e-6,

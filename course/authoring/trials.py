@@ -1,14 +1,15 @@
-"""`course answers` and `course mutants`: what scores though it is wrong, and what is refused though it is right."""
+"""`course answers`, `course mutants` and `course spoilers`: what scores though it is wrong, and what is refused though it is right."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from course.authoring.corpus import FILE, Answer, read_answers
 from course.authoring.equivalents import EQUIVALENTS, read_equivalents
 from course.authoring.mutate import Mutant, mutants
-from course.authoring.source import SourceError, read_exercises
+from course.authoring.source import Exercise, SourceError, read_exercises
+from course.authoring.spoil import spoilers
 from course.chapters import PATTERN, key
 from course.files import Course
 from course.grading.report import Item
@@ -125,8 +126,25 @@ class Survivor:
         return f"{self.exercise}\n{self.mutant}"
 
 
-def survivors(course: Course, names: Iterable[str], seed: int, jobs: int = 1) -> Iterator[Found]:
-    """Grade the mutants of the reference answers to these exercises, chapter by chapter.
+def changed(exercise: Exercise) -> Iterator[Mutant]:
+    """The mutants of an exercise's reference answer."""
+    return mutants(exercise.solution.text) if exercise.solution else iter(())
+
+
+def spoiled(exercise: Exercise) -> Iterator[Mutant]:
+    """The spoilers of an exercise's reference answer."""
+    is_free = not exercise.solution or not exercise.kind.closed
+    return iter(()) if is_free else spoilers(exercise.solution.text, exercise.task.text)
+
+
+def survivors(
+    course: Course,
+    names: Iterable[str],
+    seed: int,
+    jobs: int = 1,
+    made: Callable[[Exercise], Iterator[Mutant]] = changed,
+) -> Iterator[Found]:
+    """Grade wrong answers that are `made` from the reference of these exercises, chapter by chapter.
 
     Raises:
         SourceError: a source breaks a rule, or nothing has such a name.
@@ -139,8 +157,8 @@ def survivors(course: Course, names: Iterable[str], seed: int, jobs: int = 1) ->
         tasks = [
             (exercise.name, mutant)
             for exercise in source.exercises
-            if exercise.name in exercises and exercise.kind.is_code and exercise.solution
-            for mutant in mutants(exercise.solution.text)
+            if exercise.name in exercises and exercise.kind.is_code
+            for mutant in made(exercise)
             if (exercise.name, mutant.was, mutant.becomes) not in known
         ]
         if not tasks:

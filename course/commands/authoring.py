@@ -140,6 +140,23 @@ def mutants(course: Course, names: tuple[str, ...], seed: int | None, jobs: int)
     _report(lambda drawn: trials.survivors(course, names, drawn, jobs), "mutants", "pass", seed)
 
 
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--seed", type=click.IntRange(min=0), help="Draw the inputs of this seed.")
+@click.option(
+    "-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="How many are graded at a time."
+)
+@click.pass_obj
+def spoilers(course: Course, names: tuple[str, ...], seed: int | None, jobs: int) -> None:
+    """Break a promise around the reference and list the answers that pass.
+
+    NAMES are chapters or exercises; without NAMES, all reference answers are spoiled.
+    """
+    from course.authoring import trials
+
+    _report(lambda drawn: trials.survivors(course, names, drawn, jobs, trials.spoiled), "spoilers", "pass", seed)
+
+
 def _report(run: Callable[[int], Iterator[Any]], what: str, wrong: str, seed: int | None) -> None:
     """Print what a trial of answers finds, and exit with 1 if it finds any."""
     import secrets
