@@ -36,9 +36,8 @@ def intact(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def _records() -> bool:
-    """Whether minitorch records gradients; True where it was not imported."""
-    torch = sys.modules.get("minitorch")
-    return torch is None or bool(torch.is_grad_enabled())
+    """Whether minitorch records gradients; True where there is none."""
+    return bool(getattr(sys.modules.get("minitorch"), "is_grad_enabled", lambda: True)())
 
 
 def _state(value: Any) -> Any:

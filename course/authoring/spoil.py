@@ -66,7 +66,10 @@ def _change(x):
         x.clear()
 """
 _TENSORS = ("Tensor", "np.ndarray")
+_DRAWS = re.compile(r"\b(rand\w*|multinomial|dropout|bernoulli|normal_?|uniform_?|shuffle)\(")
+_OWN = {"self", "cls"}
 _GRADIENTS = "gradients?|backward|differentiable|autograd|grad_fn|detach(es|ed)?"
+_KEPT = "cache[ds]?|masks?|tables?|frequenc(y|ies)"
 _EMPTY = "empty (tensor|batch|input|list|array|sequence)s?|no elements|length 0"
 
 
@@ -106,9 +109,14 @@ class Function:
         return [name for name, kind in self.arguments.items() if _is_tensor(kind)]
 
     @property
+    def is_method(self) -> bool:
+        """Whether it belongs to an object, which can keep something from call to call."""
+        return any(each.arg in _OWN for each in self.node.args.args)
+
+    @property
     def raises(self) -> bool:
         """Whether it raises an exception of its own."""
-        return any(isinstance(each, ast.Raise) and each.exc for each in ast.walk(self.node))
+        return any(isinstance(each, ast.Raise) and each.exc for each in _own_nodes(self.node))
 
     def says(self, words: str) -> bool:
         """Whether the task or the docstring speaks of something."""
@@ -130,9 +138,6 @@ class Function:
         )
         head = ast.unparse(ast.fix_missing_locations(outer)).rpartition("\n")[0]
         return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
-
-
-_OWN = {"self", "cls"}
 
 
 def spoilers(solution: str, task: str) -> Iterator[Mutant]:
@@ -174,6 +179,13 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
             yield from ((f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, ast.FunctionDef))
 
 
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """What a function itself runs, without the functions that it defines."""
+    for each in ast.iter_child_nodes(node):
+        if not isinstance(each, ast.FunctionDef | ast.Lambda):
+            yield from (each, *_own_nodes(each))
+
+
 def _is_tensor(annotation: str) -> bool:
     return annotation.removesuffix(" | None").removeprefix("torch.") in _TENSORS
 
@@ -199,15 +211,11 @@ def _result(of: Function) -> Iterator[tuple[str, str]]:
             yield "gives arrays", "return _each(ANSWER, _numbers)"
             if of.says(_GRADIENTS) and not of.says("(without|no) gradients?"):
                 yield "gives what is detached", "return _each(ANSWER, lambda x: x.detach())"
-        if of.says("views?|shares (its |the )?memory|no copy|not copied|itself"):
+        if of.says("views?|shares (its |the )?memory|no copy|not copied"):
             copy = "x.clone() if hasattr(x, 'clone') else x.copy()"
             yield "gives a copy", f"return _each(ANSWER, lambda x: {copy})"
-    elif of.returns == "int":
-        yield "gives a float", "return ANSWER + 0.0"
     elif of.returns == "bool":
         yield "gives an int", "return int(ANSWER)"
-    elif of.returns.startswith("list"):
-        yield "gives the same object again", "_kept.append(ANSWER)\n_kept[0][:] = _kept[-1]\nreturn _kept[0]"
 
 
 @_spoils
@@ -267,14 +275,14 @@ def _narrow(of: Function) -> Iterator[tuple[str, str]]:
             yield "refuses what is empty", _if(f"any(0 in x.shape for x in {given})")
         if of.says("0-d|any shape"):
             yield "refuses 0-d inputs", _if(f"any(not len(x.shape) for x in {given})")
-        if of.says(r"any (number|shape|dim)|leading") or re.search(r"\((…|\.\.\.)", of.promised):
+        if of.says("any (number of dimensions|shape|dims)|leading") or re.search(r"\((…|\.\.\.)", of.promised):
             dims = f"tuple(len(x.shape) for x in {given})"
             yield "refuses another number of dimensions", f"_kept.append({dims})\n" + _if("_kept[0] != _kept[-1]")
         if of.says("float64|double precision|b?float16|(any|every|each|other|its|the) dtypes?"):
             dtypes = f"tuple(str(x.dtype) for x in {given})"
             yield "refuses another dtype", f"_kept.append({dtypes})\n" + _if("_kept[0] != _kept[-1]")
-        if of.says("nan|inf|infinite|infinity|overflow"):
-            yield "refuses NaN and inf", _if(f"any((_numbers(x) - _numbers(x) != 0).any() for x in {given})")
+        if of.says("(even|may be|if it is|are|or) (nan|-?inf|infinite)"):
+            yield "refuses NaN and inf", _if(f"any((_numbers(x) * 0 != 0).any() for x in {given})")
     for name, kind in of.arguments.items():
         if kind.endswith("| None") or of.defaults.get(name) == "None":
             yield f"refuses {name} of None", _if(f"{name} is None")
@@ -297,7 +305,7 @@ def _narrow(of: Function) -> Iterator[tuple[str, str]]:
 def _remembered(of: Function) -> Iterator[tuple[str, str]]:
     """What an earlier call leaves to a later one."""
     yield "works once", "_kept.append(1)\n" + _if("len(_kept) > 1")
-    if of.returns not in ("", "None") and of.tensors:
+    if of.returns not in ("", "None") and of.tensors and (of.is_method or of.says(_KEPT)):
         key = f"[{', '.join(f'_alike({each.arg})' for each in (*of.node.args.args, *of.node.args.kwonlyargs))}]"
         yield (
             "remembers what it gave for these shapes",
@@ -314,21 +322,17 @@ return _kept[-1][1]""",
 @_spoils
 def _switches(of: Function) -> Iterator[tuple[str, str]]:
     """A global state that is another one afterwards."""
-    if "torch." in ast.unparse(of.node):
-        off = "torch.set_grad_enabled(False)"
-        yield "leaves gradients switched off", f"result = ANSWER\n{off}\nreturn result"
-        if re.search("rand|multinomial|dropout|bernoulli|normal|uniform|shuffle", ast.unparse(of.node)):
+    if "torch." in (text := ast.unparse(of.node)):
+        if of.says(_GRADIENTS) or "grad" in text:
+            off = "torch.set_grad_enabled(False)"
+            yield "leaves gradients switched off", f"result = ANSWER\n{off}\nreturn result"
+        if _DRAWS.search(text):
             yield "draws one number more", "result = ANSWER\ntorch.rand(1)\nreturn result"
             yield "sets the seed", "torch.manual_seed(0)\nreturn ANSWER"
     for name in of.arguments:
         if name in ("generator", "rng"):
-            yield (
-                f"draws one number more from {name}",
-                (
-                    f"result = ANSWER\n{name}.random() if hasattr({name}, 'random') else torch.rand(1, generator={name})\n"
-                    "return result"
-                ),
-            )
+            draws = f"{name}.random() if hasattr({name}, 'random') else torch.rand(1, generator={name})"
+            yield f"draws one number more from {name}", f"result = ANSWER\n{draws}\nreturn result"
 
 
 @_spoils
@@ -338,7 +342,8 @@ def _exceptions(of: Function) -> Iterator[tuple[str, str]]:
         caught = "try:\n    return ANSWER\nexcept Exception as error:\n    "
         other = "RuntimeError if isinstance(error, (ValueError, TypeError, LookupError)) else ValueError"
         yield "raises another type", f"{caught}raise ({other})(str(error)) from None"
-        yield "raises with another message", f"{caught}raise type(error)('spoiled') from None"
+        if any(isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call) for each in _own_nodes(of.node)):
+            yield "raises with another message", f"{caught}raise type(error)('spoiled') from None"
         yield "raises nothing", f"{caught}return None"
         changed = [
             name for name, kind in of.arguments.items() if name in of.tensors or kind.startswith(("list", "dict"))

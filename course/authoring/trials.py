@@ -1,4 +1,4 @@
-"""`course answers`, `course mutants` and `course spoilers`: what scores though it is wrong, and what is refused though it is right."""
+"""`course answers`, `course mutants`, `course spoilers`: wrong answers that score, correct ones that do not."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
