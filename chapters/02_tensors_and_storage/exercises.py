@@ -137,7 +137,7 @@ size = tuple(int(length) for length in generator.integers(2, 5, size=3))
 flat = generator.integers(0, 100, size=40, dtype=np.int32)
 step, offset = int(generator.integers(4, 8)), int(generator.integers(1, 5))
 seen = mytorch.strides.strided(flat, (3, 2), (step, 2), offset)
-still = mytorch.strides.strided(flat, (2, 2), (0, 3), offset)
+still = mytorch.strides.strided(flat, (2, 2), (0, 3), 1)
 flat[offset + step] = -1
 seen[2, 1] = -2
 array = generator.normal(size=(5, 6))[1:, ::2].T
@@ -153,7 +153,7 @@ check.show(
         "flat, after a write to the view": flat,
         "stride and offset of the view": (step, 2, offset),
         "the view, after a write to flat": seen,
-        "a view with stride (0, 3)": still,
+        "a view with stride (0, 3) and offset 1": still,
         "from_numpy, after a write to the array": shared,
         "its strides": shared.stride(),
         "elements in its storage": len(shared.storage),
@@ -320,6 +320,7 @@ check.show(
         "the table and a table like it": bytes_held([table, torch.zeros_like(table)]),
         "the table, half, a weight and a row of the table": held,
         "how many tensors that list still has": len(mixed),
+        "gradients are recorded": torch.is_grad_enabled(),
         "which of them is the table": [t.shape == table.shape for t in mixed],
         "the weight still requires grad": weight.requires_grad,
         "no tensor": bytes_held([]),
@@ -498,6 +499,7 @@ check.show(
         "delivered": delivered,
         "five frames, after a write to the first": frames,
         "their means": [round(frame.mean().item(), 3) for frame in frames],
+        "the next frame": read_frames(camera, 1, (2, 3)),
         "frames that the camera still has": list(camera.frames),
     }
 )

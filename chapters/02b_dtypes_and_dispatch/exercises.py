@@ -817,6 +817,7 @@ for dropped in (16, 13, int(generator.integers(4, 12))):
     shown[f"the given bits are still the same after {dropped}"] = bool((given == bits).all())
     for before, after in zip(bits.flat, rounded.flat, strict=True):
         shown[f"{int(before):032b} without {dropped} bits"] = f"{int(after):032b}"
+shown["one pattern without its last bit"] = [round_bits(np.array([each], np.uint32), 1) for each in (5, 7)]
 check.show(
     shown,
     text="The last four patterns of each group are in the middle; their last kept bit is 0 in two of them, 1 in two. "
@@ -914,7 +915,8 @@ check.show(
         "lamp to night": moved(lamp, night, limit),
         "darker by 200, limit 100": moved(torch.full_like(night, 220), torch.full_like(night, 20), 100),
         "any frame to any other": moved(one, other, limit),
-        "limit 0": moved(night, flicker, 0),
+        "limits 0 and 1": [moved(night, flicker, 0), moved(night, flicker, 1)],
+        "a single pixel": moved(night[:1, :1], lamp[:1, :1], limit),
         "afterwards still uint8": str(night.dtype),
     },
     text="The share of pixels that changed by more than the limit.",

@@ -146,7 +146,7 @@ def normalized(x, affine, statistics, options):
     affine = [each if each is None else mytorch.tensor(each).requires_grad_() for each in affine]
     running = [mytorch.tensor(each) for each in statistics]
     held = [each.detach() for each in running]  # on the same memory
-    y = over_the_batch(x, *(running or [None, None]), *affine, **options)
+    y = check.intact(lambda x, *given: over_the_batch(x, *(running or [None, None]), *given, **options), x, *affine)
     weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
     problem = check.error((y * y * weights).sum().backward)
     given = [each for each in affine if each is not None]
@@ -167,6 +167,12 @@ cases = {
     "no bias": (rows, [affine[0], None], [], {"training": True}),
     "no weight": (rows, [None, affine[1]], [], {"training": True}),
     "one value per channel": (rows[:1], affine, [], {"training": True}),
+    "one channel of one sample": (
+        sequences[:1, :1],
+        [each[:1] for each in affine],
+        [each[:1] for each in statistics],
+        {"training": True},
+    ),
     "a running mean of another length": (rows, affine, [array(c + 1), statistics[1]], {}),
     "a weight of another length": (rows, [array(c + 1), affine[1]], statistics, {}),
 }
@@ -470,7 +476,7 @@ def normalized(shape, weight=True, bias=True, eps=1e-5):
     arrays = [generator.normal(1, 1, shape).astype(np.float32) for _ in range(2)]
     parameters = [mytorch.tensor(each).requires_grad_() for each in arrays]
     affine = [each if wanted else None for each, wanted in zip(parameters, (weight, bias), strict=True)]
-    y = over_the_end(given, shape, *affine, eps=eps)
+    y = check.intact(over_the_end, given, shape, *affine, eps=eps)
     weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
     problem = check.error((y * weights).sum().backward)
     gradients = [None if each.grad is None else each.grad.sum(0) for each in (given, *parameters)]
@@ -493,6 +499,9 @@ check.show(
         f"over {(c,)}": normalized((c,)),
         f"over {(b, c)}": normalized((b, c)),
         "over everything": normalized((a, b, c)),
+        "with other weights": normalized((c,)),
+        "a shape that is a list": [norm(mytorch.tensor(x), [c]) for norm in (over_the_end, by_size)],
+        "one element": [norm(mytorch.tensor(x[:1, :1, :1]), (1,)) for norm in (over_the_end, by_size)],
         "no bias": normalized((c,), bias=False),
         "no weight": normalized((c,), weight=False),
         "neither weight nor bias": normalized((c,), weight=False, bias=False),
@@ -775,7 +784,9 @@ check.show(
         "the next random number": mytorch.rand(1),
         "evaluation is x, p = 0 is x": [drop(x, p, training=False) is x, drop(x, 0.0) is x],
         "a random number after these": mytorch.rand(1),
-        "a 0-d tensor three times, and an empty one": [drop(each, p) for each in (*[x[0, 0]] * 3, x[:0])],
+        "a 0-d tensor three times, one element, and none": [
+            drop(each, p) for each in (*[x[0, 0]] * 3, x[:1, :1], x[:0])
+        ],
         "types of float16, float64, on a GPU": [
             check.error(drop, each, p) or str(drop(each, p).dtype) for each in others
         ],
@@ -1030,6 +1041,7 @@ for has_bias in (True, False):
         f"output, bias {has_bias}": made(x).detach(),
         f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and not bn.training,
     }
+    shown[f"gradients are recorded, bias {has_bias}"] = torch.is_grad_enabled()
     if has_bias:
         wide = folded(linear.double(), bn.double())
         shown["parameters in float64"] = {name: each.detach() for name, each in wide.named_parameters()}
@@ -1220,6 +1232,8 @@ check.show(
         "a copy can be made": check.error(copy.deepcopy, layer) is None,
         "a state dict taken before sees": held.detach(),
         "evaluation": output.detach(),
+        "evaluation of one row": layer(new[:1]).detach(),
+        "the row afterwards": new.detach(),
         "gradient in evaluation": new.grad,
         "evaluation changed it": not torch.equal(layer.running.detach(), after),
         "in the state dict": list(layer.state_dict()),
@@ -1554,6 +1568,7 @@ def trained():
 check.show(
     {
         "plain": told(lambda: nn.BatchNorm1d(features)),
+        "one feature": told(lambda: nn.BatchNorm1d(1)),
         "options by name": told(lambda: nn.BatchNorm2d(features, eps=0.1, momentum=None)),
         "options by position": told(lambda: nn.BatchNorm2d(features, 0.01, 0.3, False, True)),
         "no weight and bias": told(lambda: nn.BatchNorm1d(features, affine=False)),

@@ -132,7 +132,7 @@ def attended(front=(), **options):
     shapes = (*front, L, E), (*front, S, E), (*front, S, V)
     arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
     inputs = [mytorch.tensor(each).requires_grad_() for each in arrays]
-    result = mytorch.nn.functional.scaled_dot_product_attention(*inputs, **options)
+    result = check.intact(mytorch.nn.functional.scaled_dot_product_attention, *inputs, **options)
     (result * mytorch.arange(result.numel()).reshape(result.shape)).sum().backward()
     return [result.detach(), *(each.grad if each.grad is None else each.grad.sum(-1) for each in inputs)]
 
@@ -556,7 +556,7 @@ def looked(bias=True, **options):
     for parameter in layer.parameters():
         parameter.data = 0.4 * numbers(*parameter.shape)
     inputs = [numbers(N, length, E).requires_grad_() for length in (L, S, S)]
-    results = [each for each in layer(*inputs, **options) if each is not None]
+    results = [each for each in check.intact(layer, *inputs, **options) if each is not None]
     # Means keep the gradients near 1, where rounding is far below the tolerance.
     sum((each * mytorch.arange(each.numel()).reshape(each.shape)).mean() for each in results).backward()
     grads = [summed(each.grad) for each in (layer.in_proj_weight, *inputs)]
@@ -572,6 +572,10 @@ shown = {
     "heads, width of each": [heads, size],
     "split": split,
     "merged again": module.merge_heads(split),
+    "one head, one position": [
+        module.split_heads(x[:1, :1], 1),
+        module.merge_heads(module.split_heads(x[:1, :1], 1)),
+    ],
     "plain": looked(),
     "without biases": looked(bias=False),
     "each head": looked(average_attn_weights=False),
@@ -929,6 +933,7 @@ mytorch.cuda.simulate(1)
 mytorch.manual_seed(check.seed())
 drawn = {
     "one": mytorch.multinomial(given, 1),
+    "another one": mytorch.multinomial(given, 1),
     "three": mytorch.multinomial(mytorch.tensor(weights + 0.1), 3),
     "of one row": mytorch.multinomial(row, 2),
     "with replacement": mytorch.multinomial(given, 12, replacement=True),
@@ -1327,6 +1332,7 @@ first, second = CachedAttention(layer), CachedAttention(layer)
 first.step(x[:, :3]), second.step(x[:, 3:])
 outcomes["a second cache in between"] = first.step(x[:, 3:5]).sum(-1).detach()
 low = CachedAttention(CausalSelfAttention(GPTConfig(n_embd=12, n_head=2)).to(torch.bfloat16))
+outcomes["gradients are recorded"] = torch.is_grad_enabled()
 outcomes["output of a bfloat16 layer"] = low.step(x.to(torch.bfloat16)).dtype
 check.show(outcomes, rtol=1e-3, atol=1e-5, text="A sequence of 7 positions, given in pieces.")
 
@@ -1990,7 +1996,7 @@ def looked(query, key, value, batch_first=False, **options):
     mytorch.manual_seed(check.seed())
     layer = mytorch.nn.MultiheadAttention(E, heads, batch_first=batch_first)
     results = []
-    problem = check.error(lambda: results.append(layer(query, key, value, **options)))
+    problem = check.error(lambda: results.append(check.intact(layer, query, key, value, **options)))
     return problem or [each if each is None else each.detach() for each in results[0]]
 
 
@@ -2011,6 +2017,7 @@ check.show(
     {
         "a layer": made(E, heads),
         "no bias": made(E, heads, 0.25, False, batch_first=True),
+        "one head of width 1": made(1, 1),
         "heads that don't divide": made(E + 1, heads),
         "(L, N, E)": looked(query, key, value),
         "(N, L, E)": looked(*turned, batch_first=True),

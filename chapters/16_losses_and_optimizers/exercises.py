@@ -149,6 +149,7 @@ check.show(
         "with weights, none": outcome("cross_entropy", logits, targets, weight=weight, reduction="none"),
         "with weights, sum": outcome("cross_entropy", logits, targets, weight=weight, reduction="sum"),
         "class 2 ignored": outcome("nll_loss", logits[labels >= 0], targets[targets >= 0], ignore_index=2),
+        "class 1 ignored": outcome("nll_loss", logits[labels >= 0], targets[targets >= 0], ignore_index=1),
         "-inf where the target is ignored": outcome("nll_loss", impossible, targets),
         "positions": outcome("cross_entropy", sequence, tokens, reduction="none"),
         "one example": outcome("cross_entropy", logits[0], mytorch.tensor(1)),
@@ -372,6 +373,10 @@ for name, options in settings.items():
     untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
     same = [x.data_ptr() == memory, len(velocities) < 2, untouched]
     shown[f"{name}: x and velocity in place, gradients untouched"] = same
+one = mytorch.tensor([[2.0]]).requires_grad_()
+one.grad = mytorch.tensor([[0.5]])
+mytorch.optim.SGD([one], lr=0.1, momentum=0.9).step()
+shown["one element after a step"] = one.detach()
 check.show(shown, rtol=1e-4, text="The parameter after each of four steps, and its state.")
 
 # %% [markdown] hint="optim_sgd"
@@ -577,6 +582,11 @@ for name, (kind, options) in settings.items():
     same = [x.data_ptr() == memory, len(averages) == 1, untouched]
     shown[f"{name}: x and means in place, gradients untouched"] = same
 mytorch.set_default_dtype(mytorch.float32)
+few = [mytorch.tensor(2.0).requires_grad_(), mytorch.tensor([2.0]).requires_grad_()]
+for each in few:
+    each.grad = each.detach() / 4
+mytorch.optim.AdamW(few, lr=0.1).step()
+shown["a 0-d parameter and one of one element after a step"] = [each.detach() for each in few]
 check.show(shown, rtol=1e-4, atol=1e-9, text="The parameter after each of four steps, and its state.")
 
 # %% [markdown] hint="optim_adam"
@@ -868,6 +878,7 @@ check.show(
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
         "of short rows": info_nce(1e-5 * x.detach(), 1e-5 * y.detach(), 0.5),
         "of two opposite rows, at 0.005": opposite,
+        "of a single pair": info_nce(x.detach()[:1], y.detach()[:1], 0.5),
         "of float64 rows": precise,
         "the dtype for bfloat16 rows": info_nce(x.detach().bfloat16(), y.detach().bfloat16(), 0.5).dtype,
         "on a GPU": elsewhere,

@@ -108,7 +108,7 @@ def expert(number):
 
 experts = [expert(number) for number in range(E)]
 router.requires_grad_()
-y, load = moe(x, router, experts, 2)
+y, load = check.intact(moe, x, router, experts, 2)
 called = sorted(calls)
 (y * probe).sum().backward()
 inputs = x.clone().requires_grad_()
@@ -135,6 +135,7 @@ check.show(
         "gradients of x and of the experts' matrices": gradients,
         "one expert a token": one,
         "all experts": all_of_them,
+        "a single expert": moe(x, router[:1], experts[:1], 1),
         "capacity 2": short,
         "capacity 0": none_left,
         "four similar tokens, capacity 3": crowded,
@@ -658,7 +659,10 @@ def case(queries, keys, is_causal, scale=1.0, batch=(2, 3)):
     scores = causal(scores) if is_causal else scores
     p, top = softmax(scores), scores.max(-1)
     log_sums = top + np.log(np.exp(scores - top[..., None]).sum(-1))
-    return {"stored": stored(g, q, k, v, p), "recomputed": recomputed(g, q, k, v, p @ v, log_sums, is_causal)}
+    return {
+        "stored": check.intact(stored, g, q, k, v, p),
+        "recomputed": check.intact(recomputed, g, q, k, v, p @ v, log_sums, is_causal),
+    }
 
 
 check.show(
@@ -913,12 +917,18 @@ check.show(
     {
         "latents and rotary keys": compress(x, 0, w),
         "of later, tiny tokens": compress(1e-3 * x[:, 4:], 4, w),
-        "naive, all tokens": naive(x, c, rotary, w),
+        "naive, all tokens": check.intact(naive, x, c, rotary, w),
         "naive, the last two": naive(x[:, 4:], c, rotary, w),
         "absorbed queries": absorb(x[:, 1:3], 0, w),
         "absorbed queries of later tokens": absorb(x[:, 4:], 4, w),
-        "absorbed, two tokens": attend(q, q_rotary, c, rotary, w),
+        "absorbed, two tokens": check.intact(attend, q, q_rotary, c, rotary, w),
         "absorbed, one token, large scores": attend(40 * q[:, :, :1], q_rotary[:, :, :1], c, rotary, w),
+        "a batch of one, from position 1 on": [
+            compress(x[1:, :1], 1, w),
+            naive(x[1:, 5:], c[1:], rotary[1:], w),
+            absorb(x[1:, 1:], 1, w),
+            attend(q[1:], q_rotary[1:], c[1:], rotary[1:], w),
+        ],
         "both ways on a cache of their own": [
             naive(x[:, 3:], *compress(x, 0, w), w),
             attend(*absorb(x[:, 3:], 3, w), *compress(x, 0, w), w),
@@ -1276,6 +1286,8 @@ shown = {
 }
 ring.reset()
 shown["another text after a reset"] = run(ring, [1, 2, 3], 5)
+ring.reset()
+shown["the outputs of the next call, after another reset"] = ring.attend(q[:, :, 7:9], k[:, :, 7:9], v[:, :, 7:9])
 shown["length after that"] = ring.length
 check.show(shown, text="Outputs of a text for several ways of cutting it, and what the ring holds.")
 
@@ -1661,11 +1673,14 @@ check.show(
     {
         "layer norm": layer_norm_backward(g, x, weight, eps),
         "layer norm of one row": layer_norm_backward(g[0, 0], x[0, 0], weight, 1e-5),
+        "layer and RMS norm of a batch of one row": [
+            each(g[1, :1], x[1, :1], weight, eps) for each in (layer_norm_backward, rms_norm_backward)
+        ],
         "layer norm of constant rows": layer_norm_backward(g[:, 0], constant, weight, eps),
         "layer norm around 10,000, float32": layer_norm_backward(far_back, far, far_weight, 1e-5),
         "RMS norm": rms_norm_backward(g, x, weight, eps),
         "RMS norm of small rows": rms_norm_backward(g[0], 0.01 * x[0], weight, 1e-4),
-        "batch norm": batch_norm_backward(back, images, weight, eps),
+        "batch norm": check.intact(batch_norm_backward, back, images, weight, eps),
         "batch norm of a single example": batch_norm_backward(back[:1], images[:1], weight, 1e-5),
         "batch norm around 10,000, float32": batch_norm_backward(
             far_back.reshape(far_images.shape), far_images, far_weight, 1e-5
@@ -2029,14 +2044,18 @@ distances = np.concatenate(
 check.show(
     {
         "width, first position, heads, longest": [width, start, heads, longest],
-        "sines of the first positions": sines(np.arange(4), width),
+        "sines of the first positions": check.intact(sines, np.arange(4), width),
         "sines while decoding": sines(np.array([start]), width),
         "ALiBi, a power of two": alibi(8, 3, 3),
-        "ALiBi, other numbers of heads": [alibi(heads, 2, 4), alibi(7, 1, 2), alibi(1, 1, 3)],
+        "ALiBi, other numbers of heads": [alibi(heads, 2, 4), alibi(7, 1, 2), alibi(1, 1, 3), alibi(3, 1, 1)],
         "ALiBi while decoding": alibi(4, 1, start % 7 + 3),
         "buckets of an encoder": t5_buckets(distances, 32, longest, True),
         "buckets of a decoder": t5_buckets(distances, 32, longest, False),
         "another number of buckets, a table": t5_buckets(np.arange(9) - np.arange(9)[:, None] * 3, 9, 25, False),
+        "one distance, and a 0-d array": [
+            t5_buckets(np.array([[-30]]), 32, longest, True),
+            int(t5_buckets(np.array(9), 32, longest, True)),
+        ],
         "12 buckets of an encoder": t5_buckets(distances, 12, longest, True),
     },
     text="Tables, biases and buckets.",
@@ -2496,16 +2515,18 @@ check.show(
         "fused in halves": swiglu(x, w_in, w_down),
         "interleaved": swiglu(x, w_in, w_down, interleaved=True),
         "a single token": swiglu(x[0, 0], w_in, w_down),
+        "a batch of one": swiglu(x[1:, 2:], w_in, w_down),
         "gates in the thousands": swiglu(1000 * x[0], w_in, w_down),
         "no tokens": swiglu(x[:, :0], w_in, w_down),
         "widths": widths,
         "hidden widths, multiples of 1, 64 and 256": [
-            hidden_width(each, unit) for each in widths for unit in (1, 64, 256)
+            hidden_width(each, unit) for each in (1, *widths) for unit in (1, 64, 256)
         ],
         "hidden widths of 768, 3,072 and 4,096": [hidden_width(each, 256) for each in (768, 3072, 4096)],
         "three shards": parts,
         "the outputs of the shards, added": sum(swiglu(x[0], *part) for part in parts),
         "a single shard": shards(w_in, w_down, 1),
+        "a single shard of a single unit": shards(w_in[:2], w_down[:, :1], 1),
     },
     text="Outputs of the block, hidden widths, and weights of the ranks.",
 )
@@ -2794,6 +2815,7 @@ _, gates = route(logits, bias, k)
 first = gates[:, 0].sum()
 (through,) = torch.autograd.grad(first, logits, allow_unused=True) if first.requires_grad else (None,)
 load = torch.tensor([9, 1, 3, 0, 7])[torch.tensor(generator.permutation(E))]
+following = check.intact(update_bias, bias, load, 0.01)
 with torch.no_grad():
     check.show(
         {
@@ -2813,8 +2835,10 @@ with torch.no_grad():
             "with a bias that decides alone": route(logits, 10 * bias, 3),
             "without a bias, one expert": route(logits, 0 * bias, 1),
             "scores near 1 and 0": route(60 * logits[:3], bias, 2),
+            "a single token": route(logits[4:5], bias, 2),
+            "a single expert": update_bias(bias[:1], load[:1], 0.5),
             "load": load,
-            "the next bias": update_bias(bias, load, 0.01),
+            "the next bias": following,
             "after an even load": update_bias(bias, torch.full((E,), 6), 0.5),
             "the old bias": bias,
         },
@@ -3144,6 +3168,10 @@ check.show(
         "beta 0 and 1": [delta(q, unit, v, 0 * beta)[..., 0], delta(q, unit, v, 0 * beta + 1)[..., 0]],
         "one key, three values": delta(same, same, v[:, :3], ones),
         "without heads": delta(q[0], unit[0], v[0], beta[0])[:3],
+        "one head, one token": [
+            attend(q[1:, :1], k[1:, :1], v[1:, :1], 2),
+            delta(q[1:, :1], unit[1:, :1], v[1:, :1], beta[1:, :1]),
+        ],
     },
     text="Outputs and states of linear attention, and outputs of the delta rule.",
 )
@@ -3563,7 +3591,7 @@ check.show(
         "a scale of 1": [frequencies(width, base, kind, 1.0, original) for kind in ("ntk", "yarn")],
         "factors": [factor(kind, each) for kind in ("pi", "ntk", "yarn") for each in (1.0, scale, 40.0)],
         "factor of a shorter text": factor("yarn", 0.5),
-        "scores, plain": scores(q, k, 3, found["plain"], 1.0),
+        "scores, plain": scores(q, k, 1, found["plain"], 1.0),
         "scores, YaRN": scores(q, k, first, found["yarn"], factor("yarn", scale)),
         "one query": scores(q[:1], k, first, found["pi"], 1.5),
     },
@@ -4048,19 +4076,23 @@ with torch.no_grad():
     shown = {
         "logits": logits(p, ids),
         "of a text that starts at position 4": logits(p, ids, 4),
+        "of a text that starts at position 1": logits(p, ids, 1),
         "of the first token alone": logits(p, ids[:, :1]),
         "with another last token, before it": logits(p, changed)[:, :-1],
         "padding token": pad,
         "loss with padding": loss(p, batches[1], pad),
         "loss of full rows": loss(p, ids, pad),
+        "loss of a single row": loss(p, ids[1:2], pad),
         "logits after scores in the hundreds": logits(p | {"q": 300 * p["q"]}, ids),
     }
 for each in p.values():
     each.requires_grad_()
 shown["losses of three steps"] = train(p, batches, pad, 0.3)
 shown["two steps on one batch"] = train(p, [ids, ids], pad, 0.05)
+shown["a single step"] = train(p, [batches[2]], pad, 0.1)
+shown["the batches after that"] = batches
 shown["weights after that"] = [p["q"], p["positions"][:8]]
-check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after five steps.")
+check.show(shown, rtol=1e-3, atol=1e-4, text="Logits, losses, and weights after six steps.")
 
 # %% [markdown]
 # <details><summary>Once it passes: cost, and what they ask next</summary>

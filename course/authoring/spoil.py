@@ -214,8 +214,6 @@ def _result(of: Function) -> Iterator[tuple[str, str]]:
         if of.says("views?|shares (its |the )?memory|no copy|not copied"):
             copy = "x.clone() if hasattr(x, 'clone') else x.copy()"
             yield "gives a copy", f"return _each(ANSWER, lambda x: {copy})"
-    elif of.returns == "bool":
-        yield "gives an int", "return int(ANSWER)"
 
 
 @_spoils
