@@ -372,6 +372,7 @@ steps = {
     "x": lambda: x,
     "x.transpose(0, 2)": lambda: x.transpose(0, 2),
     "x.transpose(-1, 1)": lambda: x.transpose(-1, 1),
+    "x.transpose(0, 2).transpose(1, 2)": lambda: x.transpose(0, 2).transpose(1, 2),
     "x.transpose(0, 3)": lambda: x.transpose(0, 3),
     "number.transpose(0, -1)": lambda: mytorch.tensor(7).transpose(0, -1),
     "a number from x, transposed": lambda: x.as_strided((), (), a + 1).transpose(-1, 0),
@@ -379,6 +380,7 @@ steps = {
     "number.transpose(-2, 0)": lambda: mytorch.tensor(7).transpose(-2, 0),
     "x.expand(a, 3, b)": lambda: x.expand(a, 3, b),
     "x.expand(-1, 2, -1)": lambda: x.expand(-1, 2, -1),
+    "x.transpose(0, 2).expand(b, 2, a)": lambda: x.transpose(0, 2).expand(b, 2, a),
     "x.expand(2, 1, a, 1, b)": lambda: x.expand(2, 1, a, 1, b),
     "x.expand(1, 2, a, 2, b)": lambda: x.expand(1, 2, a, 2, b),
     "x.expand(a, 0, b)": lambda: x.expand(a, 0, b),
@@ -1164,6 +1166,7 @@ rows, columns, depth = (int(each) for each in generator.permutation([3, 4, 5]))
 x = mytorch.tensor(generator.permutation(rows * columns * depth).reshape(rows, columns, depth).tolist())
 turned, plane, number = x.transpose(0, 2), mytorch.arange(columns * depth).reshape(columns, depth), mytorch.tensor(7)
 inner = x.as_strided((2, columns - 1), (columns * depth, depth), depth + 1)  # it begins inside x
+single = mytorch.tensor([[int(generator.integers(10))]])
 start, step = int(generator.integers(0, 2)), int(generator.integers(2, 4))
 views = mytorch.views
 
@@ -1214,6 +1217,14 @@ check.show(
     }
     | {"unsqueeze of what begins inside": seen(lambda: inner.unsqueeze(1))}
     | {"slice of what begins inside": seen(lambda: views.slice(inner, 1, 1, columns - 1))}
+    | {
+        "of one element: unsqueeze, select, slice": [
+            seen(lambda: single.unsqueeze(1)),
+            seen(lambda: views.select(single, 0, 0)),
+            seen(lambda: views.slice(single, 1, 0, 1)),
+        ],
+        "repeat of one element": single.repeat(2, 3),
+    }
     | {"select of a number": seen(lambda: views.select(number, 0, 0))}
     | {
         f"slice {bounds} along {dim}": seen(lambda dim=dim, bounds=bounds: views.slice(turned, dim, *bounds))

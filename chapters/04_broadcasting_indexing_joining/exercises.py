@@ -348,11 +348,13 @@ def look(index, x=x):
 whole = slice(None)
 take, nothing = mytorch.indexing.take_views, [(), (whole,), (whole, ..., whole), (...,)]
 shown = {"x": x.tolist(), "number": number, "step": step}
-shown |= {"bounds": [mytorch.indexing.slice_bounds(each, 5) for each in cuts]}
+shown |= {"bounds": [mytorch.indexing.slice_bounds(each, length) for length in (5, 1) for each in cuts]}
 shown |= {
     "x itself, if nothing is asked for": [take(x, items)[0] is x for items in ((), (...,))],
     "notes of these": [[type(note).__name__, list(note)] for _, note in (take(x, items) for items in nothing)],
     "x[number]": look(number),
+    "x[:1, :1][0, :, 1:]": look((0, whole, slice(1, None)), x[:1, :1]),
+    "x.transpose(0, 2)[number, 1:]": look((number, slice(1, None)), x.transpose(0, 2)),
     "x[:, -number]": look((whole, -number)),
     "x[::step, 1:-number]": look((slice(None, None, step), slice(1, -number))),
     "x[None, number, ..., None]": look((None, number, ..., None)),
@@ -724,6 +726,8 @@ check.show(
         "x": x.tolist(),
         f"split({size})": look(x.split(size)),
         "split([1, 3], -1)": look(x.split([1, 3], -1)),
+        "x[:1].split(1)": look(x[:1].split(1)),
+        "x.transpose(0, 1).split(3)": look(x.transpose(0, 1).split(3)),
         "split((0, length))": [part.shape for part in x.split((0, length))],
         "type of what split returns": type(x.split(size)).__name__,
         "split of nothing": [part.shape for part in x[:0].split(size)],
@@ -1069,6 +1073,7 @@ check.show(
         "words": words.tolist(),
         "counts": counts,
         "sums": counts.sum(1),
+        "a vocabulary of one word": count_words(torch.zeros(2, 3, dtype=torch.int64), 1),
         "a word 300 times": count_words(torch.full((1, 300), 2), 4),
         "as many lines run for 40 texts as for 4": lines_run(count_words, words[:1].repeat(4, 1), 8)
         == lines_run(count_words, words[:1].repeat(40, 6), 8),
