@@ -574,6 +574,7 @@ shown["the same, top-p 0"] = choose(known, top_p=0.0)
 shown["the same, temperature 2, top-k 3, top-p 0"] = choose(known, temperature=2.0, top_k=3, top_p=0.0)
 shown["logits nearly equal, temperature 0"] = choose(mytorch.tensor([[1.0, 1.000001, 0.5]]), temperature=0)
 shown["large logits, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
+shown["of the opposite scores"] = choose(-scores)
 shown["the logits afterwards"] = scores
 check.show(shown, rtol=1e-4, text="The probabilities from which a token is drawn.")
 
@@ -746,7 +747,7 @@ def traced(p, q, drafted, chances):
         drawn.append(shares)
         return int(shares.argmax())
 
-    return [list(speculate(p, q, drafted, list(chances), draw)), drawn, drafted]
+    return [list(check.intact(speculate, p, q, drafted, chances, draw)), drawn, drafted]
 
 
 def frequencies(p, q, rounds=1500):
@@ -928,19 +929,22 @@ def in_pieces(lengths):
     out, end = [], 0
     for length in lengths:
         start, end = end, end + length
-        out.append(attend(q[:, :, start:end], k[:, :, :end], v[:, :, :end], padding[:, :end]))
+        out.append(check.intact(attend, q[:, :, start:end], k[:, :, :end], v[:, :, :end], padding[:, :end]))
     real = ~padding[:, None, :, None]  # the results of the padding itself don't matter
     return torch.cat(out, 2).masked_fill(~real, 0.0)
 
 
 pieces = {
+    "all at once": [S],
     "in pieces of four": [4, 4, 1],
     "one by one": [1] * S,
     "a long prompt, then one by one": [6, 1, 1, 1],
     "in pieces of two and more": [2, 3, 4],
 }
+shown = {name: in_pieces(lengths) for name, lengths in pieces.items()}
+q = 2 * q
 check.show(
-    {name: in_pieces(lengths) for name, lengths in pieces.items()},
+    shown | {"all at once, twice the queries": in_pieces([S])},
     rtol=1e-4,
     atol=1e-5,
     text="The result of each token; padding is shown as 0.",

@@ -6,6 +6,7 @@ dtype, works twice, and takes None, a batch of one and a transposed input like a
 """
 
 import ast
+import copy
 import itertools
 import re
 import textwrap
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from course.authoring.cells import SOLUTION, plain, solved
 from course.authoring.mutate import Mutant
+from course.authoring.statements import first_line
 from course.parsed import parsed
 
 Spoiler = Callable[["Function"], Iterator[tuple[str, str]]]
@@ -125,18 +127,16 @@ class Function:
     def spoiled(self, body: str) -> str:
         """Its text with this body around the reference's."""
         given = self.node.args
-        inner = ast.arguments(given.posonlyargs, given.args, given.vararg, given.kwonlyargs, None, given.kwarg, [])
-        inner.kw_defaults = [None] * len(given.kwonlyargs)
-        answer = ast.FunctionDef("answer", inner, self.node.body, [], type_params=[])
         passed = [each.arg for each in (*given.posonlyargs, *given.args)]
         passed += [f"*{given.vararg.arg}"] if given.vararg else []
         passed += [f"{each.arg}={each.arg}" for each in given.kwonlyargs]
         passed += [f"**{given.kwarg.arg}"] if given.kwarg else []
-        lines = [ast.unparse(ast.fix_missing_locations(answer)), body.replace("ANSWER", f"answer({', '.join(passed)})")]
-        outer = ast.FunctionDef(
-            self.node.name, given, [ast.Pass()], self.node.decorator_list, self.node.returns, type_params=[]
-        )
-        head = ast.unparse(ast.fix_missing_locations(outer)).rpartition("\n")[0]
+        answer, outer = copy.deepcopy(self.node), copy.deepcopy(self.node)
+        answer.name, answer.decorator_list, answer.returns = "answer", [], None
+        answer.args.defaults, answer.args.kw_defaults = [], [None] * len(given.kwonlyargs)
+        lines = [ast.unparse(answer), body.replace("ANSWER", f"answer({', '.join(passed)})")]
+        outer.body = [ast.Pass()]
+        head = ast.unparse(outer).rpartition("\n")[0]
         return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
 
 
@@ -160,7 +160,7 @@ def spoilers(solution: str, task: str) -> Iterator[Mutant]:
         ):
             continue
         function = Function(node, f"{task}\n{ast.get_docstring(node) or ''}")
-        start, end = min(each.lineno for each in (node, *node.decorator_list)) - 1, node.end_lineno
+        start, end = first_line(node) - 1, node.end_lineno
         for spoiler in SPOILERS:
             for does, body in spoiler(function):
                 own = textwrap.indent(function.spoiled(body), " " * node.col_offset)
