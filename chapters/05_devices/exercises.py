@@ -180,7 +180,7 @@ for name, call in calls.items():
     error = check.error(call)
     values[name] = error or (str(call().device), call().tolist())
 values["the number after all this"] = (str(scalar.device), scalar.item())
-values["common_device of two cpu tensors"] = str(mytorch.devices.common_device([cpu, scalar]))
+values["common_device of two cpu tensors"] = str(check.intact(mytorch.devices.common_device, [cpu, scalar]))
 check.show(values, text="The device and the elements of each result, or the error.")
 
 # %% [markdown] hint="devices_one_device"
@@ -356,7 +356,7 @@ first, second = (int(each) for each in rng.permutation([each for each in range(4
 mytorch.cuda.set_device(current)
 x = mytorch.tensor([float(each) for each in rng.integers(1, 9, size=3)])
 y, wide = x.to_device(mytorch.device("cuda", first)), mytorch.zeros(2, dtype=mytorch.float64, device=second)
-here = mytorch.zeros(2, device=current)
+here, one = mytorch.zeros(2, device=current), mytorch.tensor([int(rng.integers(1, 9))])
 calls = {
     "x.to('cpu')": (x, lambda: x.to("cpu")),
     "x.to()": (x, lambda: x.to()),
@@ -384,6 +384,8 @@ calls = {
     "y.cpu()": (y, lambda: y.cpu()),
     "x.to(4)": (x, lambda: x.to(4)),
     "x.to('gpu')": (x, lambda: x.to("gpu")),
+    "one.to('cuda')": (one, lambda: one.to("cuda")),
+    "one.to(float16)": (one, lambda: one.to(mytorch.float16)),
 }
 made = []
 
@@ -544,6 +546,8 @@ texts += [f"{a}, {a}", f"{a},0{a}", f"{a},+{b}"]
 values = {"count": count}
 for text in texts:
     values[f"visible_devices({text!r}, count)"] = mytorch.cuda.visible_devices(text, count)
+for text in (None, "0", "0,1", "1,0"):
+    values[f"visible_devices({text!r}, 1)"] = mytorch.cuda.visible_devices(text, 1)
 mytorch.cuda.simulate(count, visible=f"{b},{c}")
 names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
 check.show(values | {"names": names}, text="The machine's indices of the visible GPUs, and the names of two of them.")

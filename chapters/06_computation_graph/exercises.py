@@ -669,6 +669,11 @@ for x_size, y_size in pairs:
     weight = mytorch.tensor(generator.normal(size=tuple(product.shape)).astype(np.float32))
     problem = check.error((product * weight).sum().backward)
     shown[f"{x_size} @ {y_size}"] = [x.grad, y.grad] if problem is None else repr(problem)
+derivatives = mytorch.autograd.derivatives
+g, x, y = (mytorch.tensor(generator.normal(size=size)) for size in ((n, m), (n, k), (k, m)))
+shown["called with float64 matrices"] = [
+    check.intact(each, g, x, y) for each in (derivatives.matmul_grad_x, derivatives.matmul_grad_y)
+]
 check.show(shown, rtol=1e-3, atol=1e-5, text="The gradients of x and y, for each pair of shapes.")
 
 # %% [markdown] hint="graph_matmul"

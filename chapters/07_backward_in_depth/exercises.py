@@ -935,6 +935,8 @@ check.show(
         "weights afterwards": weights.detach(),
         "one chunk": train_on_stream(single, [series[:4]], rate),
         "its weights": single.detach(),
+        "a chunk of one number": train_on_stream(single, [series[4:5]], rate),
+        "how many chunks there still are": len(chunks),
         "still a leaf that requires grad": weights.is_leaf and weights.requires_grad,
     },
     rtol=1e-13,  # all of it is float64, and the state has to stay so

@@ -75,6 +75,8 @@ check.show(
         "nearly equal columns, as a multiple of the truth": fit(near, exact)[0] / truth,
         "nearly equal columns and a tiny penalty": fit(near, exact, 1e-16 * float((near**2).sum()))[0] / truth,
         "largest rate": rate,
+        "largest rate of one column": largest_rate(x[:, 1:2]),
+        "one step of descent": descent(x, y, 0.3 * rate, 1),
         "20 steps of descent": descent(x, y, 0.3 * rate, 20),
         "y of shape (N, 1), 20 steps": descent(x, y[:, None], 0.3 * rate, 20),
         "just below the largest rate": bool(abs(descent(x, y, 0.97 * rate, 2000)[1]) < 100),
@@ -350,7 +352,7 @@ apart = np.concatenate([generator.normal(size=(9, D)) - 6, generator.normal(size
 sides = np.repeat([0, 1], [9, 6])
 check.show(
     {
-        "loss": log_loss(generator.normal(size=9), np.arange(9) % 2),
+        "loss": check.intact(log_loss, generator.normal(size=9), np.arange(9) % 2),
         "loss at 1000": log_loss(np.array([1000.0, -1000.0, 1000.0, -1000.0, 0.0]), np.array([1, 0, 0, 1, 1])),
         "loss of one example": log_loss(np.array([-0.3]), np.array([1])),
         "one step": newton(x, labels, 0.5, 1),
@@ -600,6 +602,7 @@ tiny = Drawn(draws)
 spread(1e-8 * x, 3, tiny)
 distant = Drawn(draws)
 spread(x + 1e8, 3, distant)
+alone = spread(x[:1], 1, Drawn([0]))
 lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
 start = x[[0, 1, 2]].copy()
 far = x + 1e8
@@ -608,6 +611,7 @@ check.show(
         "draws": draws,
         "first centers": chosen,
         "probabilities": fixed.seen,
+        "one point": alone,
         "all points equal": same.seen,
         "points 10⁻⁸ apart": tiny.seen,
         "far away": distant.seen,
@@ -947,11 +951,18 @@ cases = {
     "precision that rises again": (np.array([6.0, 5, 4, 3, 2]), np.array([1, 0, 0, 1, 1])),
     "only positives": (np.array([0.1, 0.4, 0.4]), np.array([1, 1, 1])),
     "only negatives": (np.array([0.1, 0.4]), np.array([0, 0])),
+    "one example": (np.array([0.3]), np.array([1])),
     "200,000 examples": (many, classes),
     "scores below 10⁻¹¹, some of them equal": (1e-12 * scores, labels),
 }
 check.show(
-    {name: {"AUC": auc(*case), "average precision": average_precision(*case)} for name, case in cases.items()},
+    {
+        name: {
+            "AUC": check.intact(auc, *case),
+            "average precision": check.intact(average_precision, *case),
+        }
+        for name, case in cases.items()
+    },
     rtol=1e-6,
     atol=1e-9,
     text="Both measures of each case.",
@@ -1166,10 +1177,12 @@ spread_out = np.array([[9.0, 9, 11, 11], [-12, -12, -10, -10], [18, 18, 20, 20],
 check.show(
     {
         "IoU": iou(a, b),
+        "of one box": iou(a[:1], b),
         "of special boxes": iou(edge, edge),
         "of none": iou(a[:0], b).shape,
         "of tiny boxes": iou(1e-6 * a, 1e-6 * b),
-        "kept": nms(crowd, scores, kinds, 0.3),
+        "kept": check.intact(nms, crowd, scores, kinds, 0.3),
+        "a single box": nms(a[:1], down[:1], zero[:1], 0.3),
         "kept, one class": nms(crowd, scores, np.zeros(20, int), 0.3),
         "a row of boxes": nms(row, down, zero, 0.3),
         "a row, from the other end": nms(row, down[::-1], zero, 0.3),
@@ -1427,7 +1440,7 @@ sides = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0])
 
 def tried(logits, *rest):
     logits = logits.clone().requires_grad_()
-    loss = focal_loss(logits, *rest)
+    loss = check.intact(focal_loss, logits, *rest)
     loss.backward()
     return loss, logits.grad
 
@@ -1440,6 +1453,7 @@ check.show(
         "no positives": tried(logits, torch.zeros_like(labels), 2.0, 0.25),
         "from -100 to 100": tried(extreme, sides, 2.0, 0.25),
         "from -20 to 20, gamma 0.5": tried(extreme / 5, sides, 0.5, 0.25),
+        "a batch of one score": tried(logits[1:2, :1], labels[1:2, :1], 2.0, 0.25),
         "one score": tried(logits[1, 1], labels[1, 1], 1.0, 0.4),
     },
     rtol=1e-4,
@@ -1822,6 +1836,7 @@ check.show(
         "KL of a log-variance of -80": kl(torch.zeros(1, 1), torch.tensor([[-80.0]])),
         "loss": loss,
         "loss with beta 4, and gradients": [weighted, *of_weighted],
+        "loss of one image": negative_elbo(images[:1], images[:1] - 0.3, mean[:1], log_variance[:1]),
         "loss at 200": negative_elbo(images.round(), (images.round() * 2 - 1) * -200, mean * 0, log_variance * 0),
         "gradient of the mean": mean.grad,
         "gradient of the log-variance": log_variance.grad,
@@ -2047,7 +2062,7 @@ check.show(
         "values 10⁻¹⁰ apart": best_split(np.array([[0.0], [1e-10], [1]]), np.array([0, 1, 1]), 2),
         "the same feature twice": best_split(stairs[:, [1, 1]], np.array([1, 1, 0, 0, 2, 2]), 3),
         "equal rows": best_split(np.ones((5, 2)), np.array([0, 1, 0, 1, 1]), 2),
-        "one class": best_split(stairs, np.zeros(6, int), 2),
+        "one class": [best_split(stairs, np.zeros(6, int), classes) for classes in (1, 2)],
         "nothing to gain": best_split(np.array([[0.0], [0], [1], [1]]), np.array([0, 1, 0, 1]), 2),
         "a class that is not there": best_split(stairs, np.array([0, 0, 3, 3, 3, 3]), 5),
         "50,000 rows": best_split(large, noisy, 2),
@@ -2256,6 +2271,9 @@ check.show(
         "bytes": packed.nbytes,
         "another codebook": quantize(x[:3, :4], other, 5),
         "one value": quantize(x[:1, :1], NF4, 64),
+        "blocks of one value": quantize(x, NF4, 1),
+        "one value, dequantized in a block of one": dequantize(packed[:1], scales[:1], NF4, 1, (1, 1)),
+        "one value, merged in a block of one": merge(packed[:1], scales[:1], NF4, 1, a[:1, :1], b[:1, :1], 0.1),
         "a transposed matrix": quantize(x.T, NF4, 8),
         "negative values": quantize(-np.abs(x), NF4, 6),
         "equally near": quantize(even, np.arange(-8, 8) / 8, 8),
@@ -2796,6 +2814,9 @@ def summary(out):
 
 shown = {
     "guided": [guided(eps, x, w) for w in (0.0, 1.0, 3.5, -0.5)],
+    "guided, one sample": guided(eps[:1], x[:1], 2.0),
+    "DDPM, one sample": ddpm_step(x[:1], eps[:1], 20, 19, bars, noises[0][:1]),
+    "DDIM, one sample at the end": sample(exact, start[:1], bars, 10, noises[:, :1], ddim_step),
     "DDPM, one step": ddpm_step(x, eps, 20, 19, bars, noises[0][:4]),
     "DDPM, one long step": ddpm_step(x, eps, 30, 17, bars, noises[0][:4]),
     "DDPM, one long step, large": large_step(x, eps, 30, 17, bars, noises[0][:4]),

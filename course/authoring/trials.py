@@ -133,8 +133,9 @@ def changed(exercise: Exercise) -> Iterator[Mutant]:
 
 def spoiled(exercise: Exercise) -> Iterator[Mutant]:
     """The spoilers of an exercise's reference answer."""
-    is_free = not exercise.solution or not exercise.kind.closed
-    return iter(()) if is_free else spoilers(exercise.solution.text, exercise.task.text)
+    if exercise.solution is None or not exercise.kind.closed:
+        return iter(())
+    return spoilers(exercise.solution.text, exercise.task.text)
 
 
 def survivors(
