@@ -1321,7 +1321,7 @@ def inputs(*sizes, dtype=mytorch.float64):
 def product(name, call, given):
     """The result, or the error, and the gradients of all that was given."""
     answer = []
-    problem = check.error(lambda: answer.append(call(*given)))
+    problem = check.error(lambda: answer.append(check.intact(call, *given)))
     check.error(lambda: (answer[0] * answer[0]).sum().backward())
     result = f"{type(problem).__name__}: {problem}" if problem else answer[0].detach()
     return {name: result, f"{name}: gradients": [each.grad for each in given]}
@@ -1387,6 +1387,8 @@ check.show(
     | {"weight": getattr(layer, "weight", None), "bias": getattr(layer, "bias", None)}
     | about("without a bias", bare)
     | about("of float64", made(left, outputs, dtype=mytorch.float64))
+    | about("of one feature", made(1, 1))
+    | product("call on one row of three dimensions", made(left, outputs), inputs((1, 1, left), dtype=mytorch.float32))
     | called[0]
     | called[1]
     | {"gradients of both layers' parameters": reached}
