@@ -3,7 +3,8 @@
 # Run the cells from the top with Shift+Enter, beginning with the two folded ones below, which import `math`, `np`, `torch`
 # (minitorch) and `check` and define the lesson's `Number`. Where a cell says `# YOUR CODE HERE`, write your answer in place of
 # that line and of the `raise` below it, run the cell, and then run the check below it. Green means that the answer is correct.
-# Otherwise the check says what it expected and what it got.
+# Otherwise the check says what it expected and what it got. As in any library, a function leaves its arguments unchanged unless
+# its task says otherwise.
 
 # %% setup=true
 import math

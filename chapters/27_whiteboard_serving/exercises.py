@@ -105,6 +105,11 @@ check.show(
         "ids of the letters": encode(bytes([low, mid, high, top, low, mid, low]), crafted),
         "ids of another text": encode(b" ".join(words[::-1]), merges),
         "ids of an empty text, and without merges": [encode(b"", merges), encode(bytes([low, mid]), [])],
+        "one id, one merge": [
+            replaced([low], (low, mid), 1),
+            encode(bytes([low, mid]), [(low, mid)]),
+            check.intact(decode, [256], [(low, mid)]).hex(),
+        ],
         "bytes of all learned ids": decode(list(range(250, 256 + len(merges))), merges).hex(),
         "random bytes come back": decode(encode(noise, merges), merges) == noise,
         "the text comes back, in fewer ids": [decode(encode(text, merges), merges) == text, len(encode(text, merges))],
@@ -408,6 +413,12 @@ cases = {
     "min-p between the third and the fourth likeliest token": {"min_p": (between[0] + between[1]) / 2},
     "temperature 2, the same min-p": {"temperature": 2.0, "min_p": (between[0] + between[1]) / 2},
     "min-p 1": {"min_p": 1.0},
+    "repetition 1.2, frequency 0.2, presence 0.1, temperature 0.7": {
+        "repetition": 1.2,
+        "frequency": 0.2,
+        "presence": 0.1,
+        "temperature": 0.7,
+    },
     "repetition 1.2, frequency 0.2, presence 0.1, temperature 0.7, min-p 0.05": {
         "repetition": 1.2,
         "frequency": 0.2,
@@ -418,13 +429,14 @@ cases = {
 }
 shown = {"logits": logits.copy()}
 for name, how in cases.items():
-    shown[name] = np.asarray(process(logits, prompts, outputs, **how))
+    shown[name] = process(logits, prompts, outputs, **how)
 flat = np.log(np.full((1, 40), 1 / 40))
 shown["min-p 0.1 of 40 equal tokens: how many stay"] = int(np.isfinite(process(flat, [[]], [[]], min_p=0.1)).sum())
 banned = np.array([[1000.0, -np.inf, -1000.0, 998.0]])
 shown["large, banned and small ones"] = np.asarray(
     process(banned, [[1]], [[1, 3]], 1.1, 0.2, 0.1, temperature=0.5, min_p=0.1)
 )
+shown["the opposite logits"] = process(-logits, prompts, outputs)
 shown["the logits are as they were"] = bool(np.array_equal(logits, before))
 check.show(shown, text="Logits after processing. Tokens 0 and 1 have a positive and a negative logit in each row.")
 
@@ -647,7 +659,7 @@ def beam(logprobs, start: int, eos: int, width: int, length: int, alpha: float =
 
 # %% check="serve_beam"
 generator = check.rng()
-eos, start, size = 1, 0, 5
+eos, start, size = 1, int(generator.integers(2, 5)), 5
 
 
 def table(seed, ending):
@@ -696,6 +708,8 @@ shown["a likely first token that leads nowhere, width 1, 2 and 3"] = [found(poor
 shown["ending at once is the likeliest, width 2"] = found(early, 2, 4, 1.0)
 again = remembering(table(seeds[2], 1.0))
 shown["twice with the same model"] = [found(again, 3, 5, 1.0) for _ in range(2)]
+eos = 3
+shown["another end token"] = found(table(seeds[2], 0.5), 3, 4, 0.5)
 shown["length 1, wider than the vocabulary"] = found(table(seeds[1], 0.0), 8, 1, 1.0)
 check.show(shown, rtol=1e-4, atol=1e-6, text="Sequences that were found, best first, with their scores.")
 
@@ -948,7 +962,7 @@ def vocabulary(missing):
 
 
 def shown_masks(moves, accepting, tokens, end):
-    found = masks(moves, accepting, tokens, end)
+    found = check.intact(masks, moves, accepting, tokens, end)
     names = ["END" if number == end else text for number, text in enumerate(tokens)]
     return {f"state {state}": [names[at] for at in np.flatnonzero(found[state])] for state in sorted(moves)}
 
@@ -965,6 +979,7 @@ shown = {
     "read from state 0": [advance({0: {a: 1}, 1: {b: 0}}, 0, text) for text in (a, a + b, a + b + b, "", b, a + b + a)],
     "one letter at a time, with a trap": ab([a, b, c, d, "end"], 4),
     "tokens of several letters": ab(["end", a + b, c, d, a + d, b + c, a + a, c + d, a + b + c + d, a, b], 0),
+    "the end token alone": shown_masks({0: {}, 1: {a: 0}}, {0}, ["end"], 0),
     "no token spells the way out": ab([a, b, "end", c + c, d + d, a + d], 2),
     "seven letters to the end": shown_masks({at: {a: at + 1} for at in range(7)} | {7: {}}, {7}, [a, b, "end"], 2),
     "the end token's text is a letter": shown_masks(number, {1, 2}, [a, b, a + b, b + a, b], 4),
@@ -1926,7 +1941,7 @@ def case(groups, times, width, size, lengths):
     q = torch.randn(len(lengths), groups * times, width)
     given = q, keys, values, tables, torch.tensor(lengths)
     before = [np.nan_to_num(each.numpy(), nan=7.0) for each in given]  # copies
-    out = paged_attention(*given)
+    out = check.intact(paged_attention, *given)
     after = [np.nan_to_num(each.numpy(), nan=7.0) for each in given]
     return {
         "result": out,
@@ -1944,7 +1959,7 @@ check.show(
         "two query heads share one": case(3, 2, 4, size, [1, long, size]),
         "one head of keys for four": case(1, 4, 6, size, [long, size - 1]),
         "one sequence, full blocks": case(2, 2, 5, size, [2 * size]),
-        "one slot in a block": case(2, 3, 4, 1, [3, 1, 2]),
+        "one slot in a block, twice": [case(2, 3, 4, 1, [3, 1, 2]) for _ in range(2)],
     },
     rtol=1e-4,
     atol=1e-5,
@@ -2202,6 +2217,14 @@ first, second = index.match([*system, 99]), index.match([*system, 98])
 index.release([*system, 99], len(first))
 shown["two users, one lets go"] = index.evict(9)
 shown["what the others found"] = [second, index.match([*system, 97])]
+index = fresh((system, [3, 1], "a"), (system, [6, 2], "b"))
+first, second = index.match([*system, 99], "a"), index.match([*system, 99], "b")
+index.release(system, len(first), "a")
+shown["two salts, one lets go"] = [first, second, index.evict(9)]
+index = fresh((system, [3, 1]))
+first = index.match([*system[:size], 99])
+index.release([*system[:size], 99], len(first))
+shown["a single block, and everything after its release"] = [first, index.evict(9)]
 index = fresh((system, [8, 7]), (tail, [6, 2]))
 index.release(system, len(index.match([*system, 99])))
 shown["the least recently used leaf goes first"] = [index.evict(1), index.evict(2), index.evict(5)]
@@ -2918,6 +2941,7 @@ long, extra = int(generator.integers(20, 30)), int(generator.integers(3, 6))
 check.show(
     {
         "one prompt": one([("a", extra, 5)], [], 16, 9),
+        "one prompt, blocks of one token": one([("a", extra, 5)], [], 16, 9, 1),
         "a prompt longer than the budget": one([("a", long, 5)], [], 8, 20),
         "its next chunk, beside decodes": one([], [("a", long, 5, 0, 8), ("b", 3, 5, 2, 4), ("c", 3, 5, 1, 3)], 8, 20),
         "decodes first, then the waiting": one([("d", 9, 5)], [("b", 3, 5, 2, 4), ("c", 3, 5, 1, 3)], 8, 20),
@@ -3430,6 +3454,7 @@ check.show(
         "a strict limit": tried(prompt, decodes, 0.13),
         "a mild limit": tried(prompt, decodes, 0.41),
         "nobody else decodes": tried(prompt + 1, 0, 0.27),
+        "one request decodes": tried(prompt, 1, 0.34),
         "no chunk is short enough": tried(prompt, decodes, -0.05),
         "the whole prompt fits": tried(prompt, decodes, 1.01),
         "a prompt of one token": tried(1, decodes, 0.0),
