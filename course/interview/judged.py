@@ -212,22 +212,34 @@ def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> No
 
 @dataclass(frozen=True)
 class Mended:
-    """What came of a debug round: a complaint for each fault, empty if it is gone, and tests by name.
+    """What came of a debug round: a complaint for each fault, empty if its symptom is gone, and tests by name.
 
-    A good test passes on the learner's program and fails on one with a single fault, which is then guarded.
+    `half` says of faults without a symptom in what the program still differs from the correct one, and `besides` lists
+    other differences. A good test passes on the learner's program and fails on one with a single fault, which is then
+    guarded.
     """
 
     complaints: dict[str, str]
     guarded: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
+    half: dict[str, str] = field(default_factory=dict)
+    besides: list[str] = field(default_factory=list)
+
+    def is_fixed(self, name: str) -> bool:
+        """Whether the symptom of a fault is gone and nothing of the repair differs from the correct program."""
+        return not self.complaints[name] and name not in self.half
 
 
-def mended(path: Path, names: Sequence[str]) -> Mended:
-    """Look for faults in the program at `path`, in a process of its own, since it may do anything."""
+def mended(path: Path, names: Sequence[str], seed: int) -> Mended:
+    """Look for faults in the program at `path`, in a process of its own, since it may do anything.
+
+    Args:
+        seed: of the inputs on which it is compared with the correct program.
+    """
     with tempfile.TemporaryDirectory(prefix="interview-") as folder:
         result = Path(folder) / "result.json"
-        command = [sys.executable, "-m", "course.interview.judged", str(path), str(result), *names]
+        command = [sys.executable, "-m", "course.interview.judged", str(path), str(result), str(seed), *names]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
             told = (done.stderr.strip().splitlines() or ["the program ended the process"])[-1]
@@ -238,13 +250,17 @@ def mended(path: Path, names: Sequence[str]) -> Mended:
         return Mended(dict.fromkeys(names, told))
 
 
-def _look(path: Path, names: Sequence[str]) -> Mended:
+def _look(path: Path, names: Sequence[str], seed: int) -> Mended:
+    from course.interview.compared import compared  # which imports minitorch; the interview itself needs none
+
     source, chosen = path.read_text(encoding="utf-8"), [faults.named(name) for name in names]
     try:
         program = faults.load(source)
     except Exception as error:  # the learner's program
         return Mended(dict.fromkeys(names, f"{type(error).__name__}: {error}"))
     complaints = {fault.name: faults.complaint(fault, program) for fault in chosen}
+    left = [fault for fault in chosen if complaints[fault.name]]
+    comparison = compared(source, [fault for fault in chosen if fault not in left], left, seed)
     tests = [name for name in program.__dict__ if name.startswith("test_")]
     passing = [name for name in tests if not _fails(program, name)]
     seen_by: dict[str, list[str]] = {}
@@ -253,7 +269,8 @@ def _look(path: Path, names: Sequence[str]) -> Mended:
         seen_by[fault.name] = [name for name in passing if _fails(spoiled, name)]
     good = [name for name in passing if any(name in seeing for seeing in seen_by.values())]
     guarded = [fault for fault, seeing in seen_by.items() if seeing]
-    return Mended(complaints, guarded, good, [name for name in tests if name not in good])
+    other = [name for name in tests if name not in good]
+    return Mended(complaints, guarded, good, other, comparison.half, comparison.besides)
 
 
 def _tests(source: str) -> str:
@@ -276,5 +293,5 @@ def _fails(program: Program, name: str) -> bool:
 
 
 if __name__ == "__main__":
-    found = _look(Path(sys.argv[1]), sys.argv[3:])
+    found = _look(Path(sys.argv[1]), sys.argv[4:], int(sys.argv[3]))
     Path(sys.argv[2]).write_text(json.dumps(found.__dict__), encoding="utf-8")

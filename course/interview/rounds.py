@@ -329,23 +329,28 @@ class Debug(Round):
         yield from written(told, path)
         asking.watch.stop()
         faulty = [card.about.name for card in asking.cards]
-        mended: judged.Mended = yield Wait("Looking for the faults …", lambda _: judged.mended(path, faulty))
-        gone = [card for card in asking.cards if not mended.complaints[card.about.name]]
+        mended: judged.Mended = yield Wait(
+            "Looking for the faults …", lambda _: judged.mended(path, faulty, asking.item.seed)
+        )
+        gone = [card for card in asking.cards if mended.is_fixed(card.about.name)]
         guarded = [card for card in asking.cards if card.about.name in mended.guarded]
-        lines = [self._line(card, mended.complaints[card.about.name], card in guarded) for card in asking.cards]
+        lines = [self._line(card.about, mended, card in guarded) for card in asking.cards]
         tests = f"Faults that a test of yours sees: {len(guarded)}"
         if mended.other:
             names = ", ".join(f"`{name}`" for name in mended.other)
             tests += f". Tests that see none, since they don't fail with a fault and pass without: {names}"
-        score = f"**{len(gone)} of {len(asking.cards)} faults found.** {tests}. {timed(asking)}"
+        score = f"**{len(gone)} of {len(asking.cards)} faults fixed.** {tests}. {timed(asking)}"
+        lines += [f"Besides, {each}. None of the planted faults does that." for each in mended.besides]
         yield Say("\n\n".join([score, *lines, kept(asking.bank.course, path)]))
         return [asking.answer(0.75 * (card in gone) + 0.25 * (card in guarded), card=card) for card in asking.cards]
 
-    def _line(self, card: Card, complaint: str, is_guarded: bool) -> str:
-        fault: Fault = card.about
-        if not complaint:
-            return f"✓ *{fault.name}.* {fault.says} {'A' if is_guarded else 'No'} test of yours sees it."
-        return f"✗ *{fault.name}.* {fault.says} `{fault.sees.__name__}`: {complaint}."
+    def _line(self, fault: Fault, mended: judged.Mended, is_guarded: bool) -> str:
+        told = f"*{fault.name}.* {fault.says}"
+        if mended.is_fixed(fault.name):
+            return f"✓ {told} {'A' if is_guarded else 'No'} test of yours sees it."
+        if complaint := mended.complaints[fault.name]:
+            return f"✗ {told} `{fault.sees.__name__}`: {complaint}."
+        return f"✗ {told} The symptom is gone, but {mended.half[fault.name]}."
 
 
 class Estimates(Round):

@@ -69,10 +69,11 @@ def a_step_forgets_the_gradients_before_it(program: Program) -> None:
 def every_row_counts_the_same(program: Program) -> None:
     """Three rows and one, in two batches, have the mean of four."""
     import minitorch as torch
+    from minitorch.utils.data import DataLoader, TensorDataset
 
     model, rows = _Table(program), program.sequences(4, 0)
     rows[3] = 0  # a row that costs much more than the others
-    apart = program.evaluate(model, [(rows[:3],), (rows[3:],)])
+    apart = program.evaluate(model, DataLoader(TensorDataset(rows), batch_size=3))
     with torch.no_grad():
         together = program.loss_of(model, rows).item()
     expect(abs(apart - together) < 1e-3, f"four rows cost {together:.2f} together, and {apart:.2f} as three and one")
@@ -180,9 +181,9 @@ def _losses_of_two_predictors(program: Program) -> tuple[float, float]:
     import minitorch as torch
 
     rows = (3 * torch.arange(3 * program.LENGTH) % program.TOKENS).reshape(3, program.LENGTH)
-    answers = (rows[:, 1:], rows[:, :-1])
     following, repeating = (
-        program.loss_of(lambda tokens, each=each: torch.eye(program.TOKENS)[each] * 30, rows).item() for each in answers
+        program.loss_of(lambda ids, by=by: torch.eye(program.TOKENS)[(ids + by) % program.TOKENS] * 30, rows).item()
+        for by in (3, 0)
     )
     return following, repeating
 
@@ -198,12 +199,12 @@ def _Table(program: Program) -> Any:
 def _evaluated(program: Program) -> list[tuple[bool, bool]]:
     """For each forward pass of an evaluation: whether the model was in train mode, and autograd on."""
     import minitorch as torch
+    from minitorch.utils.data import DataLoader, TensorDataset
 
     seen: list[tuple[bool, bool]] = []
     model = _Table(program).train()
     model.register_forward_pre_hook(lambda module, _: seen.append((module.training, torch.is_grad_enabled())))
-    rows = program.sequences(8, 0)
-    program.evaluate(model, [(rows[:4],), (rows[4:],)])
+    program.evaluate(model, DataLoader(TensorDataset(program.sequences(8, 0)), batch_size=4))
     expect(seen, "evaluate never called the model")
     return seen
 

@@ -1604,7 +1604,7 @@ def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, cour
 
     shown, answers = talked(bank, course, item, mend)
     assert [answer.score for answer in answers] == [0.75, 1.0, 0.75, 0.0]  # a test for the label shift alone
-    assert "3 of 4 faults found" in shown[-1].text
+    assert "3 of 4 faults fixed" in shown[-1].text
     assert "Faults that a test of yours sees: 1. Tests that see none" in shown[-1].text
     assert "they don't fail with a fault and pass without: `test_nothing`" in shown[-1].text
     assert shown[-1].text.count(" No test of yours sees it.") == 2
@@ -1627,7 +1627,7 @@ def test_a_program_that_breaks_is_told_so(
         monkeypatch.setattr(judged, "SECONDS", 3)
     path = tmp_path / "training.py"
     path.write_text(text)
-    assert judged.mended(path, ["label shift"]).complaints == {"label shift": told}
+    assert judged.mended(path, ["label shift"], 1).complaints == {"label shift": told}
 
 
 def test_debug_draws_four_faults_that_do_not_hide_each_other(bank: Bank) -> None:
@@ -2113,9 +2113,9 @@ def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None
     assert field.value == faults.spelled(faults.planted(chosen), np.random.default_rng(1))
     field.value = faults.clean()
     buttons(room.answer)["Check it"].click()
-    assert "4 of 4 faults found" in room.said.value
+    assert "4 of 4 faults fixed" in room.said.value
     buttons(room.answer)["Go on"].click()
-    assert "4 of 4 faults found" not in room.said.value and "How it went" in room.said.value
+    assert "4 of 4 faults fixed" not in room.said.value and "How it went" in room.said.value
     assert [each.score for each in past.answers] == [1 / 3, 0.0, *[0.75] * 4], (
         "without a test for a fault its quarter is lost"
     )
@@ -2349,7 +2349,7 @@ def test_in_a_notebook_what_another_editor_saved_is_not_lost(course: Course) -> 
     assert path.read_text(encoding="utf-8") == field.value == "import copy\n"
     path.write_text(faults.clean(), encoding="utf-8")
     buttons(room.answer)["Check it"].click()
-    assert "4 of 4 faults found" in room.said.value
+    assert "4 of 4 faults fixed" in room.said.value
 
 
 @pytest.mark.usefixtures("graded")
