@@ -105,6 +105,7 @@ class Bank:
         self.lessons = {path.stem: _read(path) for path in sorted(course.notebooks.glob("*.ipynb"), key=_order)}
         self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
         self.problems, self.names, self.alike = collections(course)
+        self.sections = _sections({str(key(name)): name for name in self.lessons})
         found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
         found += self._designs()
         self.cards = {card.name: replace(card, weight=self._weight(card)) for card in found}
@@ -138,13 +139,19 @@ class Bank:
         found = [each for each in places if each["chapter"] == chapter] or places
         return str(found[0]["heading"]) if found else self.titles.get(topic, topic)
 
-    def reading(self, subject: str, chapter: str) -> str:
-        """Where a chapter teaches a subject: the section, if it is known, and a link to the lesson."""
-        path = f"{chapter}.ipynb"
-        if subject == chapter:
-            return f"[`notebooks/{path}`]({path})"
-        heading = self.heading(subject, chapter)
-        return f"*{heading}* in [`notebooks/{path}`]({path}#{quote(heading.replace(' ', '-'))})"
+    def place(self, card: Card) -> tuple[str, str]:
+        """The chapter and the heading that teach what a card asks; no heading, if only the chapter is known."""
+        known = self.sections.get(card.about.name if card.kind == "fault" else card.words)
+        topic = self.heading(card.topic, card.chapter) if card.topic else ""
+        return known or (card.chapter, card.section or topic)
+
+    def reading(self, card: Card) -> str:
+        """Where to read about a card: the section, if it is known, and a link to the lesson."""
+        chapter, heading = self.place(card)
+        where, path = f"chapter {key(chapter)}", f"{chapter}.ipynb"
+        if not heading:
+            return f"[{where}]({path})"
+        return f"*{heading}* in [{where}]({path}#{quote(heading.replace(' ', '-'))})"
 
     def proofs(self, card: Card) -> list[Proof]:
         """The cells that show the answer of a question."""
@@ -242,6 +249,18 @@ class Bank:
     def chapter(self, number: str) -> str:
         """The name of a chapter, by its key; the key itself, where the chapter isn't written."""
         return next((name for name in self.lessons if str(key(name)) == number), number)
+
+
+def _sections(chapters: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """The chapter and the heading of each name in the file beside this one, in the chapters that the course has."""
+    listed = yaml.safe_load(Path(__file__).with_name("sections.yml").read_text(encoding="utf-8"))
+    return {
+        name: (chapters[chapter], heading)
+        for chapter, headings in listed.items()
+        if chapter in chapters
+        for heading, names in headings.items()
+        for name in names
+    }
 
 
 def collections(course: Course) -> tuple[dict[str, int], dict[str, str], dict[str, set[tuple[str, str, str]]]]:
