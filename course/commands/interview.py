@@ -40,6 +40,9 @@ from course.files import Course
 @click.option("--no-clock", is_flag=True, help="Set no time limits and show no clock.")
 @click.option("--new", is_flag=True, help="Begin a new interview even if one was interrupted.")
 @click.option(
+    "--history", "is_record", is_flag=True, help="Show which problems you solved in which time, and hold no interview."
+)
+@click.option(
     "--export",
     "target",
     type=FILE,
@@ -53,6 +56,7 @@ def interview(
     new: bool,
     target: Path | None,
     no_clock: bool,
+    is_record: bool,
     **wanted: Any,
 ) -> None:
     """Hold a mock interview, or continue an interrupted one."""
@@ -64,6 +68,11 @@ def interview(
     from course.interview.rounds import ROUNDS
     from course.interview.scope import Plan
 
+    if is_record:
+        if target or new or no_clock or any(wanted.values()):
+            raise click.UsageError("--history shows your record and can't be combined with another option")
+        terminal.show_record(course, Console())
+        return
     if target is not None:
         if new or no_clock or any(wanted.values()):
             raise click.UsageError("--export writes all questions and can't be combined with another option")

@@ -25,6 +25,10 @@ SURE = (
 )
 
 
+MEANT = "I meant something else"
+AGAIN = "What do you mean?"
+
+
 @dataclass
 class Asking:
     """An item while it is asked: its cards, its random numbers and its watch."""
@@ -98,6 +102,12 @@ def how_sure(text: str) -> Generator[Prompt, Any, int]:
     """Ask how sure somebody is, in percent."""
     reply = yield Choose(text, SURE)
     return LEVELS[reply]
+
+
+def understood(said: str) -> Generator[Prompt, Any, int | None]:
+    """Repeat how a line was read, and ask how sure somebody is of it; None if something else was meant."""
+    reply = yield Choose(f"I read **{said}**. How sure are you?", (*SURE, MEANT))
+    return LEVELS[reply] if reply < len(LEVELS) else None
 
 
 def a_line(text: str, label: str, again: bool = False) -> Generator[Prompt, Any, str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from course.interview import prompts
+from course.interview.quantities import shown
 
 Numbers = Mapping[str, Any]
 
@@ -393,123 +392,3 @@ ESTIMATES = (
         "{recall} / ({recall} + {false} × ({each} − 1))",
     ),
 )
-
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mil": 1e6, "million": 1e6}
-_SCALES |= {"b": 1e9, "bn": 1e9, "g": 1e9, "billion": 1e9, "t": 1e12, "trillion": 1e12}
-_SECONDS = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 1e-3,
-    "msec": 1e-3,
-    "millisecond": 1e-3,
-    "s": 1.0,
-    "sec": 1.0,
-    "second": 1.0,
-    "min": 60.0,
-    "minute": 60.0,
-    "h": 3600.0,
-    "hr": 3600.0,
-    "hour": 3600.0,
-    "d": 86400.0,
-    "day": 86400.0,
-    "week": 604800.0,
-}
-_BYTES = {
-    "byte": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "kib": 2.0**10,
-    "mib": 2.0**20,
-    "gib": 2.0**30,
-    "tib": 2.0**40,
-    "kilobyte": 1e3,
-    "megabyte": 1e6,
-    "gigabyte": 1e9,
-    "gig": 1e9,
-    "terabyte": 1e12,
-    "kbyte": 1e3,
-    "mbyte": 1e6,
-    "gbyte": 1e9,
-    "tbyte": 1e12,
-    "bit": 1 / 8,
-    "kbit": 1e3 / 8,
-    "mbit": 1e6 / 8,
-    "gbit": 1e9 / 8,
-    "tbit": 1e12 / 8,
-}
-_COUNTED = {"token", "tok", "parameter", "param", "multiplication", "operation", "flop"}
-_PASSED = {*("a", "an", "per", "of", "s", "second"), *_COUNTED}
-"""Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
-_ABOUT = r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|some|~|≈|=|\$)\s*)*"
-_NUMBER = re.compile(rf"{_ABOUT}([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
-_POWER = re.compile(r"(?:([\d.]+)\s*[x×·*]\s*)?(?<![\d.])10(?:(?:\^|\*\*)(\d+)|([⁰¹²³⁴-⁹]+))")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-
-
-def number(text: str, unit: str = "") -> float:
-    """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `3 × 10^9`, `2 million`, `0.5 TB`.
-
-    `1.5e8` and `151e6` are read as they are, so in millions they are 150 and 151, `2 hours` is a twelfth of a day,
-    `600 million bytes` are 0.6 GB, and `$0.05 / M tokens` are 5 cents. `151,000,000` is too large to be in millions, so
-    it is read as a count. A calculation isn't carried out: it's the learner's part.
-
-    Raises:
-        ValueError: it isn't one number, or has an unknown unit.
-    """
-    plain = _POWER.sub(lambda power: f"{power[1] or 1}e{power[2] or power[3].translate(_SUPERSCRIPTS)}", text.strip())
-    found = _NUMBER.fullmatch(plain)
-    if not found:
-        raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
-    value, first = _value(found[1]), unit.partition(" ")[0].lower()
-    behind = found[2].lower().translate({ord("¢"): " cents", ord("µ"): "u", ord("μ"): "u"})
-    typed = re.findall("[a-z]+|[^\\W\\d_a-z]+|[€£¥]", behind)
-    above = re.findall("[a-z]+", re.split(r"/|\bper\b", behind)[0])  # in `$2 / M tokens` the M makes nothing larger
-    word = _singular(above[0]) if above else ""
-    what = next((each for each in typed if _singular(each) not in _SCALES), "")
-    is_measured = first.removesuffix("s") in {*_BYTES, *_SECONDS}
-    counted = [what] if is_measured and _singular(what) in _COUNTED else []  # `2 million tokens` are no bytes
-    if unit and (unknown := [each for each in typed if _singular(each) not in _known(unit)] or counted):
-        raise ValueError(f"I don't know the unit {prompts.code(unknown[0])}; the answer is asked for in {unit}")
-    if first in _BYTES:
-        scale = _BYTES.get(word) or _SCALES.get(word)
-        return value * (scale or (1.0 if _counts(found[1], word) else _BYTES[first])) / _BYTES[first]
-    if (span := _SECONDS.get(first.removesuffix("s"))) is not None:
-        return value * _SECONDS.get(word, span) / span
-    scale = 0.01 if word == "cent" else _SCALES.get(word)
-    if first == "millions":
-        return value * (scale or (1.0 if _counts(found[1], word) else 1e6)) / 1e6
-    return value * (scale or 1.0)
-
-
-def _known(unit: str) -> set[str]:
-    """The words that may stand behind a number that is asked for in this unit, in the singular."""
-    own = [_singular(each) for each in re.findall("[a-z]+", unit.lower())]
-    if own[0] == "dollar":
-        return {*own, "cent", "usd", *_SCALES, *_PASSED}
-    if own[0] in _SECONDS:  # where `m` may be minutes or millions
-        return {*own, *_SECONDS, *_PASSED}
-    return {*own, *(_BYTES if own[0] in _BYTES else ()), *_SCALES, *_PASSED}
-
-
-def _singular(word: str) -> str:
-    return word if word in _SECONDS or len(word) == 1 else word.removesuffix("s")
-
-
-def _value(digits: str) -> float:
-    """The value of digits; a comma that no three digits follow is a decimal one, as in `43,2`."""
-    decimal = re.fullmatch(r"[-+]?\d+,\d{1,2}", digits)
-    return float(digits.replace(",", "." if decimal else "").replace("_", ""))
-
-
-def _counts(digits: str, word: str) -> bool:
-    """Whether a number without a scale is so large that it counts single things, as `151e6` or `151,000,000` does."""
-    return word not in _SCALES and _value(digits) >= (1e5 if "e" in digits.lower() else 5e6)
-
-
-def shown(value: float) -> str:
-    """A number with three digits, or all of a whole one."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

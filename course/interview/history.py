@@ -24,7 +24,8 @@ class Answer:
     """An answer to a card: `score` from 0 to 1, `sure` in percent, `when` in seconds since 1970.
 
     `seconds` is None where no clock ran; `late` means that they were more than allowed. `right` says whether that was
-    right of which somebody said how sure they were, where the score is about more than that.
+    right of which somebody said how sure they were, where the score is about more than that. `took` and `stated` are
+    the seconds of writing at a whiteboard: those that it took, and those that the problem's notebook states.
     """
 
     card: str
@@ -35,6 +36,8 @@ class Answer:
     seconds: float | None = None
     late: bool = False
     right: bool | None = None
+    took: float | None = None
+    stated: float | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Open:
     began: float = 0.0
     spent: float = 0.0
     """The seconds that went into the next item before it was interrupted."""
+    note: str = ""
+    """What of the plan isn't held as it was asked for, and why."""
 
 
 @dataclass
@@ -167,6 +172,7 @@ def _parsed(about: Mapping[str, Any]) -> tuple[list[Answer], Open | None]:
 
 def _checked(answer: Answer) -> Answer:
     numbers = {"when": answer.when, "score": answer.score, "seconds": answer.seconds or 0.0, "sure": answer.sure or 0}
+    numbers |= {"took": answer.took or 0.0, "stated": answer.stated or 0.0}
     _typed(numbers, dict.fromkeys(numbers, (int, float)))
     _typed({"card": answer.card, "round": answer.round}, {"card": str, "round": str})
     _typed({"right": answer.right or False}, {"right": bool})
@@ -178,7 +184,8 @@ def _checked(answer: Answer) -> Answer:
 def _checked_open(opened: Open) -> Open:
     numbers = {name: getattr(opened, name) for name in ("minutes", "elapsed", "began", "spent")}
     _typed(numbers, dict.fromkeys(numbers, (int, float)))
-    _typed({"seed": opened.seed, "done": opened.done, "clock": opened.clock}, {"seed": int, "done": int, "clock": bool})
+    others = {"seed": opened.seed, "done": opened.done, "clock": opened.clock, "note": opened.note}
+    _typed(others, {"seed": int, "done": int, "clock": bool, "note": str})
     if not 0 <= opened.done <= len(opened.items):
         raise ValueError("an interview has no more items done than it has")
     return opened

@@ -45,9 +45,10 @@ class Interview:
     def draw(self, plan: Plan | None = None) -> None:
         """Begin a new interview, and note it. With the same plan, seed, history and day it asks the same.
 
-        A round that has nothing to ask within the plan is left out. Where rounds are chosen and minutes aren't, these
-        rounds are as long as in a whole interview. A screen has two rounds of equal length: questions about the concept
-        of one chapter, and the whiteboard.
+        A round that has nothing to ask within the plan is left out, which the interview says when it begins. Where
+        rounds are chosen and minutes aren't, these rounds are as long as in a whole interview; where both are, each
+        round has an item, even if that takes more minutes. A screen has two rounds of equal length: questions about the
+        concept of one chapter, and the whiteboard.
 
         Raises:
             LookupError: there is no such profile or chapter, or none of the rounds has anything to ask.
@@ -66,21 +67,28 @@ class Interview:
         held = [(each, order, 1.0 if plan.screen else each.share) for each, order in orders if each.groups(order)]
         if not held:
             raise LookupError("these rounds have nothing to ask about that")
+        empty = [each.title for each, _ in orders if each not in [one for one, _, _ in held]]
+        notes = [f"Left out, as there is nothing to ask about that: {', '.join(empty)}."] if empty else []
         length, chosen = plan.length, bool(plan.rounds) and plan.minutes is None
         left, shares = length, sum(share for _, _, share in held)
         drawn: dict[str, list[Item]] = {}
         for each, order, share in sorted(held, key=lambda one: -one[0].seconds):
             minutes = share if chosen else max(0.0, left) * share / shares
             shares -= share
-            if each.is_optional and len(held) > 1 and not chosen and left * 60 < 3 * each.seconds:
+            if each.is_optional and len(held) > 1 and not plan.rounds and left * 60 < 3 * each.seconds:
+                notes.append(f"{each.title} is left out for want of time; `--round {each.name}` holds it alone.")
                 continue
             asked = [card for items in drawn.values() for item in items for card in self._cards(item)]
             drawn[each.name] = each.items(unlike(order, asked), minutes, length, rng)
             left -= self._minutes(drawn[each.name])  # so the others shrink around a long problem
         items = [item for each, _, _ in held for item in drawn.get(each.name, ())]
+        needed = math.ceil(self._minutes(items))
         if chosen:  # these rounds as a whole interview has them: as long as what they ask
-            length = math.ceil(self._minutes(items))
-        self.history.open = Open(seed, length, plan.timed, items, began=self.clock.now())
+            length = needed
+        elif plan.rounds and needed > length:
+            notes.append(f"With an item of each round, that is more than {length:g} minutes.")
+            length = needed
+        self.history.open = Open(seed, length, plan.timed, items, began=self.clock.now(), note=" ".join(notes))
         self.history.save()
 
     def _order(self, each: Round, scope: Scope, rng: np.random.Generator) -> list[Card]:
@@ -118,8 +126,10 @@ class Interview:
         if opened.done:
             yield Say(f"This interview goes on: {opened.done} of {len(opened.items)} done. Seed {opened.seed}.")
         elif opened.clock:
-            told = f"About {opened.minutes:g} minutes, seed {opened.seed}."
+            told = f"About {opened.minutes:g} minutes, seed {opened.seed}. {opened.note}".rstrip()
             yield Say(f"{told} You can stop at any time; the interview then goes on where you left it.")
+        elif opened.note:
+            yield Say(opened.note)
         before = ""
         while opened.done < len(opened.items) and not self._is_over(opened):
             item = opened.items[opened.done]
@@ -141,7 +151,10 @@ class Interview:
             opened.spent = 0.0
             self.history.save()
         answers = [each for each in self.history.answers if each.when >= opened.began]
-        yield from summary(self.bank, answers, self.history.answers)
+        unasked = list(
+            dict.fromkeys(ROUNDS[each.round].title for each in opened.items[opened.done :] if each.round in ROUNDS)
+        )
+        yield from summary(self.bank, answers, self.history.answers, unasked)
         self.history.open = None
         self.history.save()
 

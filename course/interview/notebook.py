@@ -270,7 +270,7 @@ def _echo(prompt: Prompt, reply: Any) -> str:
     """What stays of a question once it was answered, and the answer."""
     match prompt:
         case Choose(text, options):
-            return f"{text} *{options[reply]}*" if options == SURE else text
+            return f"{text} *{options[reply]}*" if options[: len(SURE)] == SURE else text
         case Tick(text, points):
             return "\n".join([text, "", *(f"- {'✓' if on else '✗'} {p}" for p, on in zip(points, reply, strict=True))])
         case Write(text, _, again):

@@ -9,6 +9,7 @@ from typing import Any
 
 from course.files import Course
 from course.interview import programs, tasks
+from course.interview import values as typed
 from course.interview.prompts import code
 from course.learner.practice import Exercise
 from course.parsed import parsed
@@ -101,9 +102,14 @@ def _prediction(source: str) -> Any:
 
 def _literal(text: str) -> Any:
     try:
-        return ast.literal_eval(text.strip())
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return typed.literal(text)
+    except ValueError:
         return None
+
+
+def wanted(course: Course, exercise: Exercise) -> Any:
+    """What an exercise's prediction is; None if that isn't known."""
+    return _prediction(tasks.solution_of(course, exercise))
 
 
 def _labels(exercise: Exercise) -> list[str]:

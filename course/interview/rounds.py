@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,8 +14,8 @@ import numpy as np
 
 from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
-from course.interview import estimates, faults, judged, predictions, programs, tasks, verdicts
-from course.interview.asking import Asking, Round, a_line, how_sure, is_pass, timed
+from course.interview import estimates, faults, judged, predictions, programs, quantities, tasks, values, verdicts
+from course.interview.asking import AGAIN, Asking, Round, a_line, how_sure, is_pass, timed, understood
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
 from course.interview.clock import spoken
@@ -108,10 +110,22 @@ class Predict(Round):
 
     def _program(self, asking: Asking, program: programs.Program) -> Talk:
         text = program.drawn(asking.rng)
-        given = yield from a_line(f"What is the value of the last line?\n\n```python\n{text}\n```", "value")
-        sure = yield from how_sure("How sure are you?")
-        asking.watch.stop()
         right = programs.run(text)
+        told, again, sure = f"What is the value of the last line?\n\n```python\n{text}\n```", False, None
+        while sure is None:
+            reply = yield from a_line(told, "value", again)
+            if is_pass(reply):
+                asking.watch.stop()
+                yield Say(f"**Passed.** It is `{right}`. {program.says} {timed(asking)}")
+                return [asking.answer(0.0)]
+            try:
+                given = values.read(_plain(reply), ast.literal_eval(values.read(right)))
+            except ValueError as error:
+                told, again = f"{error}. `None` says that you don't know. Once more:", True
+                continue
+            sure = yield from understood(code(given))
+            told, again = AGAIN, True
+        asking.watch.stop()
         correct = programs.same(given, right)
         verdict = "Right" if correct else f"No: it is `{right}`"
         yield Say(f"**{verdict}.** {program.says} {timed(asking)}")
@@ -122,26 +136,34 @@ class Predict(Round):
             return (yield from self._predicted(asking, exercise, judge))
 
     def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
-        told = f"{tasks.task_of(asking.bank.course, exercise)}\n\nWrite what `prediction` is, as a Python value."
-        given = yield from a_line(told, "prediction =")
-        while not is_pass(given) and not tasks.is_value(given):
-            told = (
-                f"{code(given)} isn't a Python value. Strings need quotes; `None` says that you don't know. Once more:"
-            )
-            given = yield from a_line(told, "prediction =", again=True)
-        if is_pass(given):  # no check is about it: most of them would fail on it
-            asking.watch.stop()
-            yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
-            return [asking.answer(0.0)]
-        if miscounted := predictions.miscounted(asking.bank.course, exercise, given):
-            given = yield from a_line(f"{miscounted} Once more:", "prediction =", again=True)
-        sure = yield from how_sure("How sure are you?")
+        course, is_counted = asking.bank.course, False
+        told, again, sure = f"{tasks.task_of(course, exercise)}\n\nWrite what `prediction` is.", False, None
+        while sure is None:
+            reply = yield from a_line(told, "prediction =", again)
+            if is_pass(reply):  # no check is about it: most of them would fail on it
+                asking.watch.stop()
+                yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
+                return [asking.answer(0.0)]
+            try:
+                given = values.read(reply, predictions.wanted(course, exercise))
+            except ValueError as error:
+                told, again = f"{error}. `None` says that you don't know. Once more:", True
+                continue
+            miscounted = predictions.miscounted(course, exercise, given)
+            if miscounted and not is_counted:
+                told, again, is_counted = f"{miscounted} Once more:", True, True
+                continue
+            sure = yield from understood(code(given))
+            told, again = AGAIN, True
         asking.watch.stop()
-        parts = predictions.values(asking.bank.course, exercise, given)
+        parts = predictions.values(course, exercise, given)
         right = sum(each.is_right for each in parts)
         if parts and right == len(parts):
             yield Say(f"**Right.** {timed(asking)}")
             return [asking.answer(1.0, sure)]
+        if parts and all(each.is_right or each.says for each in parts):  # the known mistakes explain everything
+            yield Say(f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}\n\n{timed(asking)}")
+            return [asking.answer(right / len(parts), sure, right=False)]
         check = partial(judge.check, f"prediction = {given.strip()}")
         verdict: judged.Verdict = yield Wait("Checking …", check)
         if parts and verdict.message:
@@ -153,6 +175,12 @@ class Predict(Round):
             score = max(verdict.score, near)
         yield Say(f"{told.rstrip()}\n\n{timed(asking)}")
         return [asking.answer(score, sure, right=not verdict.message)]
+
+
+def _plain(text: str) -> str:
+    """A typed value without the type around it: `torch.Size([2, 3])` is [2, 3]."""
+    found = re.fullmatch(r"\s*(?:torch\.)?(?:Size|tensor)\s*\((.*)\)\s*", text)
+    return found[1] if found else text
 
 
 def _solution(asking: Asking) -> str:
@@ -200,6 +228,7 @@ class Whiteboard(Round):
         if points and asking.watch.timed:
             told += f" {spoken(self.extra)} of the time are for questions about your answer, which come afterwards."
         taken = yield from written(told, path, hints)
+        took = None if asking.watch.running is None else round(asking.watch.running, 1)
         made = (yield from followed_up(asking, points)) if points else []
         asking.watch.stop()
         verdict, answer = yield from self._checked(asking, exercise, judge, path, made)
@@ -215,7 +244,8 @@ class Whiteboard(Round):
         if verdict.score < 1 and chosen:
             yield Say(f"```python\n{solution}\n```")
         score = max(0.0, score - 0.1 * taken)
-        return [asking.answer(0.75 * score + 0.25 * sum(made) / len(made) if made else score)]
+        given = asking.answer(0.75 * score + 0.25 * sum(made) / len(made) if made else score)
+        return [replace(given, took=took, stated=60.0 * exercise.minutes)]
 
     def _checked(
         self, asking: Asking, exercise: Exercise, judge: judged.Judge, path: Path, made: Sequence[bool]
@@ -361,22 +391,23 @@ class Estimates(Round):
     def talk(self, asking: Asking) -> Talk:
         estimate: estimates.Estimate = asking.card.about
         numbers, told = estimate.drawn(asking.rng), estimate.task(asking.card.about.drawn(asking.rng))
-        given, again = None, False
-        while given is None:
+        again, sure = False, None
+        while sure is None:
             reply = yield from a_line(told, estimate.unit, again)
             if is_pass(reply):
                 asking.watch.stop()
                 yield Say(f"**Passed.** It counts as not right. {estimate.says(numbers)}. {timed(asking)}")
                 return [asking.answer(0.0)]
             try:
-                given = estimates.number(reply, estimate.unit)
+                given = quantities.number(reply, estimate.unit)
             except ValueError as error:
                 told, again = f"{error}. `None` says that you don't know. Once more:", True
-        sure = yield from how_sure("How sure are you?")
+                continue
+            sure = yield from understood(estimate.amount(given))
+            told, again = AGAIN, True
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)
-        said = f"You said {estimate.amount(given)}."
-        yield Say(f"**{'Close enough' if correct else 'No'}.** {said} {estimate.says(numbers)}. {timed(asking)}")
+        yield Say(f"**{'Close enough' if correct else 'No'}.** {estimate.says(numbers)}. {timed(asking)}")
         return [asking.answer(float(correct), sure)]
 
 

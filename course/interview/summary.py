@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from course.interview import calibration
+from course.interview import calibration, record
 from course.interview.bank import Bank
 from course.interview.cards import Card
 from course.interview.history import Answer
@@ -17,18 +17,22 @@ CLEAR = 1 / 3
 LISTED = 3
 
 
-def summary(bank: Bank, answers: Sequence[Answer], every: Sequence[Answer]) -> Iterator[Say]:
+def summary(
+    bank: Bank, answers: Sequence[Answer], every: Sequence[Answer], unasked: Sequence[str] = ()
+) -> Iterator[Say]:
     """What is said at the end.
 
     Args:
         bank: with the cards.
         answers: of this interview.
         every: of all interviews, this one included.
+        unasked: the rounds of which items are left, since the minutes are over.
     """
     if not answers:
         yield Say("Nothing was asked.")
         return
-    yield Say("\n\n".join(filter(None, [table(bank, answers), weakest(bank, every)])))
+    over = f"The minutes were over before all was asked of: {', '.join(unasked)}." if unasked else ""
+    yield Say("\n\n".join(filter(None, [table(bank, answers), over, weakest(bank, every)])))
     if pairs := calibration.pairs(answers):
         said = "Here an answer counts as right if it earned two thirds of its points."
         yield Say(f"{calibration.verdict(pairs)} {said} Brier score {calibration.brier(pairs):.2f}; 0 is best.")
@@ -45,10 +49,10 @@ def table(bank: Bank, answers: Sequence[Answer]) -> str:
             lines.append(f"| **{each.title}** | **{_earned(sum(answer.score for answer in of) / len(of))}** | |")
         for answer in of:
             card = bank.cards[answer.card]
-            late = ", late" if answer.late else ""
+            marks = [_earned(answer.score), *filter(None, [record.time(answer), "late" * answer.late])]
             read = bank.reading(card) if answer.score < 1 else ""
             asked = title(bank, card).replace("|", r"\|").replace("\n", " ")
-            lines.append(f"| {asked} | {_earned(answer.score)}{late} | {read} |")
+            lines.append(f"| {asked} | {', '.join(marks)} | {read} |")
     again = any(answer.score < ENOUGH for answer in answers)
     told = "What earned less than two thirds of its points comes again soon." if again else ""
     return "\n".join([*lines, "", told]).rstrip()

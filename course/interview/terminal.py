@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from course.files import Course
-from course.interview import formulas, history
+from course.interview import formulas, history, record
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
@@ -56,6 +57,14 @@ def hold(course: Course, console: Console, plan: Plan, new: bool) -> None:
     except (KeyboardInterrupt, EOFError, click.Abort):
         interview.keep_time()
         console.print(f"\n{STOPPED}", soft_wrap=True)
+
+
+def show_record(course: Course, console: Console) -> None:
+    """Show which problems were solved in which time, and what each round earned."""
+    past = history.read(course)
+    if past.note:
+        console.print(f"[yellow]{past.note}[/]", soft_wrap=True)
+    _print(record.record(Bank(course), past.answers), console)
 
 
 def answered(prompt: Prompt, console: Console) -> Any:
@@ -184,8 +193,29 @@ def picked(given: str, options: Sequence[str]) -> int:
 def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
     _print("\n".join([text, "", *(f"{place}. {point}" for place, point in enumerate(points, 1))]), console)
     while True:
-        given = click.prompt("their numbers, as in 1 3; Enter for none", default="", show_default=False)
-        words = given.replace(",", "").replace(" ", "")  # there are fewer than ten points, so `12` names two
-        if all(word.isdigit() and 1 <= int(word) <= len(points) for word in words):
-            return [str(place) in words for place in range(1, len(points) + 1)]
-        console.print(f"Numbers from 1 to {len(points)}.")
+        given = click.prompt("their numbers, as in 1 3 or 1-3, or all; Enter for none", default="", show_default=False)
+        try:
+            chosen = numbers(given, len(points))
+        except ValueError:
+            console.print(f"Numbers from 1 to {len(points)}, such as 1-3, {len(points)}; or all, or none.")
+            continue
+        return [place in chosen for place in range(1, len(points) + 1)]
+
+
+def numbers(given: str, count: int) -> set[int]:
+    """The numbers from 1 to `count` that a line names: `1 3`, `13`, `1-3, 5`, `all` or `none`.
+
+    Raises:
+        ValueError: it names something else.
+    """
+    every, line = set(range(1, count + 1)), given.strip().lower()
+    if line in ("all", "none", "0"):
+        return every if line == "all" else set()
+    found = set[int]()
+    for word in re.sub(r"\s*(?:-|–|to)\s*", "-", line).replace(",", " ").split():
+        first, is_range, last = word.partition("-")
+        # there are fewer than ten points, so `12` names two
+        found |= set(range(int(first), int(last) + 1)) if is_range else {int(digit) for digit in word}
+    if not found <= every or (line and not found):
+        raise ValueError(f"there is no point {line}")
+    return found

@@ -100,8 +100,7 @@ HALF: dict[str, tuple[Edits, ...]] = {
     "dropout in evaluation": (
         one(
             EVALUATES,
-            "    model.eval()\n"
-            "    model.dropout = nn.Identity() if hasattr(model, 'dropout') else None\n    model.train(len(model.state_dict()) > 2)\n",
+            "    for each in model.modules():\n        if isinstance(each, nn.Dropout):\n            each.p = 0.0\n",
         ),
         one(
             "        for (rows,) in loader:\n            total += loss_of",

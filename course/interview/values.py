@@ -1,0 +1,106 @@
+"""A predicted value as people type it: `[4, 6, 1]`, `4 6 1`, `float32`, `a`, `true false` or `2*10*20`."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from course.interview import tasks
+from course.interview.prompts import code
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_BETWEEN = re.compile(r"(?<=[\w.)\]\"'])\s+(?=[\w.([\"'+-])")
+_WORD = re.compile(r"(?<![\w.:])(?!True\b|False\b|None\b)[A-Za-z_][\w.:]*")
+_DOTS = re.compile(r"…|\.\.\.|\betc\b")
+
+
+def read(text: str, wanted: Any = None) -> str:
+    """A typed value as Python writes it. Commas, brackets and quotes may be missing.
+
+    Args:
+        wanted: the correct value, if it is known. Only its type counts.
+
+    Raises:
+        ValueError: it is no value, or none of this type.
+    """
+    given = re.sub(r"\b(true|false)\b", lambda word: word[0].capitalize(), text.strip())
+    if _DOTS.search(given):
+        raise ValueError(f"{code(text.strip())} leaves values open: write each of them")
+    commas = _BETWEEN.sub(", ", given)
+    quoted = commas if re.search("[\"']", given) else _WORD.sub(lambda word: repr(word[0]), commas)
+    for each in (given, commas, quoted):
+        try:
+            value = literal(each)
+        except ValueError:
+            continue
+        return _fitting(list(value) if isinstance(value, tuple) else value, wanted, text)
+    if tasks.is_value(given):  # such as `math.log(2)`, which the check carries out
+        return given
+    raise ValueError(f"{code(text.strip())} isn't a value such as 12, [3, 4] or 'float32'")
+
+
+def _fitting(value: Any, wanted: Any, text: str) -> str:
+    """The value's text, if it can be one of the wanted type.
+
+    Raises:
+        ValueError: it can't.
+    """
+    if isinstance(wanted, dict) and isinstance(value, list) and len(value) == len(wanted):
+        value = dict(zip(wanted, value, strict=True))
+    if wanted is not None and not _words(wanted) and (words := _words(value)):
+        raise ValueError(
+            f"{code(words[0])} is a word, and {'numbers are' if _several(wanted) else 'a number is'} asked for"
+        )
+    if isinstance(wanted, str) and not _words(value):
+        raise ValueError(f"{code(text.strip())} is a number, and a word or a letter is asked for")
+    return repr(value)
+
+
+def _words(value: Any) -> list[str]:
+    """The strings in a value."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set):
+        return [word for each in value for word in _words(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, list | tuple | dict | set)
+
+
+def literal(text: str) -> Any:
+    """The value of a text without names and calls; sums and products of numbers are carried out.
+
+    Raises:
+        ValueError: it isn't one.
+    """
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATORS:
+            one, other = _value(left), _value(right)
+            if isinstance(one, int | float) and isinstance(other, int | float):
+                return _OPERATORS[type(sign)](one, other)
+        case ast.List(elements):
+            return [_value(each) for each in elements]
+        case ast.Tuple(elements):
+            return tuple(_value(each) for each in elements)
+        case ast.Dict(keys, elements) if all(keys):
+            return {_value(key): _value(each) for key, each in zip(keys, elements, strict=True) if key is not None}
+    return ast.literal_eval(node)

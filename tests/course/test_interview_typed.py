@@ -1,0 +1,135 @@
+"""What candidates type in an interview: numbers with units, values, and the numbers of points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from course.interview import quantities, terminal, values
+
+GB, SECONDS = "GB (10⁹ bytes)", "seconds"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("600 megs", GB, 0.6),
+        ("2 gibibytes", GB, 2**31 / 1e9),
+        ("16Gi", GB, 2**34 / 1e9),
+        ("64 Gbit", GB, 8),
+        ("2 thousand GB", GB, 2000),
+        ("3.2 T", GB, 3200),
+        ("12 millis", SECONDS, 0.012),
+        ("3 microseconds", SECONDS, 3e-6),
+        ("two thousand seconds", SECONDS, 2000),
+        ("half an hour", "minutes", 30),
+        ("two and a half days", "days", 2.5),
+        ("1/12 day", "days", 1 / 12),
+        ("6.5 pp", "points", 6.5),
+        ("± 6.5 pp", "points", 6.5),
+        ("+/- 6.5 %", "points", 6.5),
+        ("6.5 percent points", "points", 6.5),
+        ("6.5 percentage points", "points", 6.5),
+        ("0.95 pp", "points", 0.95),
+        ("1/65", "percent", 100 / 65),
+        ("1 in 65", "percent", 100 / 65),
+        ("about 1/65", "percent", 100 / 65),
+        ("0.6 %", "percent", 0.6),
+        ("60 percent", "percent", 60),
+        ("<1%", "percent", 1),
+        ("two billion", "millions", 2000),
+        ("two billion", "parameters", 2e9),
+        ("half a billion", "millions", 500),
+        ("a million", "parameters", 1e6),
+        ("two hundred million", "millions", 200),
+        ("twenty-five", "tokens", 25),
+        ("20 a second", "tokens a second", 20),
+        ("3 bucks", "dollars", 3),
+    ],
+)
+def test_a_number_is_read_as_people_write_it(text: str, unit: str, value: float) -> None:
+    assert math.isclose(quantities.number(text, unit), value)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "told"),
+    [
+        ("0.05", "percent", r"`0\.05` may be 0\.05 % or 5 %: write the sign"),
+        ("0.065", "points", r"may be 0\.065 % or 6\.5 %"),
+        ("16 Gb", GB, "`Gb` may be bits or bytes: write Gbit or GB"),
+        ("5 ‰", "percent", "I don't know the unit `‰`"),
+        ("65/1", "percent", "isn't one number"),
+        ("900/26", "workers", "isn't one number"),
+        ("1/2/3", "percent", "isn't one number"),
+        ("many", "percent", "isn't one number"),
+        ("one two", "tokens", "I don't know the unit `two`"),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_asked_again(text: str, unit: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        quantities.number(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "read"),
+    [
+        ("4 6 1", [0], "[4, 6, 1]"),
+        ("4, 6, 1", [0], "[4, 6, 1]"),
+        ("[[1 2] [3 4]]", [[0]], "[[1, 2], [3, 4]]"),
+        ("a", "d", "'a'"),
+        ("'a'", "d", "'a'"),
+        ("2*10*20", 0, "400"),
+        ("[2*10, 5]", [0], "[20, 5]"),
+        ("true False 3", [0, True], "[True, False, 3]"),
+        ("cuda:1, cpu", ["x"], "['cuda:1', 'cpu']"),
+        ("float32 int64", {"a": "x", "b": "y"}, "{'a': 'float32', 'b': 'int64'}"),
+        ("-3", 2, "-3"),
+        ("math.log(2)", 1.0, "math.log(2)"),
+        ("'four ranks'", "x", "'four ranks'"),
+    ],
+)
+def test_a_value_is_read_as_people_write_it(text: str, wanted: Any, read: str) -> None:
+    assert values.read(text, wanted) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "told"),
+    [
+        ("a", 3, "`a` is a word, and a number is asked for"),
+        ("many", [1, 2], "`many` is a word, and numbers are asked for"),
+        ("4", "d", "`4` is a number, and a word or a letter is asked for"),
+        ("4, 4, …", [1], "leaves values open: write each of them"),
+        ("4, 4, ...", [1], "leaves values open"),
+        ("f(x", 3, "isn't a value such as"),
+        ("[1, 2", [1], "isn't a value such as"),
+    ],
+)
+def test_what_is_no_value_is_told_why(text: str, wanted: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        values.read(text, wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("", set()),
+        ("none", set()),
+        ("all", {1, 2, 3, 4, 5, 6, 7, 8}),
+        ("1 3", {1, 3}),
+        ("13", {1, 3}),
+        ("1,3", {1, 3}),
+        ("1-6, 8", {1, 2, 3, 4, 5, 6, 8}),
+        ("1 - 3", {1, 2, 3}),
+        ("2 to 4", {2, 3, 4}),
+    ],
+)
+def test_points_are_ticked_by_numbers_ranges_or_all(text: str, numbers: set[int]) -> None:
+    assert terminal.numbers(text, 8) == numbers
+
+
+@pytest.mark.parametrize("text", ["9", "1-9", "x", "3-1", "0 1", "1-"])
+def test_points_that_are_not_there_are_asked_again(text: str) -> None:
+    with pytest.raises(ValueError):
+        terminal.numbers(text, 8)
