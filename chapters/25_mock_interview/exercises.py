@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Exercises · Mock interview
 # Each round of an interview has an exercise, and two long debug rounds stand at the end. Give yourself as much time
-# for each as you would have there.
+# for each as you would have there. The debug exercises always have the same faults. To practise with others, run
+# `course interview --round debug`, which plants a different selection in one of three other programs each time.
 
 # %% setup=true
 from __future__ import annotations
