@@ -51,7 +51,7 @@ class Estimate:
 
     def amount(self, value: float) -> str:
         """A value with its unit, as a sentence says it."""
-        return f"{shown(value)} {'million' if self.unit == 'millions' else self.unit}"
+        return f"{shown(value)} {'million' if self.unit == 'millions' else self.unit.partition(' (')[0]}"
 
 
 ESTIMATES = (
