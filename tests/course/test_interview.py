@@ -1649,6 +1649,23 @@ def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, cour
 
 
 @pytest.mark.turns(8)
+def test_a_repair_that_hides_the_symptom_is_named(bank: Bank, course: Course) -> None:
+    """The temperature counts twice: in the softmax, and again as an exponent."""
+    names = ["temperature after top-p", "no stop at END"]
+    item = Item("debug", [f"f-{slug(each)}" for each in names], 1)
+
+    def mend(prompt: Edit) -> None:
+        twice = faults.clean("serving").replace(", 0.0), 1, generator", ", 0.0) ** (1 / temperature), 1, generator")
+        prompt.path.write_text(twice)
+
+    shown, answers = talked(bank, course, item, mend)
+    assert [answer.score for answer in answers] == [0.0, 0.75]
+    assert "1 of 2 faults fixed" in shown[-1].text
+    told = "The symptom is gone, but `choose` gives other results than the correct program for random logits at other"
+    assert told in shown[-1].text and "✓ *no stop at END.*" in shown[-1].text
+
+
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
