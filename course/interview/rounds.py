@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -14,14 +13,15 @@ import numpy as np
 
 from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
-from course.interview import estimates, faults, judged, predictions, programs, quantities, tasks, values, verdicts
-from course.interview.asking import AGAIN, Asking, Round, a_line, how_sure, is_pass, timed, understood
+from course.interview import faults, judged, tasks, verdicts
+from course.interview.asking import Asking, Round, how_sure, timed
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
 from course.interview.clock import spoken
 from course.interview.fault import Fault
 from course.interview.history import Item, folder
-from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait, code
+from course.interview.lines import Estimates, Predict
+from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait
 from course.learner.practice import Exercise
 
 
@@ -96,97 +96,6 @@ class Explain(Round):
         short = card.points[0].label  # the confidence was about the thirty seconds alone
         right = all(on for on, point in zip(ticked, card.points, strict=True) if point.label == short)
         return [asking.answer(sum(ticked) / len(ticked), sure, right=right)]
-
-
-class Predict(Round):
-    """What does a program show? Its numbers are new each time; exercises of the course come, too."""
-
-    name, title, kinds, seconds, share = "predict", "Predict", ("program", "predict"), 120, 4
-
-    def talk(self, asking: Asking) -> Talk:
-        card = asking.card
-        talk = self._program if card.kind == "program" else self._exercise
-        return (yield from talk(asking, card.about))
-
-    def _program(self, asking: Asking, program: programs.Program) -> Talk:
-        text = program.drawn(asking.rng)
-        right = programs.run(text)
-        told, again, sure = f"What is the value of the last line?\n\n```python\n{text}\n```", False, None
-        while sure is None:
-            reply = yield from a_line(told, "value", again)
-            if is_pass(reply):
-                asking.watch.stop()
-                yield Say(f"**Passed.** It is `{right}`. {program.says} {timed(asking)}")
-                return [asking.answer(0.0)]
-            try:
-                given = values.read(_plain(reply), ast.literal_eval(values.read(right)))
-            except ValueError as error:
-                told, again = f"{error}. `None` says that you don't know. Once more:", True
-                continue
-            sure = yield from understood(code(given))
-            told, again = AGAIN, True
-        asking.watch.stop()
-        correct = programs.same(given, right)
-        verdict = "Right" if correct else f"No: it is `{right}`"
-        yield Say(f"**{verdict}.** {program.says} {timed(asking)}")
-        return [asking.answer(float(correct), sure)]
-
-    def _exercise(self, asking: Asking, exercise: Exercise) -> Talk:
-        with judged.Judge(asking.bank.course, exercise, asking.item.seed) as judge:
-            return (yield from self._predicted(asking, exercise, judge))
-
-    def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
-        course, is_counted = asking.bank.course, False
-        told, again, sure = f"{tasks.task_of(course, exercise)}\n\nWrite what `prediction` is.", False, None
-        while sure is None:
-            reply = yield from a_line(told, "prediction =", again)
-            if is_pass(reply):  # no check is about it: most of them would fail on it
-                asking.watch.stop()
-                yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
-                return [asking.answer(0.0)]
-            try:
-                given = values.read(reply, predictions.wanted(course, exercise))
-            except ValueError as error:
-                told, again = f"{error}. `None` says that you don't know. Once more:", True
-                continue
-            miscounted = predictions.miscounted(course, exercise, given)
-            if miscounted and not is_counted:
-                told, again, is_counted = f"{miscounted} Once more:", True, True
-                continue
-            sure = yield from understood(code(given))
-            told, again = AGAIN, True
-        asking.watch.stop()
-        parts = predictions.values(course, exercise, given)
-        right = sum(each.is_right for each in parts)
-        if parts and right == len(parts):
-            yield Say(f"**Right.** {timed(asking)}")
-            return [asking.answer(1.0, sure)]
-        if parts and all(each.is_right or each.says for each in parts):  # the known mistakes explain everything
-            yield Say(f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}\n\n{timed(asking)}")
-            return [asking.answer(right / len(parts), sure, right=False)]
-        check = partial(judge.check, f"prediction = {given.strip()}")
-        verdict: judged.Verdict = yield Wait("Checking …", check)
-        if parts and verdict.message:
-            told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
-            score = max(right / len(parts), verdict.score)
-        else:
-            message, near = verdicts.counted(verdict.message)
-            told = f"**Not right.** {message}{_solution(asking)}" if message else "**Right.** "
-            score = max(verdict.score, near)
-        yield Say(f"{told.rstrip()}\n\n{timed(asking)}")
-        return [asking.answer(score, sure, right=not verdict.message)]
-
-
-def _plain(text: str) -> str:
-    """A typed value without the type around it: `torch.Size([2, 3])` is [2, 3]."""
-    found = re.fullmatch(r"\s*(?:torch\.)?(?:Size|tensor)\s*\((.*)\)\s*", text)
-    return found[1] if found else text
-
-
-def _solution(asking: Asking) -> str:
-    """The solution of an exercise, as a paragraph between others; a space where the course has none."""
-    solution = tasks.solution_of(asking.bank.course, asking.card.about)
-    return f"\n\n```python\n{solution}\n```\n\n" if solution else " "
 
 
 class Whiteboard(Round):
@@ -381,34 +290,6 @@ class Debug(Round):
         if complaint := mended.complaints[fault.name]:
             return f"✗ {told} `{fault.sees.__name__}`: {complaint}."
         return f"✗ {told} The symptom is gone, but {mended.half[fault.name]}."
-
-
-class Estimates(Round):
-    """Numbers for the back of an envelope."""
-
-    name, title, kinds, seconds, share = "estimate", "Estimate", ("estimate",), 120, 4
-
-    def talk(self, asking: Asking) -> Talk:
-        estimate: estimates.Estimate = asking.card.about
-        numbers, told = estimate.drawn(asking.rng), estimate.task(asking.card.about.drawn(asking.rng))
-        again, sure = False, None
-        while sure is None:
-            reply = yield from a_line(told, estimate.unit, again)
-            if is_pass(reply):
-                asking.watch.stop()
-                yield Say(f"**Passed.** It counts as not right. {estimate.says(numbers)}. {timed(asking)}")
-                return [asking.answer(0.0)]
-            try:
-                given = quantities.number(reply, estimate.unit)
-            except ValueError as error:
-                told, again = f"{error}. `None` says that you don't know. Once more:", True
-                continue
-            sure = yield from understood(estimate.amount(given))
-            told, again = AGAIN, True
-        asking.watch.stop()
-        correct = estimate.is_close(given, numbers)
-        yield Say(f"**{'Close enough' if correct else 'No'}.** {estimate.says(numbers)}. {timed(asking)}")
-        return [asking.answer(float(correct), sure)]
 
 
 ROUNDS: dict[str, Round] = {

@@ -396,11 +396,11 @@ EQUAL: dict[str, tuple[Edits, ...]] = {
 @pytest.mark.parametrize("fault", EVERY, ids=ids)
 def test_a_fault_shows_in_what_a_function_gives(fault: Fault) -> None:
     """Or nothing would compare its repair."""
-    shown = [
-        each.function
-        for each in PROBES[fault.program]
-        if compared.apart(*(compared._of_course(of, fault.program, each, SEED) for of in ((fault,), ())), each)
-    ]
+    shown = []
+    for each in PROBES[fault.program]:
+        mine, right = (compared._of_course(planted, fault.program, each, SEED) for planted in ((fault,), ()))
+        if compared.apart(mine, right, each):
+            shown.append(each.function)
     assert {*shown} & compared._places(fault)
 
 
