@@ -10,6 +10,7 @@ from typing import Any
 
 from course.interview import tasks
 from course.interview.prompts import code
+from course.parsed import parsed
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -86,9 +87,12 @@ def literal(text: str) -> Any:
         ValueError: it isn't one.
     """
     try:
-        return _value(ast.parse(text.strip(), mode="eval").body)
+        body = parsed(text.strip()).body
+        if len(body) == 1 and isinstance(body[0], ast.Expr):
+            return _value(body[0].value)
     except (SyntaxError, TypeError, ArithmeticError, MemoryError, RecursionError) as error:
         raise ValueError(str(error)) from error
+    raise ValueError(f"{text.strip()} isn't one value")
 
 
 def _value(node: ast.expr) -> Any:
