@@ -107,6 +107,31 @@ def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab:
     screenshot(page, "next")
 
 
+def test_a_verdict_is_in_sight_and_buttons_are_about_the_check_that_failed(page: Any, lab: tuple[str, Path]) -> None:
+    """Shift-Enter goes on to the next exercise, and a check's values may fill the screen."""
+    open_notebook(page, lab[0], "exercises/00_welcome.ipynb")
+    page.set_viewport_size({"width": 1280, "height": 560})
+    body = "def squared_distance(a, b):\n    return ((a - b) ** 2)"
+    answer = page.locator(".jp-CodeCell", has_text="def squared_distance").first
+    hint = page.locator(".jp-NotebookPanel:visible .course-hint")
+    for ending, sign, title in ((".mean()", "✗ Not yet", "A squared distance"), (".sum()", "✓ Right", "Three more")):
+        type_into(page, answer, body + ending)
+        verdict = page.locator(".jp-NotebookPanel:visible .jp-OutputArea-output", has_text=sign)
+        verdict.wait_for(timeout=60_000)
+        page.wait_for_function(
+            """each => {
+                const scroller = each.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
+                return each.getBoundingClientRect().top >= scroller.top - 1;
+            }""",
+            arg=verdict.element_handle(),
+            timeout=10_000,
+        )
+        screenshot(page, f"verdict{ending}")
+        page.get_by_role("button", name="Hint", exact=True).click()
+        hint.filter(has_text=title).wait_for(timeout=60_000)
+    page.set_viewport_size({"width": 1280, "height": 1000})
+
+
 def test_a_check_judges_what_is_on_the_screen_and_buttons_wait_for_the_kernel(page: Any, lab: tuple[str, Path]) -> None:
     """In a notebook with another name, whose setup cells nobody runs."""
     name = "Kapitel sechs ü.ipynb"

@@ -42,8 +42,27 @@
 
   const about = (cell) => cell.model.getMetadata("minitorch") ?? {};
 
-  /** The exercise of the active cell, or the last one above it, or the notebook's first; empty in a lesson. */
+  let failed; // the check that ran last, unless its answer was right, and the cell that Shift-Enter went on to
+
+  /** Note what a check said, and show it: below it the next exercise scrolls into view, and its values may be long. */
+  function judged(notebook, check) {
+    const shown = [...check.outputArea.node.querySelectorAll(".jp-OutputArea-output")];
+    const verdict = shown.find((each) => /^\s*[✓✗]/.test(each.textContent));
+    const next = notebook.widgets[notebook.widgets.indexOf(check) + 1];
+    const isLeft = next && next === notebook.activeCell;
+    const isRight = verdict?.textContent.trim().startsWith("✓");
+    failed = isLeft && !isRight ? { exercise: about(check).exercise, next } : undefined;
+    if (isLeft || check === notebook.activeCell) {
+      verdict?.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  /** The exercise of the check that has just failed or of the active cell, or the last one above it, or the notebook's
+   * first; empty in a lesson. */
   function exerciseAt(panel) {
+    if (failed && failed.next === panel.content.activeCell) {
+      return failed.exercise;
+    }
     const exercises = panel.content.widgets.map((cell) => about(cell).exercise);
     const above = exercises.slice(0, panel.content.activeCellIndex + 1).filter(Boolean);
     return above.pop() ?? exercises.find(Boolean) ?? "";
@@ -259,6 +278,12 @@
             tellAnswer(notebook, cell, panel.sessionContext.session?.kernel);
           }
         });
+        NotebookActions.executed.connect((_, { notebook, cell }) => {
+          if (about(cell).role === "check" && isOurs(tracker.find((each) => each.content === notebook))) {
+            setTimeout(judged, 100, notebook, cell); // when it is drawn
+          }
+        });
+        document.addEventListener("pointerdown", (event) => event.target.closest?.(".jp-Cell") && (failed = undefined));
         watchInterviews((path) => {
           const folder = tracker.currentWidget.context.path.split("/").slice(0, -2);
           const options = { mode: "split-right" };
