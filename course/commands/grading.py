@@ -1,6 +1,7 @@
 """Commands on answered notebooks: grade them, or check them on practice inputs."""
 
 import importlib.util
+import os
 import signal
 import sys
 from datetime import datetime
@@ -86,7 +87,7 @@ def grade(
 ) -> None:
     """Grade notebooks on fresh inputs.
 
-    PATHS are notebooks, or folders in which notebooks are searched for.
+    PATHS are notebooks, folders in which notebooks are searched for, or chapters (06: your notebook of it).
     """
     from rich.console import Console
 
@@ -105,6 +106,9 @@ def grade(
         raise click.ClickException(
             f"{course.root} has no solutions/*.ipynb, which a grade needs; `course check` works without them"
         )
+    paths = tuple(names.notebook(course, path) for path in paths)
+    if unknown := [str(path) for path in paths if not (path.suffix or os.path.lexists(path))]:
+        raise click.UsageError(f"no notebook, folder or chapter is called {unknown[0]!r}")
     if untrusted and (trouble := launch.trouble()):
         raise click.UsageError(f"--untrusted needs a sandbox: {trouble}")
     if dask and not importlib.util.find_spec("distributed"):
@@ -115,7 +119,7 @@ def grade(
         )
     chapter = names.chapter(course, assignment) if assignment else ""
     if assignment and not chapter:
-        raise click.UsageError(f"--assignment: there is no chapter {assignment!r}; `course progress` lists them")
+        raise click.UsageError(f"--assignment: there is no chapter {assignment!r}; `course progress --all` lists them")
     if late_penalty and due is None:
         raise click.UsageError("--late-penalty needs --due DATE")
     before = None
@@ -157,7 +161,12 @@ def grade(
     print_report(report, Console())
     try:
         rules = Rules(attempts, due, late_penalty, late_cap)
-        write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
+        rows = write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
+        for row in rows if csv or html else ():
+            if row.others:
+                click.echo(f"{row.student}: {row.note}")
+        if written := [str(path) for path in (json_path, junit, csv, gradescope, html and html / "index.html") if path]:
+            click.echo(f"written: {', '.join(written)}")
     except NotGradedError as error:
         click.echo(f"{gradescope} was not written, because it could be mistaken for a score: {error}", err=True)
     sys.exit(any(result.status != "graded" for result in report.submissions))

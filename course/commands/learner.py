@@ -34,7 +34,7 @@ def progress(course: Course, chapter: str | None, everything: bool) -> None:
     elif found := names.chapter(course, chapter):
         console.print(table_of(course, found))
     else:
-        raise click.ClickException(f"there is no chapter {chapter!r}; `course progress` lists them")
+        raise click.ClickException(f"there is no chapter {chapter!r}; `course progress --all` lists them")
 
 
 @main.command("next")

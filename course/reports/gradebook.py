@@ -56,9 +56,12 @@ class Entry:
 
     @property
     def note(self) -> str:
-        """What a teacher should know about it: why there is no grade, and which files don't count."""
+        """What a teacher should know about it: why there is no grade, which files don't count, and a doubtful name."""
         others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
-        return "; ".join(filter(None, [self.result.reason, *others]))
+        read = [each for each in (self.result, *self.others) if each.status != "rejected"]
+        is_doubtful = self.student and len({PurePosixPath(each.path).parent for each in read}) > 1
+        doubt = [f"from several folders: if two students are called {self.student}, rename one's"] if is_doubtful else []
+        return "; ".join(filter(None, [self.result.reason, *others, *doubt]))
 
 
 def entries(report: Report, chapters: Collection[str], rules: Rules, one_student: bool = False) -> list[Entry]:

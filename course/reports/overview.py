@@ -57,10 +57,11 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Learner:
-    """What a learner has in all chapters that were graded."""
+    """What a learner has in all chapters: the rows with a grade, and the number of those without."""
 
     name: str
     graded: list[Entry]
+    without: int
 
     @property
     def score(self) -> float:
@@ -76,7 +77,7 @@ class Learner:
     def share(self) -> float:
         """The mean over the chapters, each as a share of its points."""
         shares = [entry.score / (entry.result.max_score or 1) for entry in self.graded]
-        return sum(shares) / len(shares)
+        return sum(shares) / (len(shares) or 1)
 
 
 def chapters(rows: Sequence[Entry]) -> list[Chapter]:
@@ -90,12 +91,12 @@ def chapters(rows: Sequence[Entry]) -> list[Chapter]:
 
 
 def learners(rows: Sequence[Entry]) -> list[Learner]:
-    """The learners with a grade, by name."""
+    """The learners, by name."""
     found: dict[str, list[Entry]] = {}
     for entry in rows:
-        if entry.result.status == "graded":
-            found.setdefault(entry.student or entry.result.path, []).append(entry)
-    return [Learner(name, found[name]) for name in sorted(found)]
+        found.setdefault(entry.student or entry.result.path, []).append(entry)
+    graded = {name: [entry for entry in found[name] if entry.result.status == "graded"] for name in sorted(found)}
+    return [Learner(name, each, len(found[name]) - len(each)) for name, each in graded.items()]
 
 
 def _mean(values: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from course.grading.find import notebooks
 from course.grading.report import Report, Result
 from course.learner.feedback import points_of
 from course.reports.csv import to_csv
-from course.reports.gradebook import Rules, entries, with_assignments
+from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
@@ -78,8 +78,8 @@ class Targets:
     html: Path | None = None
 
 
-def write_reports(report: Report, course: Course, targets: Targets, rules: Rules) -> None:
-    """Write the formats that a path is given for; Gradescope's last.
+def write_reports(report: Report, course: Course, targets: Targets, rules: Rules) -> list[Entry]:
+    """Write the formats that a path is given for, Gradescope's last; returns the gradebook's rows.
 
     Raises:
         NotGradedError: a submission that the machine could not grade is no result for Gradescope.
@@ -96,6 +96,7 @@ def write_reports(report: Report, course: Course, targets: Targets, rules: Rules
     if targets.gradescope is not None:
         one_students = entries(report, points, rules, one_student=True)
         write_atomically(targets.gradescope, to_gradescope(one_students, report.seed))
+    return rows
 
 
 def progress(paths: Iterable[Path], before: Report | None = None) -> tuple[Progress, Callable[[Report], None]]:

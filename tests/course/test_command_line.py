@@ -221,7 +221,7 @@ def test_names_that_are_almost_right(own_course: Course) -> None:
     for arguments in (["hint", "runing_mean"], ["reset", "running-mean"]):
         code, said = command(own_course, *arguments)
         assert (code, said.partition("; ")[2]) == (1, "did you mean running_mean?\n")
-    assert command(own_course, "progress", "99")[1] == "Error: there is no chapter '99'; `course progress` lists them\n"
+    assert command(own_course, "progress", "99")[1] == "Error: there is no chapter '99'; `course progress --all` lists them\n"
     assert command(own_course, "reset", "01") == (0, f"kept a copy: my/backups/{CHAPTER}-1.ipynb\n")
 
 

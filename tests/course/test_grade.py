@@ -386,6 +386,18 @@ def test_the_command_fails_when_something_could_not_be_graded(course: Course, tm
     assert "rejected (no such file)" in result.output
 
 
+def test_the_command_takes_a_chapter_and_says_at_once_that_a_folder_is_not_there(course: Course, tmp_path: Path) -> None:
+    def grade(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["--root", str(course.root), "grade", *arguments])
+        return done.exit_code, done.output
+
+    code, said = grade("01", "--csv", str(tmp_path / "book.csv"), "--html", str(tmp_path / "pages"))
+    assert (code, "01_fixture.ipynb: graded, 0 of 8 points" in said) == (0, True), said
+    assert f"written: {tmp_path / 'book.csv'}, {tmp_path / 'pages' / 'index.html'}\n" in said
+    code, said = grade(str(tmp_path / "clas"))
+    assert (code, f"no notebook, folder or chapter is called '{tmp_path / 'clas'}'" in said) == (2, True), said
+
+
 @pytest.mark.needs("bubblewrap")
 def test_untrusted_submissions_are_graded_in_the_sandbox_alone(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

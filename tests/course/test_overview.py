@@ -1,5 +1,6 @@
 """The teacher's overview: who has which points for which exercise, what the class finds hard, and which file counts."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -85,7 +86,21 @@ def test_learners_and_exercises(overview: Path) -> None:
     assert "Less than half of the learners handed in a notebook of 02_other" in tables.notes[other]
     assert "Less than half" not in tables.notes.get(first, "")
     totals = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in tables.rows["Learners"]}
-    assert (totals["bob"], totals["dan"]) == (["1", "3/4", "75 %"], ["1", "2/2", "100 %"])
+    assert (totals["bob"], totals["dan"]) == (["1", "3/4", "75 %", "0"], ["1", "2/2", "100 %", "0"])
+    assert totals["eve"] == ["0", "0/0", "–", "1"]  # nobody is missing
+
+
+@pytest.mark.turns(8)
+@pytest.mark.needs("browser")
+def test_a_long_path_in_a_note_is_not_cut_off(course: Course, tmp_path: Path) -> None:
+    folder = "a_folder_with_a_long_name/" * 3
+    results = [replace(each, path=f"{folder}{each.path}") for each in REPORT.submissions]
+    report = replace(REPORT, submissions=results)
+    overview = write_html(report, entries(report, CHAPTERS, RULES), RULES, tmp_path, course)
+    with new_page() as page:
+        page.goto(overview.as_uri())
+        over = page.locator(".wide").first.evaluate("each => each.scrollWidth - each.clientWidth")
+        assert over <= 0
 
 
 @pytest.mark.turns(8)

@@ -200,6 +200,13 @@ def test_a_student_has_one_row_for_a_chapter(attempts: str, score: int) -> None:
         (row,) = rows_of(Report(5, results), Rules(attempts))
         assert (row.student, row.score, len(row.others)) == ("ann", score, 3)
         assert "not counted: four/ann/01_fixture.ipynb (rejected, 2026-12-05T09:00:00Z)" in row.note
+        assert row.note.endswith("; from several folders: if two students are called ann, rename one's")
+
+
+def test_a_second_file_beside_the_first_leaves_no_doubt_whose_it_is() -> None:
+    paths = ("ann/01_fixture.ipynb", "ann/01_fixture (1).ipynb")
+    (row,) = rows_of(Report(5, [handed_in(path, 8, "") for path in paths]))
+    assert row.note == "not counted: ann/01_fixture.ipynb (8 of 8 points)"
 
 
 @pytest.mark.parametrize(
