@@ -60,8 +60,8 @@ class Entry:
         others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
         read = [each for each in (self.result, *self.others) if each.status != "rejected"]
         is_doubtful = self.student and len({PurePosixPath(each.path).parent for each in read}) > 1
-        doubt = [f"from several folders: if two students are called {self.student}, rename one's"] if is_doubtful else []
-        return "; ".join(filter(None, [self.result.reason, *others, *doubt]))
+        doubt = f"from several folders: if two students are called {self.student}, rename one's" if is_doubtful else ""
+        return "; ".join(filter(None, [self.result.reason, *others, doubt]))
 
 
 def entries(report: Report, chapters: Collection[str], rules: Rules, one_student: bool = False) -> list[Entry]:

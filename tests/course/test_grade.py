@@ -386,7 +386,9 @@ def test_the_command_fails_when_something_could_not_be_graded(course: Course, tm
     assert "rejected (no such file)" in result.output
 
 
-def test_the_command_takes_a_chapter_and_says_at_once_that_a_folder_is_not_there(course: Course, tmp_path: Path) -> None:
+def test_the_command_takes_a_chapter_and_says_at_once_that_a_folder_is_not_there(
+    course: Course, tmp_path: Path
+) -> None:
     def grade(*arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(main, ["--root", str(course.root), "grade", *arguments])
         return done.exit_code, done.output
