@@ -16,8 +16,23 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 """The type of an option or argument that names a file."""
 
 
+AUDIENCES = {
+    "For learners": "lab next hint check progress mine write reset watch read interview",
+    "For teachers": "grade release nbgrader",
+    "The course's folder": "start update",
+}
+"""The commands in the order in which somebody needs them; those of authors follow."""
+
+
 class Commands(click.Group):
     """Ends in a sentence where a package is not installed, or a file can't be read or written."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = {title: names.split() for title, names in AUDIENCES.items()}
+        others = sorted(set(self.commands).difference(*groups.values()))
+        for title, names in {**groups, "For authors": others}.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(100)) for name in names])
 
     def invoke(self, context: click.Context) -> Any:
         try:
@@ -36,7 +51,10 @@ class Commands(click.Group):
 @click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The course's folder.")
 @click.pass_context
 def main(context: click.Context, root: Path | None) -> None:
-    """Build, check and grade the notebooks of the course, and follow your progress."""
+    """Do the course's exercises and check them, grade them, and build the notebooks.
+
+    `course next` names the exercise to begin with, and `course COMMAND --help` describes a command.
+    """
     course = context.obj = Course(root.resolve()) if root else Course.find()
     if context.invoked_subcommand == "start":
         return

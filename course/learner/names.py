@@ -24,5 +24,5 @@ def notebook(course: Course, path: Path) -> Path:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known names that are spelled almost as `name`, as the end of a sentence; empty if none is."""
-    close = difflib.get_close_matches(name, list(known))
+    close = difflib.get_close_matches(name, list(known), cutoff=0.75)
     return f"; did you mean {' or '.join(close)}?" if close else ""

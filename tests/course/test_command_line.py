@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from course.__main__ import main
 from course.files import CODE, DATA, Course
-from course.learner import practice
+from course.learner import names, practice
 from course.learner.progress import BAR, table, table_of
 from course.learner.update import update
 
@@ -221,8 +222,22 @@ def test_names_that_are_almost_right(own_course: Course) -> None:
     for arguments in (["hint", "runing_mean"], ["reset", "running-mean"]):
         code, said = command(own_course, *arguments)
         assert (code, said.partition("; ")[2]) == (1, "did you mean running_mean?\n")
-    assert command(own_course, "progress", "99")[1] == "Error: there is no chapter '99'; `course progress --all` lists them\n"
+    assert (
+        command(own_course, "progress", "99")[1]
+        == "Error: there is no chapter '99'; `course progress --all` lists them\n"
+    )
     assert command(own_course, "reset", "01") == (0, f"kept a copy: my/backups/{CHAPTER}-1.ipynb\n")
+
+
+def test_a_name_that_is_only_a_little_alike_is_not_suggested() -> None:
+    known = ["welcome_newton", "welcome_more_operations", "welcome_repair_standardize"]
+    assert names.suggestion("welcome_newtn", known) == "; did you mean welcome_newton?"
+
+
+def test_the_list_of_commands_begins_with_a_learners_and_names_each_once() -> None:
+    said = CliRunner().invoke(main, ["--help"]).output
+    listed = re.findall(r"^  (\w+)  +[A-Z]", said, re.MULTILINE)
+    assert listed[:3] == ["lab", "next", "hint"] and sorted(listed) == sorted(main.commands)
 
 
 def test_without_a_name_a_hint_is_the_next_exercises(own_course: Course) -> None:

@@ -130,7 +130,7 @@ def test_answers_to_one_exercise_alone(own_core_course: Course) -> None:
     said = run(own_core_course, "answers", "core_stride")
     assert (said.exit_code, said.output) == (
         1,
-        "Error: there is no chapter or exercise 'core_stride'; did you mean core_strides or core_tensor?\n",
+        "Error: there is no chapter or exercise 'core_stride'; did you mean core_strides?\n",
     )
 
 
