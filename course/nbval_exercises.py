@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,11 +124,17 @@ class Points:
             xml.add_global_property("max_points", str(self.max_points.total()))
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
-        if self.max_points:
-            terminalreporter.section("points")
-            for notebook, most in sorted(self.max_points.items()):
-                terminalreporter.line(f"{notebook}: {self.points[notebook]} of {most} points")
-            terminalreporter.line(f"{self.points.total()} of {self.max_points.total()} points")
+        if not self.max_points:
+            return
+        terminalreporter.section("points")
+        for notebook, most in sorted(self.max_points.items()):
+            terminalreporter.line(f"{notebook}: {self.points[notebook]} of {most} points")
+        terminalreporter.line(f"{self.points.total()} of {self.max_points.total()} points")
+        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+            rows = [f"| {name} | {self.points[name]} | {most} |" for name, most in sorted(self.max_points.items())]
+            total = f"| **all** | **{self.points.total()}** | **{self.max_points.total()}** |"
+            with Path(path).open("a", encoding="utf-8") as summary:
+                summary.write("\n".join(["| notebook | points | of |", "|---|---|---|", *rows, total, ""]))
 
 
 def pytest_configure(config: pytest.Config) -> None:

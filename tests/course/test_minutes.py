@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course.authoring import minutes
 from course.files import CODE, Course
+from course.learner import practice
 
 LESSONS = sorted(Course(CODE).notebooks.glob("[0-9]*.ipynb"))
 ANSWER = f"**Interview · Why?**\n\n<details><summary>Answer</summary>\n\n{'word ' * 60}\n\n</details>"
@@ -70,3 +71,22 @@ def test_a_lesson_says_its_minutes_and_has_a_short_path(path: Path) -> None:
     assert announced and stated and int(announced[1]) == int(stated[1]) == minutes.in_fives(sum(tasks))
     assert 30 <= int(said[1]) <= 60
     assert 15 <= int(said[2]) <= 30
+
+
+def test_the_plan_for_a_week_has_the_minutes_of_its_lessons_and_exercises() -> None:
+    course = Course(CODE)
+    short = {
+        path.stem.partition("_")[0]: int(re.search(r"Read for (\d+) minutes", _first(path))[1])  # type: ignore[index]
+        for path in course.notebooks.glob("*.ipynb")
+    }
+    written = {exercise.name: exercise.minutes for exercise in practice.exercises(course)}
+    plan = (CODE / "docs" / "interview.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d \| ([\w, ]+) \| (\d+) \| (.+) \| (\d+) \|$", plan, re.MULTILINE)
+    assert len(rows) == 6
+    for chapters, reading, exercises, writing in rows:
+        assert sum(short[chapter] for chapter in chapters.split(", ")) == int(reading), chapters
+        assert sum(written[name] for name in re.findall(r"`(\w+)`", exercises)) == int(writing), exercises
+
+
+def _first(path: Path) -> str:
+    return str(nbformat.read(path, as_version=4).cells[0].source)

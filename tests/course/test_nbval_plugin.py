@@ -140,7 +140,7 @@ def in_ci(root: Path, local: Run) -> Run:
     """Two notebooks in two processes; what is not answered is allowed."""
     paths = ("course/handed_in/endless.ipynb", "core/exercises")
     options = ("--nbval-cell-timeout=10", "-n2", "-o", "allow_unsolved=true")
-    return nbval(root, *options, *paths, ended=1, CI="true")
+    return nbval(root, *options, *paths, ended=1, CI="true", GITHUB_STEP_SUMMARY=str(root / "summary.md"))
 
 
 @pytest.mark.turns(8)
@@ -229,6 +229,14 @@ def test_a_part_that_is_right_earns_its_points(in_ci: Run) -> None:
 def test_processes_add_up_their_points(in_ci: Run) -> None:
     assert in_ci.properties == {"points": "5", "max_points": "16"}
     assert f"\ncore/exercises/{CORE}.ipynb: 5 of 8 points\n" in in_ci.printed
+
+
+def test_github_shows_the_points_in_a_runs_summary(in_ci: Run, root: Path) -> None:
+    assert (root / "summary.md").read_text().splitlines()[2:] == [
+        f"| core/exercises/{CORE}.ipynb | 5 | 8 |",
+        "| course/handed_in/endless.ipynb | 0 | 8 |",
+        "| **all** | **5** | **16** |",
+    ]
 
 
 def cells(*sources: str, shown: str = "") -> Any:

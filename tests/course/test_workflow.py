@@ -278,3 +278,18 @@ def test_the_solutions_and_the_tokens_stay_the_teachers() -> None:
     assert [each["persist-credentials"] for each in checkouts] == [False, False]
     assert "STUDENTS_TOKEN" not in str(step("grade", "Grade")) and "--untrusted" in step("grade", "Grade")["run"]
     assert text.count("secrets.") == 4
+
+
+def test_the_jobs_of_the_documentation_run_the_same_two_commands_and_the_same_actions() -> None:
+    text = (CODE / "docs" / "grading.md").read_text(encoding="utf-8")
+    github, gitlab = (
+        yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    )
+    steps, job = github["jobs"]["points"]["steps"], gitlab["check"]
+    commands = ["make setup", ".venv/bin/pytest --nbval exercises --allow-unsolved --junit-xml=points.xml"]
+    assert [step["run"] for step in steps if "run" in step] == job["script"] == commands
+    pinned = re.findall(r"uses: (\S+@\S+ # \S+)", "".join(path.read_text(encoding="utf-8") for path in PATHS.values()))
+    used = re.findall(r"uses: (\S+@\S+ # \S+)", text)
+    assert len(used) == 3 and set(used) <= set(pinned)
+    assert steps[-1]["with"]["path"] == job["artifacts"]["reports"]["junit"] == "points.xml"
+    assert steps[-1]["if"] == "always()" and job["artifacts"]["when"] == "always"
