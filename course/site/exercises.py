@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
+
+import yaml
 
 from course.authoring.notebook import exercise_of, role, tasks
 from course.authoring.places import openers
@@ -22,6 +25,13 @@ def pages(chapter: str, notebook: Any) -> dict[str, str]:
     """By file name, the page of each exercise of a chapter, and `index`, which lists them."""
     found = {name: _page(chapter, name, notebook) for name in tasks(notebook)}
     return {"index": _index(chapter, notebook), **found}
+
+
+@functools.cache
+def problems() -> list[dict[str, Any]]:
+    """The whiteboard problems of public collections, from `notebooks/whiteboard.yml`."""
+    found: list[dict[str, Any]] = yaml.safe_load((CODE / "notebooks" / "whiteboard.yml").read_text(encoding="utf-8"))
+    return found
 
 
 def title(notebook: Any, name: str) -> str:
@@ -52,8 +62,12 @@ def _page(chapter: str, name: str, notebook: Any) -> str:
     setup = "\n\n\n".join(cell.source for cell in notebook.cells if role(cell) == "setup")
     check = _cell(notebook, name, "check")
     shown = "\n".join(output.data["text/plain"] for output in check.outputs)
+    asked = [problem for problem in problems() if name in problem["exercises"].get(chapter, ())]
+    also = "; ".join(f"{each['name']} (in {each['collections']} of 23 collections)" for each in asked)
     return page(
         moved(task, "exercises"),
+        *(f"```{{index}} single: {each['name']}\n```" for each in asked),
+        f"[At the whiteboard](/whiteboard.md): {also}." if also else "",
         _open(chapter),
         "## Where you write",
         code(_cell(notebook, name, "solution").source),

@@ -37,7 +37,7 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
             proof = f"[{spoken(place['proof'])}](#{proof_target(chapter, lessons[chapter], place['proof'])})"
             titles = {each: exercises.title(unsolved[chapter], each) for each in place["exercises"]}
             asked = (f"[{words}](/exercises/{chapter}/{each}.md)" for each, words in titles.items())
-            target, rest = heading_target(chapter, place["heading"]), f"{key(chapter)} | {proof} | {', '.join(asked)}"
+            target, rest = heading_target(chapter, place["heading"]), f"{', '.join(asked)} | {proof} | {key(chapter)}"
             if name.startswith("Myth"):
                 claim = section.partition(" · ")[2].strip('"') or section
                 myths.append(f"[{claim}](#{target}) | {rest}")
@@ -48,17 +48,17 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
     return page(
         "# Topics",
         "Each term of the notes: the section that teaches it, the cell that shows it, the exercises that grade it.",
-        table("term | section | chapter | shown by | exercises", dict.fromkeys(ordered)),
+        table("term | section | exercises | shown by | chapter", dict.fromkeys(ordered)),
         "## Myths",
         "You'll hear these claims, and they are wrong.",
-        table("the claim | chapter | shown by | exercises", dict.fromkeys(myths)),
+        table("the claim | exercises | shown by | chapter", dict.fromkeys(myths)),
     )
 
 
 def whiteboard(unsolved: Notebooks) -> str:
     """The whiteboard problems by their usual names, most asked first, from `notebooks/whiteboard.yml`."""
     rows = []
-    for problem in yaml.safe_load((CODE / "notebooks" / "whiteboard.yml").read_text(encoding="utf-8")):
+    for problem in exercises.problems():
         named = ((chapter, name) for chapter, names in problem["exercises"].items() for name in names)
         asked = [(*each, tasks(unsolved[each[0]])[each[1]]) for each in named if each[0] in unsolved]
         links = ", ".join(
@@ -67,14 +67,14 @@ def whiteboard(unsolved: Notebooks) -> str:
         )
         kinds = ", ".join(dict.fromkeys(about["kind"] for *_, about in asked))
         minutes, points = (str(sum(about[each] for *_, about in asked)) for each in ("minutes", "points"))
-        row = (problem["name"], problem["chinese"], str(problem["collections"]), links, kinds, minutes, points)
+        row = (problem["name"], links, str(problem["collections"]), minutes, points, kinds, problem["chinese"])
         rows.append(" | ".join(row))
     return page(
         "# Whiteboard",
         "The problems that public collections ask for, under the names that people search for, with the number of "
         "collections, out of 23, that contain them. The minutes are those of all exercises in a row, each of which is "
         "graded on inputs that nobody has seen before.",
-        table("problem | 中文 | collections | exercises | kind | minutes | points", rows),
+        table("problem | exercises | collections | minutes | points | kind | 中文", rows),
     )
 
 

@@ -196,6 +196,11 @@ def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any
         "what is a stride": "Strides",
         "broadcasting": "Broadcasting, indexing and joining",
         "mixed precision loss scaling": "Mixed precision",
+        "grouped query attention": "Grouped queries and a cache",
+        "top-p sampling": "From logits to probabilities",
+        "implement NMS from scratch": "IoU and non-maximum suppression",
+        "LoRA": "LoRA",
+        "how much memory does adam use": "How much memory does training 7B parameters with AdamW take?",
     }.items(),
 )
 def test_the_search_finds_a_heading_by_what_people_type(address: str, browser: Any, words: str, first: str) -> None:
@@ -255,7 +260,16 @@ def test_the_whiteboard_has_kind_time_and_frequency_of_each_problem() -> None:
     about = tasks(unsolved["24b_llama"])["llama_rope"]
     (row,) = (line for line in rows.splitlines() if "手撕 RoPE 旋转位置编码" in line)
     assert "collections" in rows and "minutes" in rows
-    assert f"14 | [Rotary positions](/exercises/24b_llama/llama_rope.md) | core | {about['minutes']} | " in row
+    links = "[Rotary positions](/exercises/24b_llama/llama_rope.md)"  # second, so that a phone shows them
+    minutes, points = about["minutes"], about["points"]
+    assert f" | {links} | 14 | {minutes} | {points} | core | " in row
+
+
+def test_an_exercises_page_names_the_problem_as_interviews_do() -> None:
+    unsolved = frames.read(Course(CODE).pristine / "24b_llama.ipynb")
+    pages = exercises.pages("24b_llama", unsolved)
+    assert "single: GQA and MQA (grouped and multi-query attention)\n" in pages["llama_gqa"]
+    assert "(in 11 of 23 collections)" in pages["llama_gqa"]
 
 
 def test_the_verdict_on_the_front_page_is_the_checks_own() -> None:
