@@ -130,7 +130,8 @@ class Points:
         for notebook, most in sorted(self.max_points.items()):
             terminalreporter.line(f"{notebook}: {self.points[notebook]} of {most} points")
         terminalreporter.line(f"{self.points.total()} of {self.max_points.total()} points")
-        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if path and not hasattr(self.config, "workerinput"):  # xdist's processes have a part of the points
             rows = [f"| {name} | {self.points[name]} | {most} |" for name, most in sorted(self.max_points.items())]
             total = f"| **all** | **{self.points.total()}** | **{self.max_points.total()}** |"
             with Path(path).open("a", encoding="utf-8") as summary:
