@@ -32,6 +32,8 @@ class Types:
     """Whether two-byte floats compute in float32. Numbers among them are rounded to their type first."""
     exact: tuple[str, ...] = ()
     """The parameters whose numbers are not rounded."""
+    in_range: tuple[str, ...] = ()
+    """The parameters whose numbers have to be in the range of the common type; others are cast to it."""
     check: Callable[..., None] | None = None
     """Is called with the arguments before they are promoted, if their types differ, and may refuse them."""
     categories: tuple[int, ...] = (BOOL, INTEGER, FLOATING, COMPLEX)

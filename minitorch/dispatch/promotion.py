@@ -15,6 +15,7 @@ from minitorch.dispatch import errors
 from minitorch.dispatch.op import TO_FLOAT, Op
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
 from minitorch.layout import is_dense, kept_order, kept_strides, restrided
+from minitorch.scalars import check_int, to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -52,14 +53,18 @@ def result_type(tensor: Any, other: Any) -> dtype:
     return common_type((tensor, other))
 
 
+_LARGE = 2.0**127
+"""Smaller numbers are in the range of all floats of four bytes or more."""
+
+
 def fits(value: Any, common: dtype) -> bool:
     """Whether a number leaves the common dtype of the tensors as it is, and NumPy can use it there without a cast."""
     kind = value.__class__
     if kind is float:
-        return common.category >= FLOATING and not common.is_low_precision
+        return common.category >= FLOATING and not common.is_low_precision and -_LARGE < value < _LARGE
     if kind is int:
-        return common.category >= FLOATING or (
-            common.category == 1 and -128 <= value < 128 and (value >= 0 or common.is_signed)
+        return -128 <= value < 128 and (
+            common.category >= FLOATING or (common.category == 1 and (value >= 0 or common.is_signed))
         )
     return False
 
@@ -83,6 +88,7 @@ def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
         raise errors.not_implemented(f"{op.name}_cpu", common.name)
     compute = float32 if op.types.upcast and common.is_low_precision else common
     exact = {op.schema.positions[name] for name in op.types.exact}
+    in_range = {op.schema.positions[name] for name in op.types.in_range}
     for position in present:
         value = values[position]
         if isinstance(value, list):
@@ -90,6 +96,8 @@ def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
         elif hasattr(value, "astype") and hasattr(value, "ndim"):
             rounds = compute is not common and not value.ndim and position not in exact
             values[position] = cast(xp, cast(xp, value, common) if rounds else value, compute)
+        elif position in in_range:
+            values[position] = _number(to_scalar(value, common), compute)
         elif position in exact and common.is_low_precision:
             values[position] = _number(value, float32)
         else:
@@ -112,11 +120,9 @@ def _number(value: Any, target: dtype) -> Any:
 
     Raises OverflowError for integers of more bits.
     """
-    if value.__class__ is int:
-        if not -(1 << 63) <= value < 1 << 64:
-            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
-        if target.is_low_precision:  # whose types take no large integers
-            value = float(value)
+    check_int(value)
+    if value.__class__ is int and target.is_low_precision:  # whose types take no large integers
+        value = float(value)
     if target.category == 1:
         bits = target.itemsize * 8
         wrapped = int(value) & ((1 << bits) - 1)

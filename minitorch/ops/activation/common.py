@@ -23,11 +23,11 @@ from minitorch.dispatch.rounding import RoundedOnce
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.kernels.gates import silu_gradient_into, silu_into
 from minitorch.kernels.masking import clear_below
-from minitorch.ops.creation.factory import cast_number
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.pointwise.arithmetic import conj
 from minitorch.ops.pointwise.masking import masked
 from minitorch.ops.pointwise.trigonometry import tanh
+from minitorch.scalars import to_scalar
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor
 
@@ -142,25 +142,26 @@ def relu(xp: Any, self: Array) -> Array:
     overlap=(ANY_TARGET,),
     public="torch nn.functional",
     twin="ThresholdBackward1",
+    upcast=False,
     variants="out",
     derivatives={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
     """x where x > threshold, else `value`.
 
-    Raises NotImplementedError for bool and complex inputs, RuntimeError for negative numbers with uint8.
+    Raises NotImplementedError for bool and complex inputs, RuntimeError for numbers out of the dtype's range.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.threshold.html
     """
     if self.dtype == "bool" or self.dtype.kind == "c":
         raise not_implemented("threshold_cpu", self.dtype.name)
-    if self.dtype.kind == "u" and min(threshold, value) < 0:
-        raise RuntimeError("value cannot be converted to type uint8_t without overflow")
-    return xp.where(self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
+    threshold, value = (to_scalar(each, FROM_NUMPY[self.dtype]) for each in (threshold, value))
+    return xp.where(self <= threshold, xp.asarray(value, self.dtype), self)
 
 
 @activation(
     order=like_first,
     twin="HardtanhBackward0",
+    upcast=False,
     derivatives={
         "self": lambda grad, self, min_val, max_val: masked(grad, self, ~((self <= min_val) | (self >= max_val)))
     },
@@ -177,7 +178,7 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
         raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype.kind == "u" and min(min_val, max_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+    return xp.clip(self, *(self.dtype.type(to_scalar(each, FROM_NUMPY[self.dtype])) for each in (min_val, max_val)))
 
 
 _clamped = NAMESPACES["nn.functional"]["hardtanh"]
@@ -301,6 +302,7 @@ def _softplus_slope(self: Tensor, beta: float, threshold: float) -> Any:
 def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> Array:
     """ln(1 + exp(βx))/β, and x itself where βx > threshold."""
     floating(self, "softplus_cpu")
+    beta, threshold = (to_scalar(each, FROM_NUMPY[self.dtype]) for each in (beta, threshold))
     scaled = self * beta
     return xp.where(scaled > threshold, self, xp.log1p(xp.exp(scaled)) / beta)
 

@@ -13,8 +13,10 @@ from minitorch.dispatch import reference, signatures
 from minitorch.dispatch.apply import in_place_of
 from minitorch.dispatch.declaration import NAMESPACES, OPS, composite, pointwise
 from minitorch.dispatch.errors import floating
+from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops.activation.common import activation
 from minitorch.ops.pointwise.masking import masked
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -39,6 +41,7 @@ def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: 
 def _exponential(xp: Any, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(x, "elu_cpu")
+    alpha = to_scalar(alpha, FROM_NUMPY[x.dtype])
     negative = xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
     return xp.where(x >= 0, x if scale == 1 else x * scale, negative)  # a zero keeps its sign
 

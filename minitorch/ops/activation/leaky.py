@@ -19,6 +19,7 @@ from minitorch.kernels import sampling
 from minitorch.ops.activation.common import activation
 from minitorch.ops.random.in_place import draw
 from minitorch.random import Generator
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -54,6 +55,7 @@ def _gradient_of_result(grad: Tensor, result: Tensor, negative_slope: float) -> 
 def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
     """x for x > 0, else negative_slope · x. https://pytorch.org/docs/stable/generated/torch.nn.functional.leaky_relu.html"""
     floating(self, "leaky_relu_cpu")
+    negative_slope = to_scalar(negative_slope, FROM_NUMPY[self.dtype])
     if 0 < negative_slope <= 1:
         return xp.maximum(self, self * negative_slope)
     return xp.where(self > 0, self, self * negative_slope)

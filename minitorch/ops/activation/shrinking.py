@@ -12,10 +12,11 @@ from minitorch.dispatch.declaration import composite, pointwise
 from minitorch.dispatch.errors import floating
 from minitorch.dispatch.out_types import SAME_TYPE
 from minitorch.dispatch.rounding import RoundedOnce
-from minitorch.dtypes import type_name
+from minitorch.dtypes import FROM_NUMPY, finfo, float64, type_name
 from minitorch.kernels.masking import keep
 from minitorch.ops.activation.common import activation
 from minitorch.ops.pointwise.masking import masked
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 
 _SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorch
@@ -40,11 +41,13 @@ def hardswish(xp: Any, self: Array) -> Array:
 @pointwise(
     out_type=SAME_TYPE,
     variants="function method out",
+    upcast=False,
     derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
 )
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     """x where |x| > lambd, else 0. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardshrink.html"""
     floating(self, "hardshrink_cpu")
+    lambd = to_scalar(lambd, FROM_NUMPY[self.dtype])
     return keep(xp, self, ~((self >= -lambd) & (self <= lambd)))
 
 
@@ -58,10 +61,13 @@ composite(variants="function", namespace="nn.functional", asks=False)(hardshrink
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     """x − λ for x > λ, x + λ for x < −λ, else 0, λ = `lambd`. Raises RuntimeError for a negative λ."""
-    floating(self, "softshrink")
-    if lambd < 0:
-        kind = type_name(self)
-        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {kind}, but found {lambd:g}")
+    lambd = to_scalar(lambd, float64)
+    floating(self, "softshrink_check")
+    highest = finfo(FROM_NUMPY[self.dtype]).max
+    if not 0 <= lambd <= highest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {highest:g}] for input dtype {type_name(self)}, but found {lambd:g}"
+        )
     return self - xp.clip(self, -lambd, lambd)
 
 

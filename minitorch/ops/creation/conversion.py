@@ -36,7 +36,8 @@ from minitorch.layout import (
     restrided,
     suggested_format,
 )
-from minitorch.ops.creation.factory import cast_number, check_range, checked_dtype
+from minitorch.ops.creation.factory import checked_dtype
+from minitorch.ops.creation.filled import filling
 from minitorch.ops.naming import called
 from minitorch.tensor import Tensor, make_tensor
 
@@ -337,9 +338,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 def fill(xp: Any, self: Array, value: Array | Number) -> Array:
     """One number everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.fill_.html"""
     if not hasattr(value, "ndim"):
-        value = cast_number(value, FROM_NUMPY[self.dtype])
-        if self.size != 1:
-            check_range(value, self)
+        value = filling(value, self)
     elif value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     self[...] = value

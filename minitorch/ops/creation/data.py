@@ -136,15 +136,20 @@ def _converted(elements: Sequence[Any], kind: dtype, target: dtype) -> Array:
     try:
         array: Array = np.array(elements, exact)
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
+        if target.category == dtypes.INTEGER:
+            raise ValueError("Overflow when unpacking long long") from None
+        array = np.array([bool(each) if target.category == dtypes.BOOL else float(each) for each in elements])
     except (TypeError, ValueError):
         wrong = next(each for each in elements if not isinstance(each, (int, float, complex, np.generic)))
         raise TypeError(f"'{type(wrong).__name__}' object cannot be interpreted as an integer") from None
-    if kind.category == COMPLEX and target.category < COMPLEX:
-        raise TypeError("must be real number, not complex")
+    if kind.category == COMPLEX and dtypes.BOOL < target.category < COMPLEX:
+        real = target.category == FLOATING
+        raise TypeError(
+            "must be real number, not complex" if real else "'complex' object cannot be interpreted as an integer"
+        )
     if target.category == dtypes.INTEGER and array.size and array.dtype != np.bool_:
         limits = dtypes.iinfo(target)
-        lowest = limits.min if target.is_signed else -limits.max
+        lowest = limits.min if target.is_signed or array.dtype.kind == "f" else -limits.max
         if not (lowest <= array.min() and array.max() <= limits.max):
             raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
     return quietly(array.astype, target.numpy)

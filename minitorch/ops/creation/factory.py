@@ -1,4 +1,4 @@
-"""What all creation functions share: the arguments dtype, size, device, out=, and numbers cast to a dtype.
+"""What all creation functions share: the arguments dtype, size, device and out=.
 
 A factory is a function `(xp, dtype, ...) -> array`; `factory` adds the keyword arguments that all of them share.
 Source: https://pytorch.org/docs/stable/torch.html#creation-ops
@@ -20,7 +20,7 @@ from minitorch.devices import tensor_device
 from minitorch.dispatch import layers, reference, signatures
 from minitorch.dispatch.batched import drawn, levels
 from minitorch.dispatch.declaration import composite
-from minitorch.dtypes import C_NAMES, COMPLEX, FLOATING, FROM_NUMPY, dtype, get_default_dtype, int32, int64
+from minitorch.dtypes import FLOATING, FROM_NUMPY, dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, strided, strides_of
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor, make_tensor
@@ -184,34 +184,3 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
 def default(requested: dtype | None) -> Any:
     """The NumPy type of a requested dtype, or of the default one."""
     return (requested or get_default_dtype()).numpy
-
-
-def cast_number(value: Number, kind: dtype) -> Any:
-    """A number as a dtype can hold it. Raises RuntimeError when it is out of range."""
-    if kind.category == dtypes.BOOL:
-        return bool(value)
-    if kind.category == dtypes.INTEGER:
-        limits = dtypes.iinfo(kind)
-        value = value.real if isinstance(value, complex) and not value.imag else value
-        lowest = -limits.max if isinstance(value, int) and not kind.is_signed else limits.min
-        if isinstance(value, complex) or value != value or not lowest <= value < limits.max + 1:
-            raise overflow(kind)
-        return int(value) % (limits.max + 1) if int(value) < limits.min else int(value)
-    if isinstance(value, complex) and kind.category < COMPLEX:
-        if value.imag:
-            raise overflow(kind)
-        return value.real
-    return value
-
-
-def check_range(value: Any, target: Array) -> None:
-    """Raises RuntimeError for a number too large for the target's floats."""
-    kind = FROM_NUMPY[target.dtype]
-    if kind.category == FLOATING and dtypes.finfo(kind).max < abs(value) < math.inf:
-        raise overflow(kind)
-
-
-def overflow(kind: dtype) -> Exception:
-    """The error for a number that a dtype can't hold."""
-    name = "int" if kind is int32 else f"{kind.name}_t" if kind.category == dtypes.INTEGER else C_NAMES[kind.name]
-    return RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -15,7 +15,7 @@ from minitorch.devices import tensor_device
 from minitorch.dispatch import layers, overriding, signatures
 from minitorch.dispatch.batched import Batched, drawn, levels, spread
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, composite
-from minitorch.dtypes import FROM_NUMPY, bool_, dtype, get_default_dtype, iinfo, scalar_type
+from minitorch.dtypes import FROM_NUMPY, bool_, dtype, float64, get_default_dtype, iinfo, scalar_type
 from minitorch.layout import (
     check_layout,
     contiguous_format,
@@ -28,8 +28,6 @@ from minitorch.layout import (
 from minitorch.ops.creation.factory import (
     CANNOT_CREATE,
     Number,
-    cast_number,
-    check_range,
     checked_dtype,
     checked_size,
     default,
@@ -38,6 +36,7 @@ from minitorch.ops.creation.factory import (
     python_number,
 )
 from minitorch.ops.naming import called
+from minitorch.scalars import to_scalar
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
@@ -98,15 +97,16 @@ def filled(xp: Any, shape: tuple[int, ...], fill_value: Number, dtype: dtype | N
     value = python_number(fill_value)
     kind = dtype or scalar_type(value)
     result = xp.empty(shape, kind.numpy)
-    _fill(result, value)
+    result.fill(filling(value, result))
     return result
 
 
-def _fill(array: Array, number: Number) -> None:
-    value = cast_number(number, FROM_NUMPY[array.dtype])
-    if array.size != 1:  # PyTorch's short way for one element doesn't look
-        check_range(value, array)
-    array.fill(value)
+def filling(number: Number, array: Array) -> Any:
+    """What the elements become where an array is filled with a number. Raises RuntimeError if that is out of range."""
+    kind = FROM_NUMPY[array.dtype]
+    if array.size == 1 and kind.is_low_precision:  # PyTorch's short way for one element doesn't look
+        return kind.numpy.type(float(to_scalar(number, float64)))
+    return to_scalar(number, kind)
 
 
 @factory
@@ -261,7 +261,7 @@ def full_like(xp: Any, array: Array, fill_value: Number) -> None:
 
     Returns a tensor of the shape, and by default dtype, of `input`.
     """
-    _fill(array, python_number(fill_value))
+    array.fill(filling(python_number(fill_value), array))
 
 
 def _new(name: str, create: Any) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 
 from minitorch import dtypes
 from minitorch.arrays import Array
-from minitorch.dtypes import COMPLEX, FLOATING, dtype, float32, float64, get_default_dtype, int64
+from minitorch.dtypes import C_NAMES, FLOATING, SCALAR_TYPES, dtype, float32, float64, get_default_dtype, int64
 from minitorch.kernels.sampling.fill import not_implemented
-from minitorch.ops.creation.factory import Number, cast_number, factory, python_number
+from minitorch.ops.creation.factory import Number, factory, python_number
+from minitorch.scalars import check_int, to_scalar
 from minitorch.size import is_whole
 from minitorch.tensor import Tensor
 
@@ -39,12 +40,12 @@ def arange(
     """
     named = {name: each for name, each in (("start", start), ("end", end), ("step", step)) if each is not None}
     start, end, step = (_real("arange", name, value) for name, value in _range_arguments(args, named).items())
-    _check_range(start, end, step)
     kind = dtype or _inferred((start, end, step))
     if kind is dtypes.bool_ or kind.is_complex:
         raise not_implemented(kind.numpy, "arange_cpu")
+    _check_range(start, end, step)
     if kind is int64:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (to_scalar(each, int64) for each in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
     return _stepped(xp, start, step, math.ceil((end - start) / step), kind)
@@ -81,15 +82,16 @@ def _real(function: str, name: str, value: Any) -> Any:
     number = python_number(value)
     if hasattr(number, "dtype"):
         number = number.item()
+    check_int(number)
     if isinstance(number, complex):
-        return cast_number(number, float64)
+        return to_scalar(number, float64)
     if not isinstance(number, (int, float)):
         raise TypeError(f"{function}(): argument '{name}' (position 1) must be Number, not {type(value).__name__}")
     return number
 
 
 def _check_range(start: float, end: float, step: float) -> None:
-    if step == 0:
+    if not (step < 0 or step > 0):
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
@@ -98,9 +100,10 @@ def _check_range(start: float, end: float, step: float) -> None:
 
 
 def _stepped(xp: Any, start: Number, step: Number, count: int, kind: dtype) -> Array:
-    if kind.category < FLOATING:
-        start, step = int(start), int(step)
-        return xp.arange(start, start + step * count, step).astype(kind.numpy)  # which wraps around
+    counted = int64 if kind.category < FLOATING else float32 if kind.is_low_precision else float64
+    start, step = to_scalar(start, counted), to_scalar(step, counted)
+    if counted is int64 and step:
+        return xp.arange(start, start + step * count, step).astype(kind.numpy, copy=False)  # which wraps around
     return (start + step * xp.arange(count, dtype="float64")).astype(kind.numpy)
 
 
@@ -139,27 +142,31 @@ def _ends(name: str, start: Number, end: Number, steps: Any) -> tuple[Number, Nu
     wrong = " and ".join(f"{which} with {dim} dimension(s)" for which, dim in dims if dim)
     if wrong:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {wrong}.")
-    return python_number(start), python_number(end)
+    start, end = python_number(start), python_number(end)
+    check_int(start)
+    check_int(end)
+    return start, end
 
 
 def _linspace_type(name: str, requested: dtype | None, start: Number, end: Number) -> dtype:
     if requested is dtypes.bool_:
         raise not_implemented(requested.numpy, f"{name}_cpu")
-    if requested is not None:
-        return requested
-    default = get_default_dtype()
-    return default.to_complex() if isinstance(start, complex) or isinstance(end, complex) else default
+    inferred = get_default_dtype()
+    if isinstance(start, complex) or isinstance(end, complex):
+        inferred = inferred.to_complex()
+        if requested is not None and not requested.is_complex:
+            raise RuntimeError(
+                f"torch.{name}(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to passed dtype "
+                f"{SCALAR_TYPES[requested.name]}"
+            )
+    return requested or inferred
 
 
 def _spaced(xp: Any, start: Number, end: Number, steps: int, kind: dtype) -> Array:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if kind.category < COMPLEX:
-        start, end = cast_number(start, float64), cast_number(end, float64)
     number = (kind if kind.category >= FLOATING else float64).numpy.type
-    if kind.category < FLOATING:
-        start, end = int(start), int(end)
-    start, end = number(start), number(end)
+    start, end = number(to_scalar(start, kind)), number(to_scalar(end, kind))
     step = (end - start) / number(max(steps - 1, 1))
     index = xp.arange(steps).astype(number)
     half = steps // 2

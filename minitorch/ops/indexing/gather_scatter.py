@@ -18,8 +18,8 @@ from minitorch.dispatch.overriding import announced
 from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.kernels.accumulation import add_at, combine_at, flat_places
-from minitorch.ops.creation.factory import cast_number, check_range
 from minitorch.ops.views.broadcasting import broadcast_shapes
+from minitorch.scalars import to_scalar
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor, holds_somewhere
 
@@ -164,9 +164,7 @@ def scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Number) -
     if index.size:
         target, index = _flat(self, index)
         places = _places(xp, target, dim, index)
-        value = cast_number(value, FROM_NUMPY[self.dtype])
-        check_range(value, self)
-        target[places] = value
+        target[places] = to_scalar(value, FROM_NUMPY[self.dtype])
     return self
 
 

@@ -354,6 +354,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     if not isinstance(value, Tensor) and not (fits(value, self._dtype) and abs(value) <= _LARGE):
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
         value = self.new_full((), value)  # which raises an error for a number that is too large
     part, indices = (unsqueeze(self, 0), []) if index is True else _resolve(self, index)
     if not indices:

@@ -14,7 +14,7 @@ from minitorch.dispatch.overlap import NO_SOURCE
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.kernels.accumulation import add_at, checked_places
 from minitorch.ops.indexing.gather_scatter import ALL, BOTH, reduce_at, scatter_reduce_backward
-from minitorch.ops.pointwise.arithmetic import times
+from minitorch.scalars import to_scalar
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor
 
@@ -89,7 +89,8 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, alpha
     if not source.size or (target.ndim > 1 and not target.size):
         return self
     places = _places(xp, target, dim, index)
-    source = source if alpha == 1 else times(alpha, source, self).astype(self.dtype, copy=False)
+    if alpha != 1:
+        source = (source * to_scalar(alpha, FROM_NUMPY[self.dtype])).astype(self.dtype, copy=False)
     add_at(xp, target, places, source if self.ndim else source.reshape(1))
     return self
 
@@ -173,11 +174,11 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
     is_complex = isinstance(value, complex) or (hasattr(value, "dtype") and value.dtype.kind == "c")
     if is_complex and self.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    dim = check_dim(dim, self.ndim)
+    dim, kind = check_dim(dim, self.ndim), FROM_NUMPY[self.dtype]
     target = self if self.ndim else self.reshape(1)
     if 0 not in (*target.shape[:dim], index.size, *target.shape[dim + 1 :]):
         places = checked_places(xp, index.reshape(-1), target.shape[dim], dim)
-        target[(*(slice(None),) * dim, places)] = value
+        target[(*(slice(None),) * dim, places)] = value if hasattr(value, "ndim") else to_scalar(value, kind)
     return self
 
 

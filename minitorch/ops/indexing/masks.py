@@ -16,8 +16,8 @@ from minitorch.dispatch.overlap import ANY_SOURCE, NO_SOURCE
 from minitorch.dispatch.overriding import announced
 from minitorch.dtypes import C_NAMES, COMPLEX, FROM_NUMPY, INTEGER, bool_, type_name
 from minitorch.layout import restrided
-from minitorch.ops.creation.factory import cast_number, check_range
 from minitorch.ops.views.broadcasting import broadcast_shapes
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
@@ -83,10 +83,9 @@ def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Arra
         )
     kind = FROM_NUMPY[self.dtype]
     if not hasattr(value, "ndim"):
-        value = cast_number(value, kind)
-        check_range(value, self)
+        value = to_scalar(value, kind)
     elif kind.category == INTEGER or (value.dtype.kind == "c" and kind.category < COMPLEX):
-        value = cast_number(value.item(), kind)
+        value = to_scalar(value.item(), kind)
     xp.copyto(self, value, where=mask, casting="unsafe")
     return self
 

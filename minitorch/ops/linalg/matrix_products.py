@@ -10,9 +10,10 @@ from typing import Any
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import declare
 from minitorch.dispatch.overlap import ANY_SOURCE, ANY_TARGET
-from minitorch.dtypes import c_type_name, type_name
+from minitorch.dtypes import FROM_NUMPY, c_type_name, type_name
 from minitorch.kernels.matrix_product import product, product_in_single
 from minitorch.ops.pointwise.arithmetic import conj
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -127,11 +128,11 @@ def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, beta: Number = 1, alph
 def plus(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
     """β self + α product, in the memory of the product. With β = 0, NaN and infinity in `self` are ignored."""
     if alpha != 1:
-        product *= product.dtype.type(alpha)
+        product *= product.dtype.type(to_scalar(alpha, FROM_NUMPY[product.dtype]))
     if beta == 1:
         product += self
     elif beta != 0:
-        product += self * product.dtype.type(beta)
+        product += self * product.dtype.type(to_scalar(beta, FROM_NUMPY[product.dtype]))
     return product.astype(self.dtype, copy=False)
 
 

@@ -18,7 +18,7 @@ from minitorch.dtypes import type_name
 from minitorch.kernels.matrix_product import product, product_in_single
 from minitorch.ops.linalg.common import check_float, check_same_type
 from minitorch.ops.linalg.matrix_products import check_expands, mm, plus, scaled
-from minitorch.ops.pointwise.arithmetic import conj
+from minitorch.ops.pointwise.arithmetic import check_factor, conj
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor
 
@@ -138,8 +138,7 @@ def addr(xp: Any, self: Array, vec1: Array, vec2: Array, beta: Number = 1, alpha
         if each.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {each.ndim}-D")
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if self.dtype.kind in "biu" and isinstance(factor, float):
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        check_factor(name, factor, self.dtype.kind)
     check_expands(self, (vec1.size, vec2.size))
     return combined(xp, plus(self, vec1[:, None] * vec2, beta, alpha), (self, vec1[:, None], vec2))
 

@@ -7,7 +7,8 @@ from typing import Any
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import composite, declare, flat
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dtypes import bool_
+from minitorch.dtypes import FROM_NUMPY, bool_
+from minitorch.scalars import to_scalar
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
 
@@ -31,7 +32,8 @@ def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
     if any(size + min(before, 0) + min(after, 0) < 0 for size, (before, after) in zip(self.shape, pads, strict=True)):
         raise RuntimeError("narrow(): length must be non-negative.")
     shape = tuple(size + before + after for size, (before, after) in zip(self.shape, pads, strict=True))
-    result = xp.full(shape, value, self.dtype) if value else xp.zeros(shape, self.dtype)
+    frame = to_scalar(value, FROM_NUMPY[self.dtype])
+    result = xp.full(shape, frame, self.dtype) if frame else xp.zeros(shape, self.dtype)
     source, target = [], []
     for size, (before, after) in zip(self.shape, pads, strict=True):
         start, stop = max(-before, 0), size - max(-after, 0)
@@ -202,4 +204,4 @@ def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
                 f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output "
                 f"size, which is invalid. Check dimension {dim} of your input."
             )
-    return constant_pad(input, pads, 0 if value is None else value)
+    return constant_pad(input, pads, 0.0 if value is None else float(value))

@@ -15,8 +15,9 @@ from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.formulas import passed_on
 from minitorch.dispatch.iteration import arranged
 from minitorch.dispatch.out_types import SAME_TYPE
-from minitorch.dtypes import COMPLEX, FLOATING, bool_, from_numpy_dtype
+from minitorch.dtypes import COMPLEX, FLOATING, FROM_NUMPY, bool_, from_numpy_dtype
 from minitorch.layout import kept_order
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -34,20 +35,25 @@ def _scaled(grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else grad * conj(alpha)
 
 
+def check_factor(name: str, factor: Number, kind: str) -> None:
+    """Raises RuntimeError for a factor of a higher kind than the array, whose kind is NumPy's, and for a bool."""
+    if kind in "biu" and not isinstance(factor, int):
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if kind != "c" and isinstance(factor, complex):
+        raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+    if kind != "b" and factor is True:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+
+
 def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
     """The second operand times `alpha`. Raises RuntimeError where alpha is of a higher kind than the numbers."""
     if factor.__class__ is int and factor == 1:
         return array
-    kind = (array if hasattr(array, "dtype") else like).dtype.kind
-    if kind in "biu" and not isinstance(factor, int):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if kind != "c" and isinstance(factor, complex):
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    if kind != "b" and factor is True:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if kind == "b":
-        return array & bool(factor)
-    return array * (factor % 256 if kind == "u" else factor)  # uint8 wraps around
+    dtype = (array if hasattr(array, "dtype") else like).dtype
+    kind = dtype.kind
+    check_factor("alpha", factor, kind)
+    factor = to_scalar(factor, FROM_NUMPY[dtype])
+    return array & factor if kind == "b" else array * factor
 
 
 @pointwise(
@@ -223,10 +229,8 @@ def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, value: Number 
     """self + value · tensor1 · tensor2. Raises NotImplementedError for bool."""
     if self.dtype == "bool":
         raise not_implemented("addcmul_cpu_out", "bool")
-    if self.dtype.kind in "iu":
-        value = int(value)
     product = tensor1 * tensor2
-    return _sum(xp, self, product if value == 1 else value * product)
+    return _sum(xp, self, product if value == 1 else to_scalar(value, FROM_NUMPY[self.dtype]) * product)
 
 
 @pointwise(
@@ -245,7 +249,7 @@ def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, value: Number 
     """self + value · tensor1 / tensor2. Raises RuntimeError for integers."""
     _check_quotient(self, tensor1, tensor2)
     quotient = tensor1 / tensor2
-    return _sum(xp, self, quotient if value == 1 else value * quotient)
+    return _sum(xp, self, quotient if value == 1 else to_scalar(value, FROM_NUMPY[self.dtype]) * quotient)
 
 
 def _sum(xp: Any, self: Array, term: Array) -> Array:

@@ -200,11 +200,14 @@ def isin(
     for each in (elements, test_elements):
         if isinstance(each, Tensor) and (each._dtype is bool_ or each._dtype.is_complex):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_name(each)}")
-    like = elements if isinstance(elements, Tensor) else test_elements
-    elements, test_elements = (
-        each if isinstance(each, Tensor) else like.new_tensor(each) for each in (elements, test_elements)
-    )
-    result: Tensor = _is_in(elements, test_elements, invert, **({} if out is None else {"out": out}))
+    keywords = {} if out is None else {"out": out}
+    result: Tensor
+    if not isinstance(elements, Tensor):
+        elements, test_elements = (test_elements == elements).any(), True
+    if isinstance(test_elements, Tensor):
+        result = _is_in(elements, test_elements, invert, **keywords)
+    else:
+        result = (ne if invert else eq)(elements, test_elements, **keywords)
     return result
 
 

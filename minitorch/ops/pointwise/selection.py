@@ -15,6 +15,7 @@ from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, c_type_name, finfo, sc
 from minitorch.layout import copy_in, preserve_format
 from minitorch.ops.creation.filled import scalar_tensor
 from minitorch.ops.pointwise.arithmetic import conj
+from minitorch.scalars import to_scalar
 from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
@@ -40,6 +41,7 @@ def _clamp_node(self: Any, min: Any, max: Any) -> str:
 
 @pointwise(
     number_is_parameter=True,
+    in_range=("min", "max"),
     aliases="clip",
     node=_clamp_node,
     derivatives={
@@ -67,6 +69,7 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 
 @pointwise(
     number_is_parameter=True,
+    in_range=("min",),
     derivatives={
         "self": lambda grad, self, min: grad.where(self >= min, 0),
         "min": lambda grad, self, min: grad.where(self < min, 0),
@@ -76,11 +79,12 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
     """max(self, min). PyTorch has no page about it."""
     _refuse_complex(self, "clamp")
-    return xp.maximum(self, min)
+    return xp.maximum(self, _in_range(min, self))
 
 
 @pointwise(
     number_is_parameter=True,
+    in_range=("max",),
     derivatives={
         "self": lambda grad, self, max: grad.where(self <= max, 0),
         "max": lambda grad, self, max: grad.where(self > max, 0),
@@ -90,7 +94,11 @@ def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
 def clamp_max(xp: Any, self: Array, max: Array | Number) -> Array:
     """min(self, max). PyTorch has no page about it."""
     _refuse_complex(self, "clamp")
-    return xp.minimum(self, max)
+    return xp.minimum(self, _in_range(max, self))
+
+
+def _in_range(bound: Array | Number, self: Array) -> Any:
+    return bound if hasattr(bound, "dtype") else to_scalar(bound, FROM_NUMPY[self.dtype])
 
 
 def _unless(loses: Tensor, ties: Tensor, grad: Tensor) -> Any:
@@ -161,6 +169,7 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
     variants="out",
     upcast=False,
     promoted=("self", "other"),
+    in_range=("self", "other"),
     derivatives={
         "self": lambda grad, condition: _where(condition, grad, 0),
         "other": lambda grad, condition: _where(condition, 0, grad),
@@ -236,10 +245,13 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
         if getattr(each, "dtype", self.dtype) != self.dtype:
             raise RuntimeError(f"expected dtype {c_type_name(self)} for `{name}` but got dtype {c_type_name(each)}")
     if self.dtype.kind in "biu":
-        raise not_implemented("lerp", self.dtype.name)
+        raise not_implemented(
+            "lerp_kernel_tensor" if isinstance(weight, xp.ndarray) else "lerp_kernel_scalar", self.dtype.name
+        )
     kind = self.dtype
     if kind.itemsize == 2:
         self, end = self.astype("float32"), end.astype("float32")
+    weight = _in_range(weight, self)
     distance = end - self
     if isinstance(weight, xp.ndarray):
         result = xp.where(xp.abs(weight) < 0.5, self + weight * distance, end - distance * (1 - weight))

@@ -13,8 +13,8 @@ from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import no_derivative, no_formula, not_implemented
 from minitorch.dispatch.promotion import is_number
-from minitorch.dtypes import FLOATING, FROM_NUMPY, c_type_name, int64, scalar_type
-from minitorch.ops.creation.filled import scalar_tensor
+from minitorch.dtypes import FLOATING, FROM_NUMPY, c_type_name, int64
+from minitorch.ops.creation.data import tensor
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor
 
@@ -194,7 +194,7 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
     if is_number(input):
-        input = scalar_tensor(input, dtype=scalar_type(input), device=sorted_sequence.device)
+        input = tensor(input, device=sorted_sequence.device)
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.dim() > 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:
