@@ -16,6 +16,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from minitorch import autograd, functional, pickling as _pickling
+from minitorch._lowrank import pca_lowrank, svd_lowrank
 from minitorch.arrays.gpus import OutOfMemoryError
 from minitorch.autograd import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
@@ -220,6 +221,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("minitorch.func").vmap
     if name == "compile":
         return getattr(importlib.import_module("minitorch._dynamo.compiling"), name)
+    if name.startswith("_foreach_"):
+        return importlib.import_module("minitorch.foreach").function_of(name.removeprefix("_foreach_"))
     if "autocast" in name:
         return getattr(importlib.import_module("minitorch.amp.switches" if "_" in name else "minitorch.amp"), name)
     if not name.startswith("_"):  # torch.conv2d and others come with the layers

@@ -36,7 +36,7 @@ class _TensorType(type):
 
     def __repr__(cls) -> str:
         module = cls.__module__.replace("minitorch", "torch", 1).removesuffix(".tensor").removesuffix(".tensor_types")
-        return f"<class '{module}.{cls.__name__}'>"
+        return f"<class '{module}.{cls.__qualname__}'>"
 
 
 class Tensor(Convertible, metaclass=_TensorType):

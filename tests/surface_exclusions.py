@@ -131,8 +131,8 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": "eig lstsq matrix_rank solve symeig",
         "Tensor": "eig lstsq reinforce solve symeig volatile",
     },
-    "Linear algebra that programs rarely use: LOBPCG, low-rank approximations.": {
-        "torch": "frobenius_norm lobpcg nuclear_norm ormqr pca_lowrank svd_lowrank",
+    "Linear algebra that programs rarely use.": {
+        "torch": "frobenius_norm lobpcg nuclear_norm ormqr",
         "Tensor": "ormqr",
     },
     "Keys of PyTorch's dispatcher, and helpers for objects that override functions.": {

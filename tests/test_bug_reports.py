@@ -465,3 +465,11 @@ def test_complex_numbers_written_into_real_ones(torch: Any) -> Any:
         *(lambda each=each: x.int().masked_fill(mask, each) for each in numbers),
         *(lambda each=each: x.int().index_fill(0, first, each) for each in numbers),
     )
+
+
+@same
+def test_a_subclass_in_a_function_prints_its_whole_name(torch: Any) -> str:
+    class Marked(torch.Tensor):  # type: ignore[misc]
+        pass
+
+    return repr(Marked)
