@@ -79,7 +79,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": """
             affine_grid_generator batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
             batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats
-            constant_pad_nd convolution cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
+            convolution cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
             cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
             cudnn_is_acceptable embedding_renorm_ feature_dropout feature_dropout_ get_autocast_ipu_dtype
             get_autocast_xla_dtype grid_sampler grid_sampler_2d grid_sampler_3d has_lapack has_mkl has_openmp

@@ -196,6 +196,23 @@ def _check_mirrored(input: Tensor, pads: Pads, mode: str, n: int) -> None:
         raise RuntimeError(f"input {list(sizes)} is too small. Calculated output {made}")
 
 
+@composite(variants="function")
+def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+    """`input` within a frame of one number, which keeps its type: `nn.functional.pad` turns it into a float.
+
+    `pad` is (before, after) of the last dimension first; negative ones crop. Each size grows by before + after. Raises
+    RuntimeError for an odd or too long `pad`, and for a number out of the dtype's range. PyTorch has no page about it.
+    """
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * input.dim():
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)}while the input has {input.dim()}dimensions."
+        )
+    return constant_pad(input, pairs(pad, input.dim()), value)
+
+
 def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
     pads = pairs(pad, input.dim())
     for dim, (size, (before, after)) in enumerate(zip(input.shape, pads, strict=True)):
