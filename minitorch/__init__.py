@@ -186,6 +186,7 @@ if TYPE_CHECKING:  # what loads with the layers, or when it is first asked for
         max_pool3d,
     )  # fmt: skip
     from minitorch.ops.nn.normalization import rms_norm
+    from minitorch.ops.nn.padding import constant_pad_nd
     from minitorch.ops.nn.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
     from minitorch.ops.nn.pooling import avg_pool1d
 
