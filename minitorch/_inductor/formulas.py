@@ -82,7 +82,7 @@ class SymbolicNumPy:
 
     is_host = False  # nothing is computed in blocks
     ndarray = Symbol
-    inf, nan, pi, e = np.inf, np.nan, np.pi, np.e
+    inf, nan, pi = np.inf, np.nan, np.pi
 
     def __getattr__(self, name: str) -> Callable[..., Symbol]:
         name = {"abs": "absolute", "divide": "true_divide"}.get(name, name)
