@@ -271,6 +271,17 @@ case(
     strides=False,
 )
 case(
+    "constant_pad_nd",
+    lambda make: [
+        args(make(2, 3), (1, 2)),
+        args(make(2, 3), (1, 0, 0, 2), 1.0),
+        args(make(2, 3), (-1, 1), 2),
+        args(make(), ()),
+        args(make(0, 3), (1, 1)),
+    ],
+    errors=lambda make: [args(make(2, 3), (1,)), args(make(2, 3), (-2, -2)), args(make(2), (1, 1, 1, 1))],
+)
+case(
     "nn.functional.pad",
     lambda make: [
         args(make(2, 3), (1, 2)),
