@@ -463,7 +463,7 @@ print(inspect.getsource(promotion.fits))
 # %% [markdown] tags=["short"]
 # Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left
 # to NumPy. `common` is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and
-# `is_low_precision` is true for 16-bit types. Your library always converts, so it needs no such function but is slower.
+# `is_low_precision` is true for 16-bit types, and `_LARGE` is 2¹²⁷. Your library always converts, so it is slower.
 #
 # ## Ten lines to remember
 # 1. The category decides first (bool, integer, floating point, complex), and then the size.
