@@ -21,7 +21,7 @@ from minitorch._inductor.steps import Step, Value
 from minitorch.arrays import loops
 from minitorch.devices import cpu
 from minitorch.dispatch.declaration import OPS
-from tests.dynamo.test_lowering import FUNCTIONS, values
+from tests.dynamo.test_lowering import FUNCTIONS, have_same_bits, values
 
 of_this_python = pytest.mark.skipif(sys.version_info[:2] != VERSION, reason="capture reads the bytecode of Python 3.11")
 
@@ -102,12 +102,12 @@ def test_compiled_functions_have_the_bits_of_eager_mode(name: str) -> None:
     compiled_function = torch.compile(function, fullgraph=True, dynamic=False, mode="max-autotune")
     inputs = [values(*shape).requires_grad_() for shape in shapes]
     ours, eager = compiled_function(*inputs), function(*inputs)
-    assert np.array_equal(ours.detach().numpy(), eager.detach().numpy(), equal_nan=True)
+    assert have_same_bits(ours, eager)
     tangent = eager.detach().cos()
     for one, other in zip(
         torch.autograd.grad(ours, inputs, tangent), torch.autograd.grad(eager, inputs, tangent), strict=True
     ):
-        assert np.array_equal(one.numpy(), other.numpy(), equal_nan=True)
+        assert have_same_bits(one, other)
 
 
 def test_lines_of_one_instruction_share_an_inner_loop() -> None:
