@@ -60,7 +60,7 @@ class Line(NamedTuple):
 class Symbol:
     """Stands for an array in a kernel: it has a dtype, and the name of the value that it has at the moment."""
 
-    ndim, size = 1, 0
+    shape, ndim, size = (0,), 1, 0  # empty: that a compiled loop of the kernel leaves to the formula
 
     def __init__(self, lines: list[Line], dtype: Any, name: str | None) -> None:
         self.lines, self.dtype, self.name = lines, dtype, name

@@ -110,6 +110,16 @@ def test_compiled_functions_have_the_bits_of_eager_mode(name: str) -> None:
         assert have_same_bits(one, other)
 
 
+@pytest.mark.needs("numba")
+def test_a_kernel_has_a_formula_whether_or_not_its_own_loop_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for mode in ("0", "1"):
+        monkeypatch.setattr(loops, "mode", mode)
+        found.append({step.op.name for step in steps(torch.float32)})
+    assert {"silu", "silu_backward", "gelu_backward"} <= found[0]
+    assert found[0] == found[1]
+
+
 def test_lines_of_one_instruction_share_an_inner_loop() -> None:
     lines: list[Any] = []
     x = Symbol(lines, np.dtype("float32"), "x")
