@@ -20,8 +20,7 @@ from minitorch.ops.creation.filled import empty_strided
 from minitorch.tensor import Tensor
 
 TYPES = (float32, float64)
-"""The dtypes of tensors that are promoted in lowered code, where promotion changes nothing."""
-
+"""The floating point dtypes of operands in lowered code. An op's operands all have the same one: none is converted."""
 
 NAMES = {
     "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "arange", "asin", "atan", "avg_pool2d", "batch_norm", "bmm",
@@ -35,11 +34,13 @@ NAMES = {
 }  # fmt: skip
 """The functions, methods and operators of graphs that are lowered.
 
-What they do never depends on data, forward and backward, and so tensors without data show all of it. Others look at
-values in Python, for a check or to choose a formula, and do without where there are none.
+None of them looks at elements, neither forward nor backward, so a run on tensors without data calls every kernel that
+a run with data calls. Other functions look at elements in Python, for a check or to choose a formula, and skip that on
+the meta device.
 """
 
 ATTRIBUTES = ("T", "mT")
+"""The attributes of tensors that lowered graphs read: those that are views."""
 
 RANDOM = {
     "dropout": (("p", 1, 0.5), ("training", 2, True)),
@@ -58,7 +59,7 @@ def check_names(graph: Graph) -> None:
             if isinstance(node.target, (OpOverload, OpOverloadPacket)):
                 raise CannotLower(f"{node.target} is the user's")
             if name not in NAMES and not (node.target is getattr and node.args[1] in ATTRIBUTES):
-                raise CannotLower(f"{name} may depend on data")
+                raise CannotLower(f"{name} is not among the functions that are lowered")
             if name == "getitem" and any(isinstance(each, Node) for each in leaves(node.args[1])):
                 raise CannotLower("an index that depends on data")
             if name in RANDOM and all(_option(node, *option) for option in RANDOM[name]):
@@ -83,11 +84,14 @@ def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class CannotLower(Exception):  # noqa: N818 - no error: the graph runs op by op
-    """A graph does more than calling kernels on arrays: it runs with dispatch."""
+    """A graph can't become calls of kernels on arrays, for this reason. It runs op by op, as in eager mode."""
 
 
 class Step(NamedTuple):
-    """One kernel call: the op, its arguments, in which a `Value` stands for an array, and the arrays that it makes."""
+    """One kernel call: the op, its arguments, in which a `Value` stands for an array, and the arrays that it makes.
+
+    `is_tuple` says that the kernel returns several arrays.
+    """
 
     op: Op
     args: tuple[Any, ...]
@@ -101,7 +105,11 @@ class Step(NamedTuple):
 
 
 class Value(NamedTuple):
-    """An array in lowered code: its name, and a tensor without data that has its metadata."""
+    """An array in lowered code: its name, and a tensor without data that has its metadata.
+
+    The first letter of a name says what the array is: an input (x), a gradient that arrives (g), a constant (k), or the
+    result of a step (v).
+    """
 
     name: str
     fake: Tensor
@@ -110,8 +118,8 @@ class Value(NamedTuple):
 class Recorder:
     """Records the ops that run on tensors without data, which come from the inputs.
 
-    A tensor is known by its array, because autograd saves and unpacks tensors as other objects. Tensors that the graph
-    makes of nothing, such as a mask, are the same in every call, so they become `constants`.
+    A tensor is recognized by its array, because autograd saves and unpacks tensors as other objects. Tensors that the
+    graph creates without an input, such as a mask, are the same in every call, so they become `constants`.
     """
 
     def __init__(self) -> None:
@@ -129,7 +137,7 @@ class Recorder:
         """The array of a tensor. Raises CannotLower for one that no recorded op has made."""
         found = self._values.get(id(fake._array))
         if found is None:
-            raise CannotLower("a tensor that no op made")
+            raise CannotLower("a tensor that no recorded op has made")
         return found
 
     def run(self, function: Callable[[], Any]) -> Any:
@@ -147,7 +155,7 @@ class Recorder:
     def _layer(self, op: Op, args: Sequence[Any], below: Any) -> Any:
         if not any(isinstance(each, Tensor) and each._device.type == "meta" for each in leaves(tuple(args))):
             return below(op, args)
-        if below is not apply:  # but an in-place form, for one
+        if below is not apply:  # an in-place form, or one with `out=`
             raise CannotLower(f"{op.name} is not a function of arrays")
         args = replaced(tuple(args), self._without_data)
         result = below(op, args)
@@ -164,11 +172,11 @@ class Recorder:
         return result
 
     def _without_data(self, value: Any) -> Any:
-        """For a tensor with data one without; anything else itself."""
+        """A tensor without data in the place of one with data, which becomes a constant; anything else as it is."""
         if not isinstance(value, Tensor) or value._device.type == "meta":
             return value
         if value.requires_grad:
-            raise CannotLower("a tensor that the graph makes requires a gradient")
+            raise CannotLower("a tensor that the graph creates requires a gradient")
         found = self._fakes.get(id(value._array))
         if found is None:
             found = self._fakes[id(value._array)] = self._constant(value._array)

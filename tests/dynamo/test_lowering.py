@@ -227,20 +227,30 @@ def test_an_input_on_which_the_result_does_not_depend_gets_no_gradient() -> None
     assert weight.grad is None
 
 
-WITHOUT: dict[str, Callable[[Any], Any]] = {
-    "a view": lambda x: (x * 2).view(2, 2),
-    "a write": lambda x: (x + 1).mul_(2),
-    "another dtype": lambda x: (x > 0).sum() + x.double(),
-    "random numbers": lambda x: F.dropout(x, 0.5) + torch.rand(4),
-    "dropout": lambda x: F.dropout(x, 0.5) * 2,
-    "dropout in attention": lambda x: F.scaled_dot_product_attention(*[x.view(2, 2)] * 3, dropout_p=0.5) * 2,
-    "an index that depends on data": lambda x: x[x.long() % 4] * 2,
+INDEX, DOUBLES = torch.tensor([2, 0]), torch.ones(4, dtype=torch.float64)
+
+WITHOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a view": (lambda x: (x * 2).view(2, 2), "an output that is an input, a view, or twice the same"),
+    "a write": (lambda x: (x + 1).mul_(2), "mul_ is not among the functions that are lowered"),
+    "several dtypes": (lambda x: x * DOUBLES, "mul of several dtypes"),
+    "random numbers": (lambda x: x * torch.rand(4), "rand is not among the functions that are lowered"),
+    "dropout": (lambda x: F.dropout(x, 0.5) * 2, "dropout with random numbers"),
+    "dropout in attention": (
+        lambda x: F.scaled_dot_product_attention(*[x.view(2, 2)] * 3, dropout_p=0.5) * 2,
+        "scaled_dot_product_attention with random numbers",
+    ),
+    "an index that depends on data": (lambda x: x[INDEX] * 2, "an index that depends on data"),
+    "a function that looks at elements": (
+        lambda x: x.cumsum(0) * 2,
+        "cumsum is not among the functions that are lowered",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-def test_other_graphs_run_op_by_op(name: str) -> None:
-    function = WITHOUT[name]
+def test_other_graphs_run_op_by_op(name: str, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("TORCH_LOGS", "output_code")
+    function, reason = WITHOUT[name]
     compiled = torch.compile(function, fullgraph=True)
     x = values(4).abs().requires_grad_(name not in ("a write",))
     results = []
@@ -248,6 +258,7 @@ def test_other_graphs_run_op_by_op(name: str) -> None:
         torch.manual_seed(0)
         results.append([repr(each(x)) for _ in range(3)])
     assert results[0] == results[1]
+    assert f"[__output_code] # op by op: {reason}\n" in capsys.readouterr().err
 
 
 def test_each_size_has_code_of_its_own_where_sizes_are_symbols() -> None:
