@@ -26,7 +26,7 @@ CALLED: Final = frozenset((
     "arccos", "arcsin", "arctan", "ceil", "clip", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum",
     "minimum", "power", "reciprocal", "sin", "sinh", "sqrt", "tan", "tanh",
 ))  # fmt: skip
-"""Those that NumPy's own inner loops compute: `kernels/loops/inner.py` has them under the same names."""
+"""Those that NumPy's own inner loops compute: compiled code calls these by `kernels.loops.inner.elementwise(name)`."""
 
 THREE: Final = ("clip", "where")
 """Those with three operands."""
@@ -36,21 +36,21 @@ MASKS: Final = frozenset(("equal", "not_equal", "less", "less_equal", "greater",
 
 BOOLEAN: Final = np.dtype(bool)
 LARGEST: Final = 2**24
-"""The integers up to here are float32 numbers, too."""
+"""Up to here, float32 has every integer."""
 
 Operand = str | int | float
 
 
 class NotAFormulaError(Exception):
-    """A kernel does something else than calling such functions on arrays of one floating point type."""
+    """A kernel does more than calling these functions on arrays of one floating point type."""
 
 
 REFUSALS: Final = (NotAFormulaError, AttributeError, TypeError, ValueError, RuntimeError)
-"""What a kernel raises that asks a symbol for more than it knows."""
+"""What a kernel raises on symbols if it isn't such a formula: they lack most of what arrays have."""
 
 
 class Line(NamedTuple):
-    """One call: the name of its result, a function of NumPy's, and names of arrays and lines, or numbers."""
+    """One call: the name of its result, the NumPy function, and the operands: numbers, or names of arrays and lines."""
 
     name: str
     function: str
@@ -58,7 +58,10 @@ class Line(NamedTuple):
 
 
 class Symbol:
-    """Stands for an array in a kernel: it has a dtype, and the name of the value that it has at the moment."""
+    """Stands for an array in a kernel: a dtype, and the name of the array or line whose value it has at the moment.
+
+    The name is None as long as nothing has been written into new memory.
+    """
 
     shape, ndim, size = (0,), 1, 0  # empty: that a compiled loop of the kernel leaves to the formula
 
@@ -94,7 +97,7 @@ class SymbolicNumPy:
             *given, out = operands if len(operands) == count + 1 else (*operands, out)
             if len(given) != count:
                 raise NotAFormulaError(f"xp.{name} of {len(given)} operands")
-            return record(name, given, out)
+            return add_line(name, given, out)
 
         return function
 
@@ -103,8 +106,8 @@ class SymbolicNumPy:
         return Symbol(x.lines, x.dtype, None)
 
 
-def record(function: str, operands: Sequence[Any], out: Symbol | None = None) -> Symbol:
-    """Adds the line of a call and returns its result: a new symbol, or `out`, which has that value from now on."""
+def add_line(function: str, operands: Sequence[Any], out: Symbol | None = None) -> Symbol:
+    """Adds the line of a call. Returns its result: a new symbol, or `out`, which has that value from now on."""
     symbols = [each for each in operands if isinstance(each, Symbol)]
     masks = [each for each in symbols if each.dtype == BOOLEAN]
     types = {each.dtype for each in symbols} - {BOOLEAN}
@@ -137,7 +140,7 @@ def _operator(function: str, order: int = 1, in_place: bool = False) -> Callable
     """An operator of symbols; with -1 its operands come the other way round, as in `2 - x`."""
 
     def call(*operands: Any) -> Symbol:
-        return record(function, operands[::order], operands[0] if in_place else None)
+        return add_line(function, operands[::order], operands[0] if in_place else None)
 
     return call
 
@@ -154,13 +157,13 @@ for _name, _function in {
 
 
 class Formula(NamedTuple):
-    """What steps compute, line by line, and for each of their results the name of the line."""
+    """What steps compute, line by line, and for each of their results the name of its line."""
 
     lines: list[Line]
     results: dict[str, str]
 
 
-def formula(steps: Sequence[Step]) -> Formula:
+def formula_of(steps: Sequence[Step]) -> Formula:
     """The formula of elementwise steps. Raises NotAFormulaError if one of them has none."""
     lines: list[Line] = []
     results: dict[str, str] = {}

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from minitorch._dynamo import logs
 from minitorch._inductor import loops
-from minitorch._inductor.formulas import Formula, NotAFormulaError, formula
+from minitorch._inductor.formulas import Formula, NotAFormulaError, formula_of
 from minitorch._inductor.steps import Step, Value, leaves, replaced
 from minitorch.arrays.blocks import CACHE, LIVE
 from minitorch.arrays.loops import CALL, COMPILE, mode, pay, why_off
@@ -24,13 +24,13 @@ from minitorch.devices import cpu
 from minitorch.kernels.loops.threads import PART, by_parts
 
 BLOCK = CACHE // (4 * LIVE)
-"""The elements of a block."""
+"""The elements of a block, which fits in the cache if they are float32."""
 
 DIRECT = {
     "add": "xp.add({}, {})", "mul": "xp.multiply({}, {})", "neg": "xp.negative({})", "tanh": "xp.tanh({})",
     "exp": "xp.exp({})", "log": "xp.log({})", "sin": "xp.sin({})", "cos": "xp.cos({})", "sqrt": "xp.sqrt({})",
 }  # fmt: skip
-"""Ops whose kernel is this call for arrays of at most two dimensions, if further arguments have their defaults."""
+"""Ops whose kernel is this call if further arguments have their defaults: it stands in the code itself."""
 
 
 class Source:
@@ -63,7 +63,7 @@ class Source:
         if step.op.writes.edits:  # its kernel overwrites its first array
             args[0] = f"{args[0]}.copy()"
         template = DIRECT.get(step.op.name)
-        if template is not None and _is_default(step, template.count("{}")):
+        if template is not None and _has_defaults(step, template.count("{}")):
             return template.format(*args)
         name = f"k_{step.op.name}"
         self.scope[name] = step.op.kernel
@@ -80,21 +80,20 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or abs(value) != float("inf")
 
 
-def _is_default(step: Step, operands: int) -> bool:
-    """Whether a kernel is called as the template of its op says."""
-    flat = all(each.fake.ndim < 3 for each in step.arrays)
-    return flat and list(step.args[operands:]) == list(step.op.schema.defaults_from[operands])
+def _has_defaults(step: Step, operands: int) -> bool:
+    """Whether all arguments after the operands have their defaults."""
+    return list(step.args[operands:]) == list(step.op.schema.defaults_from[operands])
 
 
 class Code:
-    """Generated code: calling it runs it. Compiled loops come into it as soon as they pay.
+    """Generated code, which a call runs. It is generated anew, with compiled loops, as soon as these pay.
 
     Args:
         steps: what is computed.
         inputs: the arrays that it is called with.
         outputs: the arrays that it returns.
         constants: arrays that are the same in every call, by name.
-        at_once: whether to wait for nothing: the loops are compiled before the first call.
+        at_once: compile the loops before the first call.
     """
 
     def __init__(
@@ -131,7 +130,10 @@ class Code:
 
 
 class Group(NamedTuple):
-    """Steps, one after the other: elementwise ones of one shape, which a loop may compute, or others."""
+    """Consecutive steps: elementwise ones of one shape and dtype, or others.
+
+    `formula` is what a compiled loop computes in their place, None where there is none.
+    """
 
     steps: list[Step]
     size: int
@@ -140,18 +142,24 @@ class Group(NamedTuple):
 
 
 def grouped(steps: Sequence[Step], in_loops: bool = False) -> list[Group]:
-    """The steps in groups. With `in_loops` steps that have a formula stand apart; two lines make it worth a loop."""
+    """The steps in groups. With `in_loops`, steps with and without a formula make separate groups.
+
+    A formula of a single line has no loop, which would be no faster than the kernel.
+    """
     groups = []
-    for kind, group in groupby(steps, key=partial(_kind, in_loops=in_loops)):
+    for key, group in groupby(steps, key=partial(_group_key, in_loops=in_loops)):
         members = list(group)
-        found = formula(members) if kind and kind[-1] else None
+        found = formula_of(members) if key and key[-1] else None
         many = found is not None and len(found.lines) > 1
-        groups.append(Group(members, members[0].results[0].fake.numel(), kind is not None, found if many else None))
+        groups.append(Group(members, members[0].results[0].fake.numel(), key is not None, found if many else None))
     return groups
 
 
-def _kind(step: Step, in_loops: bool) -> Any:
-    """What is equal for steps that make one group."""
+def _group_key(step: Step, in_loops: bool) -> Any:
+    """Shape, dtype, and with `in_loops` whether there is a formula; None for a step that isn't elementwise.
+
+    Nor is one, here, whose arrays differ in shape or aren't contiguous.
+    """
     first = step.results[0].fake
     same = all(each.fake.shape == first.shape and each.fake.is_contiguous() for each in step.arrays)
     if not (step.op.memory.elementwise and not step.is_tuple and step.arrays and same):
@@ -162,7 +170,7 @@ def _kind(step: Step, in_loops: bool) -> Any:
 def has_formula(step: Step) -> bool:
     """Whether a loop can compute the step."""
     try:
-        formula([step])
+        formula_of([step])
     except NotAFormulaError:
         return False
     return True
@@ -173,13 +181,13 @@ def generated(
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     constants: Mapping[str, Any],
-    way: str = "blocks",
+    way: Literal["straight", "blocks", "loops"] = "blocks",
 ) -> tuple[Callable[..., Any], str]:
     """A function of the inputs' arrays that returns the outputs', and its source.
 
     Args:
-        way: how elementwise steps are computed: "straight", each whole; "blocks", together if they are large; "loops",
-            by compiled loops.
+        way: how elementwise steps are computed: "straight", one after the other; "blocks", together for each block of
+            large arrays; "loops", together in compiled loops, or else in blocks.
     """
     source = Source(constants)
     source.lines.append(f"def run({', '.join(each.name for each in inputs)}):")
@@ -202,7 +210,7 @@ def generated(
 
 
 def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str]:
-    """One line a step. What is read for the last time is dropped, so that its memory serves the next result."""
+    """One line a step. A result that is read for the last time is dropped, so that its memory serves the next one."""
     lines = []
     for place, step in enumerate(steps):
         call = source.call(step)
@@ -211,9 +219,9 @@ def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str
         if step.is_tuple:
             line = f"{', '.join(each.name for each in step.results)}, = map(xp.asarray, {call})"
         read = {each.name for following in steps[place + 1 :] for each in following.arrays}
-        dead = dict.fromkeys(each.name for each in step.arrays if each.name[0] == "v")
-        names = [name for name in dead if name not in read and name not in later]
-        lines.append(f"{line}; {' = '.join(names)} = None" if names else line)
+        results = dict.fromkeys(each.name for each in step.arrays if each.name[0] == "v")
+        dead = [name for name in results if name not in read and name not in later]
+        lines.append(f"{line}; {' = '.join(dead)} = None" if dead else line)
     return lines
 
 

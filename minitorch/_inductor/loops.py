@@ -93,9 +93,10 @@ class _Writer:
         self.segments = in_segments(needed(lines, outputs.values()))
         self.masks = {line.name for line in lines if line.function in MASKS or line.function.startswith("bitwise")}
         self.numbers: dict[Operand, str] = {}
+        # The block in which the values of an input or a line are: of several outputs that get a line, the first one's.
         self.stored = {line: f"b_{name}" for name, line in reversed([*outputs.items()])}
         self.stored |= {name: f"b_{name}" for name in inputs}
-        self.scratch = 0  # how many blocks of memory there are besides the arrays'
+        self.scratch = 0  # how many blocks of memory are needed besides those of the arrays
 
     def text(self) -> str:
         """The module."""
@@ -152,7 +153,7 @@ class _Writer:
         return f"({text} != 0)" if value in self.masks else text
 
     def _store(self, name: str, later: Collection[Operand]) -> str:
-        """Where the values of a line are kept: in the array that gets them, or in memory that nobody reads later."""
+        """The block for the values of a line: that of an output, or a scratch block that no line in `later` reads."""
         if name not in self.stored:
             taken = {memory for line, memory in self.stored.items() if line in later}
             free = next(i for i in range(self.scratch + 1) if f"s{i}" not in taken)
@@ -162,6 +163,6 @@ class _Writer:
 
 
 def _literal(value: Operand) -> str:
-    """A number in Python: infinities and NaN have no literals."""
+    """A number as Python source. Infinities and NaN have no literals."""
     text = repr(value)
     return text if text[-1].isdigit() else f'float("{text}")'

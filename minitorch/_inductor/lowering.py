@@ -2,7 +2,8 @@
 
 The backward pass is captured ahead of time by running the formulas of the ops on tensors without data, as PyTorch's
 AOTAutograd does; the results have one node, `CompiledFunctionBackward`. A graph that does more than calling kernels
-on arrays (views, writes, random numbers, several dtypes) runs op by op, as the backend "eager" runs it.
+on arrays runs op by op, as the backend "eager" runs it: one that returns a view, writes, draws random numbers, or mixes
+dtypes. `steps.py` records the kernel calls, and `generating.py` writes the code.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from minitorch.tensor import Tensor, make_tensor
 
 META = device("meta")
 MOST_SHAPES = 8
-"""For how many sizes a graph with symbols gets code of its own."""
+"""For how many combinations of sizes a graph with symbols gets code of its own. Any others run op by op."""
 
 FAILURES = (ValueError, TypeError, RuntimeError, NotImplementedError, IndexError)
-"""What kernels raise for values that they don't take."""
+"""What kernels raise for values that they don't take. The graph then runs op by op, for the error of eager mode."""
 
 Arrays = dict[str, Any]
 NO_DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support double backward"
@@ -45,14 +46,14 @@ def inductor(gm: Any, example_inputs: list[Any], at_once: bool = False) -> Calla
         if found is None:
             found = gm.forward
             if len(by_shape) < MOST_SHAPES:
-                found = by_shape[key] = lowered(gm, list(inputs), at_once)
+                found = by_shape[key] = lower(gm, list(inputs), at_once)
         return found(*inputs)
 
-    return run if gm.meta.get("has_symbols") else lowered(gm, example_inputs, at_once)
+    return run if gm.meta.get("has_symbols") else lower(gm, example_inputs, at_once)
 
 
-def lowered(gm: Any, examples: list[Any], at_once: bool) -> Callable[..., Any]:
-    """Generated code for inputs of these sizes, or what runs the operations one by one."""
+def lower(gm: Any, examples: list[Any], at_once: bool) -> Callable[..., Any]:
+    """Generated code for inputs of these sizes; `gm.forward`, which runs op by op, where there is none."""
     try:
         return Lowered(gm, examples, at_once).run_on_tensors
     except (CannotLower, *FAILURES) as reason:
@@ -86,14 +87,14 @@ class Lowered:
         if len({*own}) < len(results):
             raise CannotLower("an output that is an input, a view, or twice the same")
         forward = list(recorder.steps)
-        arrays = check(forward, self.inputs, [each._array for each in examples], recorder.constants)
+        arrays = run_and_check_layouts(forward, self.inputs, [each._array for each in examples], recorder.constants)
         if grad_mode.enabled and any(each.requires_grad for each in results):
             self._with_backward(recorder, fakes, results, forward, arrays, at_once)
-            self.run_on_tensors = self._applied
+            self.run_on_tensors = self._run_recorded
         else:
             self.run = Code(forward, self.inputs, self.outputs, recorder.constants, at_once)
             logs.output_code(self.run.text)
-            self.run_on_tensors = self._plain
+            self.run_on_tensors = self._run_unrecorded
 
     def _with_backward(
         self,
@@ -105,33 +106,32 @@ class Lowered:
         at_once: bool,
     ) -> None:
         """Captures the backward pass; what it needs of the forward pass is saved."""
-        self.mask = [each.requires_grad for each in results]
+        self.requires_grad = [each.requires_grad for each in results]
         differentiable = [each for each in results if each.requires_grad]
         if not all(each.is_contiguous() for each in differentiable):
             raise CannotLower("an output that is not contiguous")
         self.passes = Passes(recorder, fakes, differentiable, at_once)
-        everything = (True,) * len(differentiable)
-        whole = self.passes.made(everything, arrays)
+        whole = self.passes.capture((True,) * len(differentiable), arrays)
         self.saved = self.passes.saved = whole.saved
         bases = _bases(recorder.steps)
         roots = [bases.get(each.name, each.name) for each in self.saved]
-        # What the program can write to is saved as a tensor, whose version counter tells.
+        # The program can write to inputs and outputs. They are saved as tensors, whose version counters show that.
         self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
         self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
         self.run = Code(forward, self.inputs, [*self.outputs, *self.saved], recorder.constants, at_once)
         logs.output_code(f"# forward\n{self.run.text}\n# backward\n{whole.run.text}")
-        self.cut = [i for i, each in enumerate(fakes) if each.requires_grad and whole.slots[i] is None]
+        self.unused = [i for i, each in enumerate(fakes) if each.requires_grad and whole.slots[i] is None]
 
-    def _plain(self, *inputs: Tensor) -> Any:
+    def _run_unrecorded(self, *inputs: Tensor) -> Any:
         try:
             arrays = self.run(*[each._array for each in inputs])
         except FAILURES:
-            return self.gm.forward(*inputs)  # which raises the error of eager mode
+            return self.gm.forward(*inputs)
         return [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=True)]
 
-    def _applied(self, *inputs: Tensor) -> Any:
-        if self.cut:  # the others' nodes would run with gradients of zero, and leave zeros in leaves
-            inputs = tuple(each.detach() if i in self.cut else each for i, each in enumerate(inputs))
+    def _run_recorded(self, *inputs: Tensor) -> Any:
+        if self.unused:  # with an edge to them, their history would run as well, and fill leaves with zeros
+            inputs = tuple(each.detach() if i in self.unused else each for i, each in enumerate(inputs))
         try:
             return CompiledFunction.apply(self, *inputs)
         except FAILURES:
@@ -139,38 +139,39 @@ class Lowered:
 
 
 class Backward(NamedTuple):
-    """The backward pass that gradients of some outputs start."""
+    """The backward pass for gradients of certain outputs."""
 
     run: Code
     saved: list[Value]
-    """What it reads of the forward pass."""
+    """The arrays of the forward pass that it reads."""
     gradients: list[Value]
+    """What it returns."""
     copied: list[bool]
-    """Which of them lie in memory that isn't theirs alone."""
+    """For each gradient, whether it is copied, because the pass has not made its memory."""
     slots: list[int | None]
-    """For each input, which of them it gets."""
+    """For each input, the position of its gradient in `gradients`; None for an input without one."""
 
 
 class Passes:
-    """The backward passes of a graph: one for each set of outputs that have got gradients.
+    """The backward passes of a graph: one for each set of outputs to which gradients have come.
 
-    As in eager mode, an input gets none from an output that has none.
+    As in eager mode, an input on which no such output depends gets no gradient, rather than zeros.
     """
 
     def __init__(self, recorder: Recorder, fakes: Sequence[Tensor], outputs: Sequence[Tensor], at_once: bool) -> None:
         self._recorder, self._fakes, self._outputs, self._at_once = recorder, fakes, outputs, at_once
-        self._made: dict[tuple[bool, ...], Backward] = {}
+        self._captured: dict[tuple[bool, ...], Backward] = {}
         self.saved: list[Value] = []
 
     def of(self, arrived: tuple[bool, ...]) -> Backward:
         """The pass for these outputs. Raises CannotLower if it needs what the forward pass didn't save."""
-        if arrived not in self._made:
+        if arrived not in self._captured:
             zeros = {each.name: _zeros(each.fake) for each in self.saved}
-            self.made(arrived, zeros)
-        return self._made[arrived]
+            self.capture(arrived, zeros)
+        return self._captured[arrived]
 
-    def made(self, arrived: tuple[bool, ...], arrays: Arrays) -> Backward:
-        """The pass, captured; `arrays` has one like each that it may read."""
+    def capture(self, arrived: tuple[bool, ...], arrays: Arrays) -> Backward:
+        """Captures the pass for these outputs. `arrays` are examples of what the forward pass saves, by name."""
         recorder = self._recorder
         outputs = [each for each, has in zip(self._outputs, arrived, strict=True) if has]
         wanted = [each for each in self._fakes if each.requires_grad]
@@ -192,11 +193,11 @@ class Passes:
         own = {each.name for step in backward for each in step.results}
         order = [*(self.saved or saved), *given]
         ones = {each.name: cpu.xp.ones(each.fake.shape, each.fake.dtype.numpy) for each in given}
-        check(backward, order, [(arrays | ones)[each.name] for each in order], recorder.constants)
+        run_and_check_layouts(backward, order, [(arrays | ones)[each.name] for each in order], recorder.constants)
         run = Code(backward, order, distinct, recorder.constants, self._at_once)
         places = {each.name: place for place, each in enumerate(distinct)}
         slots = iter([None if each is None else places[each.name] for each in gradients])
-        self._made[arrived] = result = Backward(
+        self._captured[arrived] = result = Backward(
             run,
             saved,
             distinct,
@@ -214,7 +215,7 @@ def _zeros(like: Tensor) -> Any:
 
 
 def _bases(steps: Sequence[Step]) -> dict[str, str]:
-    """For each view, the array whose memory it shows."""
+    """For each view, by name, the array whose memory it shares."""
     bases: dict[str, str] = {}
     for step in steps:
         if step.op.memory.is_view:
@@ -224,17 +225,19 @@ def _bases(steps: Sequence[Step]) -> dict[str, str]:
 
 
 def _read_from_outside(steps: Sequence[Step], results: Sequence[Value], given: Set[str]) -> list[Value]:
-    """The arrays that steps and their results take from elsewhere, each once, but for those that are given."""
+    """The arrays that steps read, or that are results, and that neither the steps make nor `given` names; each once."""
     own = {each.name for step in steps for each in step.results} | given
     read = {each.name: each for each in (*(each for step in steps for each in step.arrays), *results)}
     return [each for name, each in read.items() if name not in own]
 
 
-def check(steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any], constants: Mapping[str, Any]) -> Arrays:
-    """Runs steps on arrays, whose values don't matter, and returns what they make.
+def run_and_check_layouts(
+    steps: Sequence[Step], inputs: Sequence[Value], given: Sequence[Any], constants: Mapping[str, Any]
+) -> Arrays:
+    """Runs steps on example arrays. Returns these and all results, by name.
 
-    Raises CannotLower where an array lies otherwise in memory than in eager mode, which puts results in an order of its
-    own: sums would add in another order.
+    Raises CannotLower for a result with other strides than in eager mode, where `apply` gives results their order in
+    memory and generated code doesn't: a later sum would add the elements in another order, and round otherwise.
     """
     made = [each for step in steps for each in step.results]
     run, _ = generated(steps, inputs, made, constants, way="straight")
@@ -260,7 +263,9 @@ class CompiledFunction(Function):
         )
         ctx.lowered, ctx.arrays = lowered, arrays[count:]
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*(each for each, needs in zip(outputs, lowered.mask, strict=True) if not needs))
+        ctx.mark_non_differentiable(
+            *(each for each, needs in zip(outputs, lowered.requires_grad, strict=True) if not needs)
+        )
         watched = [inputs[i] for i in lowered.watched_inputs]
         ctx.save_for_backward(*watched, *(outputs[i] for i in lowered.watched_outputs))
         return outputs
@@ -271,7 +276,7 @@ class CompiledFunction(Function):
             raise RuntimeError(NO_DOUBLE_BACKWARD)
         lowered: Lowered = ctx.lowered
         ctx.saved_tensors  # noqa: B018 - raises where one was written to, or the graph has been freed
-        arrived = [each for each, needs in zip(grads, lowered.mask, strict=True) if needs]
+        arrived = [each for each, needs in zip(grads, lowered.requires_grad, strict=True) if needs]
         if not any(each is not None for each in arrived):
             return (None,) * (1 + len(lowered.inputs))
         backward = lowered.passes.of(tuple(each is not None for each in arrived))

@@ -15,7 +15,7 @@ import pytest
 import minitorch as torch
 from minitorch._dynamo.stack import VERSION
 from minitorch._inductor import generating
-from minitorch._inductor.formulas import NotAFormulaError, Symbol, SymbolicNumPy, formula
+from minitorch._inductor.formulas import NotAFormulaError, Symbol, SymbolicNumPy, formula_of
 from minitorch._inductor.loops import compiled, in_segments, source_of
 from minitorch._inductor.steps import Step, Value
 from minitorch.arrays import loops
@@ -46,7 +46,7 @@ def steps(dtype: Any) -> Iterator[Step]:
                 op, (*args, *op.schema.defaults_from[count]), (Value(f"v_{op.name}_{number}".replace(".", "_"), fake),)
             )
             try:
-                formula([step])
+                formula_of([step])
             except NotAFormulaError:
                 continue
             yield step
@@ -73,7 +73,7 @@ def test_loops_of_formulas_compute_the_bits_of_kernels(dtype: Any) -> None:
     different = []
     for start in range(0, len(every), AT_A_TIME):
         part = every[start : start + AT_A_TIME]
-        found = formula(part)
+        found = formula_of(part)
         inputs = sorted({each.name for step in part for each in step.args if isinstance(each, Value)})
         loop = compiled(source_of(found.lines, inputs, found.results, dtype.numpy))
         for size in (19, 5003):
