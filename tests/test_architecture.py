@@ -163,6 +163,19 @@ def test_every_file_that_the_document_names_exists() -> None:
     assert missing == []
 
 
+def test_the_document_names_every_file_of_the_dispatcher_and_of_the_compiler() -> None:
+    document = (PACKAGE.parent / "docs" / "architecture.md").read_text()
+    files = [path.name for folder in ("dispatch", "_inductor") for path in (PACKAGE / folder).glob("[!_]*.py")]
+    assert [name for name in files if not re.search(rf"[`/]{name}`", document)] == []
+
+
+def test_the_documents_links_lead_to_files() -> None:
+    folder = PACKAGE.parent / "docs"
+    links = re.findall(r"\]\(([^)#]+)", (folder / "architecture.md").read_text())
+    assert len(links) > 20
+    assert [link for link in links if not (folder / link).exists()] == []
+
+
 def test_every_public_class_has_a_class_statement() -> None:
     """A search for "class MaxPool2d" finds it, and an editor goes to it."""
     nodes = (node for path in MODULES.values() for node in ast.walk(tree(path)))
