@@ -37,7 +37,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\."
 def apply(op: Op, args: Sequence[Any]) -> Any:
     """Runs an op and records it where a gradient is needed.
 
-    The arguments come in the order of the signature; what is left out at the end has its default.
+    The arguments come in the order of the signature; those omitted at the end have their defaults.
     """
     first, count, result = args[0], len(args), None
     if gpus.in_use:
@@ -222,9 +222,9 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
 
 
 def write_out(name: str, out: Any, result: Any, out_type: str = "") -> Any:
-    """Puts what a function computed into the tensor, or the tensors, given as `out=`, which are resized to fit.
+    """Writes what a function computed into the tensor, or the tensors, given as `out=`, which are resized to fit.
 
-    `out_type` says what another type means there, as it does at `declare`.
+    `out_type` says what another dtype of `out` means, as in `declare`.
     """
     several = isinstance(result, tuple)
     for target, each in zip(errors.check_out(name, out, several), result if several else (result,), strict=True):
@@ -259,7 +259,7 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def _fitting(target: Tensor, array: Any, shape: tuple[int, ...]) -> Any:
-    """What was computed, in the dtype of `target`: it must have this shape, and a dtype that can be cast."""
+    """The computed array in the dtype of `target`. Raises RuntimeError unless it has this shape and can be cast."""
     if array.shape != shape:
         raise errors.does_not_fit(target, array.shape)
     if array.dtype != target._dtype.numpy:
@@ -271,7 +271,7 @@ def _fitting(target: Tensor, array: Any, shape: tuple[int, ...]) -> Any:
 
 
 REFUSALS = (AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""What a call raises whose arguments an op can't take."""
+"""What a call raises if an op can't take its arguments."""
 
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
@@ -332,7 +332,7 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if other.__class__ is not Tensor and not isinstance(other, _OPERANDS) and not promotion.is_number(other):
             if operator == "__eq__" and hasattr(other, "__array__"):
-                other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
+                other = from_numpy(other)  # PyTorch compares with arrays; other operators are NumPy's
             elif not (op.takes_sparse and getattr(other, "is_sparse", False)):
                 return NotImplemented
         return run(op, (other, self) if reflected else (self, other))

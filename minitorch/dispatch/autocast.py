@@ -49,7 +49,7 @@ Policy = Callable[[list[Tensor], dtype, tuple[Any, ...], dict[str, Any]], dtype 
 
 
 def _nothing(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """For what takes part on another device only."""
+    """The policy of ops that take part on another device only."""
 
 
 def _lower(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
@@ -124,7 +124,7 @@ Casts = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 def casts_of(policy_name: str, on_gpu: str | None, parameters: Sequence[str]) -> Casts | None:
     """How a function with these parameters takes part in autocast; None if it doesn't.
 
-    `on_gpu` is the policy there, where it is another one.
+    `on_gpu` is the policy on GPUs; None if it is the same.
     """
     if not policy_name and not on_gpu:
         return None
@@ -146,7 +146,7 @@ def casts_of(policy_name: str, on_gpu: str | None, parameters: Sequence[str]) ->
 def applied(
     function: Callable[..., Any], policy_name: str, on_gpu: str | None = None, parameters: Sequence[str] = ()
 ) -> Callable[..., Any]:
-    """A function with casts around it if it takes part in autocast. `parameters` names those that it doesn't say."""
+    """A function with casts around it if it takes part in autocast. `parameters` overrides the names of its own."""
     casts = casts_of(policy_name, on_gpu, parameters or tuple(inspect.signature(function).parameters))
     if casts is None:
         return function
@@ -163,7 +163,7 @@ def applied(
 
 
 def on_gpu(apply: Callable[..., Any], op: Op, args: tuple[Any, ...]) -> Any:
-    """Runs an op that takes part in autocast on GPUs alone: which costs nothing where there are none."""
+    """Runs an op that takes part in autocast on GPUs alone. `apply` calls this only while a GPU is in use."""
     policy = POLICIES[op.devices.autocast_on_gpu]
     args = (*args, *op.schema.defaults_from[len(args)])
     if not any(each._device.type == "cuda" for each in _tensors(args)):
@@ -214,7 +214,7 @@ def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _recorded_without_casts(op: Op, args: Sequence[Any], below: layers.Below) -> Any:
-    """The layer: the nodes of what runs are such that run without autocast."""
+    """The layer: makes the nodes that are recorded run without autocast."""
     result = below(op, args)
     for each in _tensors(result):
         node = each._grad_fn
@@ -226,7 +226,7 @@ def _recorded_without_casts(op: Op, args: Sequence[Any], below: layers.Below) ->
 
 @functools.cache
 def _uncast(kind: type[nodes.Node]) -> type[nodes.Node]:
-    """The nodes of this kind that run without autocast."""
+    """The subclass of a class of nodes whose instances run without autocast."""
 
     def apply(self: nodes.Node, grads: nodes.Gradients) -> nodes.Gradients:
         if not state.enabled:
@@ -274,7 +274,7 @@ def _cast(value: Any, target: dtype) -> Any:
 
 
 def _cached(tensor: Tensor, target: dtype) -> Tensor:
-    """The tensor in the target's precision: of a weight, always the same until autocast ends."""
+    """The tensor in the target's precision. A weight is cast once, until autocast ends."""
     lowered = tensor._dtype is float32 and target is state.dtypes[tensor._device.type]
     if not (lowered and state.cache_enabled and tensor._base is None and tensor.requires_grad and tensor.is_leaf):
         return tensor.to(target)

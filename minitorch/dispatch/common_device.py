@@ -1,4 +1,4 @@
-"""Where an op computes whose tensors lie on several devices, and what it says when it can't."""
+"""The device of an op whose tensors are on several devices, or PyTorch's error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from minitorch.tensor import Tensor
 
 
 def common_device(op: Op, args: Sequence[Any], written: Tensor | None = None) -> device:
-    """The device on which an op computes: the GPU, if what lies on the CPU may lie there.
+    """The device on which an op computes: the GPU, if those of its tensors that are on the CPU may be there.
 
-    That are numbers without dimensions beside the tensors of an elementwise op, and what the op declares so, but not
-    the tensor that is `written` to.
-    Raises RuntimeError in PyTorch's words: the op's own, or for elementwise ops those of TensorIterator, which begins
-    with the first GPU. All others begin with the first tensor.
+    These are 0-d tensors among the operands of an elementwise op, and the parameters that a declaration lists in
+    `from_cpu`, but never the tensor that is `written` to.
+    Raises RuntimeError with the message of the op's own, if it declares one. Otherwise an elementwise op has that of
+    TensorIterator, which names the first GPU first, and all other ops compare with the first tensor.
     """
     given = list(_tensors(op, args))
     if written is not None and written is not args[0]:
@@ -39,7 +39,7 @@ def common_device(op: Op, args: Sequence[Any], written: Tensor | None = None) ->
 
 
 def _rank(tensor: Tensor) -> tuple[bool, bool]:
-    """Where an elementwise op computes: on a GPU before the CPU and meta, and where a number of the CPU lies last."""
+    """Sorts the tensors that decide where an elementwise op computes: those on GPUs first, 0-d ones on the CPU last."""
     return tensor._device.type != "cuda", tensor._device is cpu and not tensor._array.ndim
 
 
@@ -52,21 +52,21 @@ def _tensors(op: Op, args: Sequence[Any]) -> Iterator[tuple[str, Tensor]]:
 
 
 def there(where: device, value: Any) -> Any:
-    """An argument as a kernel gets it on a device: arrays that lie on the CPU are copied."""
+    """An argument as a kernel gets it on a device: arrays on the CPU are copied there."""
     if isinstance(value, list):
         return [there(where, each) for each in value]
     return where.xp.asarray(value) if isinstance(value, cpu.array_type) else value
 
 
 def at_least_two(one: device, other: device) -> RuntimeError:
-    """The error of elementwise ops, and of what is made of several ops."""
+    """The error of elementwise ops, and of functions made of several ops."""
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
     )
 
 
 def differs(name: str, there: device, where: device) -> RuntimeError:
-    """The error of all others."""
+    """The error of all other ops."""
     return RuntimeError(
         f"Expected all tensors to be on the same device, but got {name} is on {there}, different from other tensors on "
         f"{where}"

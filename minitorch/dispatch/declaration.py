@@ -36,7 +36,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minitorch.dispatch import apply, iteration, overriding, reference, signatures
 from minitorch.dispatch.arguments import wrong_in_call
@@ -46,9 +46,6 @@ from minitorch.dispatch.formulas import Formula
 from minitorch.dispatch.op import CASTS, KEEP, Op
 from minitorch.dispatch.schema import ALIASES
 from minitorch.tensor import Tensor
-
-if TYPE_CHECKING:
-    from minitorch.tensor import Tensor
 
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """The generated functions by PyTorch module: "torch", "nn.functional", "linalg", "special"."""

@@ -1,4 +1,4 @@
-"""Derivatives that autograd works out itself, by a pass over what a function of tensors records."""
+"""Derivatives that autograd finds itself, by a backward pass through a formula written with tensors."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from minitorch.tensor import Tensor
 def gradients(
     function: Callable[..., Any], args: Sequence[Any], wanted: Sequence[int], grads: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """The gradients of `function(*args)`, which get `grads`, in the arguments at the positions `wanted`: None where the
-    results don't depend on them. They are recorded if the pass is that asks for them.
+    """The gradients with respect to the arguments at the positions `wanted`, where `grads` are those of the results of
+    `function(*args)`; None for an argument on which no result depends. They are recorded if the running pass is.
     """
     recorded, args = grad_mode.enabled, list(args)
     with enable_grad():
         for position in wanted:
-            each = args[position]  # an alias of it, lest it be found in the history of another argument
+            each = args[position]  # an alias, since the argument itself may be in the history of another one
             args[position] = each.view_as(each) if recorded else each.detach().requires_grad_()
         found = function(*args)
         pairs = zip(found if isinstance(found, tuple) else (found,), grads, strict=False)
@@ -34,7 +34,7 @@ def gradients(
 
 
 class _Derived:
-    """The gradients of a formula in some of its parameters."""
+    """The gradients of a formula with respect to some of its parameters."""
 
     def __init__(self, inputs: Sequence[str], formula: Formula, zeros: bool) -> None:
         names = parameters_of(formula)
@@ -54,8 +54,8 @@ class _Derived:
 
 
 def derived(inputs: str, formula: Callable[..., Any], zeros: bool = False) -> dict[str, Formula]:
-    """The derivatives of an op in these `inputs`. The formula has its parameters, as far as it needs them, and computes
-    in tensors what the op's kernel does. With `zeros`, an input on which the results don't depend gets a gradient of
-    zeros, as from PyTorch's written formulas, and no gradient otherwise.
+    """The derivatives of an op with respect to these `inputs`. The formula computes with tensors what the op's kernel
+    computes with arrays, and its parameters are those of the op that it needs. With `zeros`, an input on which the
+    results don't depend gets a gradient of zeros, as from PyTorch's written formulas; otherwise it gets none.
     """
     return {inputs: _Derived([name.strip() for name in inputs.split(",")], formula, zeros)}

@@ -57,4 +57,4 @@ def _source(op: Op, name: str) -> tuple[int, int]:
         return _METADATA[suffix], op.schema.positions[stem]
     if name.startswith("result") and name[6:].isdigit():
         return RESULT, int(name[6:])
-    raise TypeError(f"the derivative of {op.name} asks for {name!r}, which it is not a parameter or an output of it")
+    raise TypeError(f"the derivative of {op.name} asks for {name!r}, which is neither a parameter nor an output")

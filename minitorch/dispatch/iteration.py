@@ -30,7 +30,7 @@ from minitorch.tensor import Tensor
 
 
 def arranged(op: Op, xp: Any, args: Sequence[Any], result: Array) -> Array:
-    """What an elementwise op computed from `args` (a number is a tensor without dimensions), with PyTorch's strides.
+    """The result of an elementwise op on `args`, where a number counts as a 0-d tensor, with PyTorch's strides.
 
     They are those of the arguments where these agree. Otherwise the first argument that has an opinion on the order of
     two dimensions decides. NumPy knows the same rules, but another answer where the arguments disagree.

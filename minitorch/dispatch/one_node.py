@@ -1,6 +1,6 @@
 """Functions made of several ops that are one op to autograd, as they are in PyTorch.
 
-Their node keeps the arguments, not what lies between the steps, and takes the steps once more in the backward pass.
+Their node saves the arguments instead of intermediate results, and runs the function again in the backward pass.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def one_node(
     differentiable: int | None = None,
     derivatives: Formula | None = None,
 ) -> Callable[[Any], Any]:
-    """Makes a function of tensors one op, whose node has this name and gives gradients to these `inputs`.
+    """Makes a function of tensors one op, whose node has this name and sends gradients to these `inputs`.
 
-    `saves` names the results that PyTorch's node keeps, "result" or "result0 result1": it refuses a backward pass after
-    one of them was changed. `outputs` makes the result of several outputs, of which the first are `differentiable`.
-    `derivatives` is the formula of the gradients, if it is not to be worked out by running the function again.
+    `saves` names the results that PyTorch's node saves, "result" or "result0 result1": a backward pass raises an error
+    after one of them was modified. `outputs` combines several outputs, the first `differentiable` of which have
+    gradients. `derivatives` is the formula of the gradients, if the function shouldn't run again for them.
     """
 
     def generate(function: FunctionType) -> Any:
@@ -49,7 +49,7 @@ def one_node(
             with no_grad():
                 result = op.kernel(*bound)
             results = result if isinstance(result, tuple) else (result,)
-            # A view of what the steps made is, of this op, a result.
+            # A result that is a view of an intermediate one becomes a tensor of its own.
             found = [make_tensor(each._elements, each._dtype, each._device) for each in results]
             if mask and grad_mode.enabled:
                 record(op, bound, found[:differentiable], mask)
@@ -61,7 +61,7 @@ def one_node(
 
 
 class Again:
-    """The derivatives of such a function: it runs again, recorded, and a backward pass goes through its steps."""
+    """The derivatives of such a function, which runs again, recorded, for a backward pass through its ops."""
 
     op: Op
 
@@ -70,7 +70,7 @@ class Again:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """What the formula asks for, as if these were its parameters."""
+        """What the formula needs, in the place of the parameters of a written formula."""
         return (*self.op.schema.parameters, "grads", "output_mask", *self.saves)
 
     def __call__(self, *values: Any) -> Any:

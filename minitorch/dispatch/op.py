@@ -55,7 +55,7 @@ class Memory:
     format_from: tuple[str, ...] = ()
     """Its channels are last if one of these arguments has its channels last."""
     order: Callable[..., Any] | None = None
-    """The rule, called with the op, the array module, the arguments and the result; None for what the kernel makes."""
+    """The rule, called with the op, the array module, the arguments and the result; None keeps the kernel's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Writes:
     edits: bool = False
     """Whether the kernel writes into its first array and returns it: a copy, or in place the tensor's own memory."""
     overlap: tuple[str, ...] = ()
-    """Which aliasing checks to skip: see `overlap.py`."""
+    """How the aliasing checks differ from those of other ops: see `overlap.py`."""
     written_value: str = ""
     """The parameter that may alias the written memory."""
     on_expanded: tuple[str, str] | None = None
@@ -162,9 +162,9 @@ class Op:
         formulas: Mapping[str, Formula] | None = None,
         saves_number: bool = False,
     ) -> Op:
-        """The same op with another name of its node, and other derivatives if given: those of the form in place.
+        """The same op with another node name and, if `formulas` are given, other derivatives, as in-place forms have.
 
-        `saves_number` says that the node keeps a number as such, not as a tensor.
+        With `saves_number`, the node saves a number as a number, not as a tensor.
         """
         twin, own = copy(self), self.recording
         twin.recording = Recording(

@@ -1,4 +1,4 @@
-"""Which writes PyTorch refuses because elements share places in memory.
+"""Which writes PyTorch refuses because elements share memory.
 
 Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/MemoryOverlap.cpp
 """
@@ -15,14 +15,17 @@ from minitorch.layout import is_dense
 from minitorch.tensor import Tensor
 
 ANY_TARGET, ANY_SOURCE, NO_SOURCE, OF_BITS = "any target", "any source", "no source", "of bits"
-"""What ops don't look at, their option `overlap`: whether the elements they write to share places; whether what they
-read shares memory with what they write; ops that may not read what they write at all, as those that are given places by
-index; ops that write to conjugate and negative views in place, where others compute in memory of their own.
+"""The values of the option `overlap`, which changes the checks of an op.
+
+ANY_TARGET: elements that are written may share memory with each other. ANY_SOURCE: tensors that are read may share
+memory with the one that is written. NO_SOURCE: they may not even be the same tensor, as in ops that write to the
+positions of an index. OF_BITS: conjugate and negative views are written in place, and checked, where other ops compute
+in a copy.
 """
 
 
 def check_write(op: Op, args: Sequence[Any]) -> None:
-    """Raises RuntimeError where an op may not write to its first argument because of what lies in the same memory."""
+    """Raises RuntimeError where an op may not write to its first argument because of what shares its memory."""
     target, writes = args[0], op.writes
     if target._bits and OF_BITS not in writes.overlap:
         check_target(target._array)
@@ -45,9 +48,9 @@ def arrays(value: Any) -> Any:
 
 
 def check_target(array: Array, on_expanded: tuple[str, str] | None = None) -> None:
-    """Raises RuntimeError where two elements lie in one place, as in expanded tensors: a write would change both.
+    """Raises RuntimeError where two elements share memory, as in expanded tensors: a write would change both.
 
-    With `on_expanded`, the name of a method and what else means it, it only warns.
+    With `on_expanded`, the name of a method and the indexing that means the same, it only warns.
     """
     if not array.size or not any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         return
@@ -68,8 +71,7 @@ def check_target(array: Array, on_expanded: tuple[str, str] | None = None) -> No
 def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
     """Raises RuntimeError where an argument shares a part of the memory that is written to.
 
-    Ops that are given places by index may not read the target at all; the others may read just the elements that they
-    write.
+    It may be the very elements that are written, unless the op's option is NO_SOURCE.
     """
     overlap, written = op.writes.overlap, op.schema.positions.get(op.writes.written_value)
     if ANY_SOURCE in overlap:

@@ -75,7 +75,7 @@ def overrides(value: Any) -> bool:
 
 
 def asked(value: Any) -> bool:
-    """Whether a function of this object is to ask its class, where no op does."""
+    """Whether a function has to ask this object's class itself, because none of its ops does."""
     return type(value) is not Tensor and state.asks_classes and overrides(value)
 
 

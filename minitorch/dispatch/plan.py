@@ -68,7 +68,7 @@ class Plan:
         self.sequence = op.recording.gradient_sequence
         self.edges = tuple(i if i in self.inputs else None for i in positions) if self.sequence is None else ()
         self.saved = tuple(saved)
-        self.keeps = tuple((PLAIN, index) for _, index in plain) + tuple(others)  # the same; what is no tensor, marked
+        self.keeps = tuple((PLAIN, index) for _, index in plain) + tuple(others)  # `saved`; PLAIN: no tensor
         self.kept = len(plain) + len(kept)
         self.may_save_number = op.recording.saves_number
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
@@ -92,7 +92,7 @@ class Plan:
 
 
 def _getter(places: Sequence[int]) -> Callable[[Any], Sequence[Any]]:
-    """A function that takes what is at these places out of a list. `itemgetter` of one place would give no sequence."""
+    """A function that returns the items at these places of a list. `itemgetter` of one place would give no sequence."""
     if len(places) > 1:
         return itemgetter(*places)
     return itemgetter(slice(places[0], places[0] + 1 or None) if places else slice(0))
@@ -106,10 +106,11 @@ def _not_implemented(name: str) -> Formula:
 
 
 def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative], inputs: int, mask: int) -> bool:
-    """Whether a value is saved, of an op with so many `inputs`: unless only a gradient that nobody needs asks for it.
+    """Whether a node with edges for so many `inputs` saves a value.
 
-    PyTorch looks for that only with tensors, not with results, lists and the ops that save all, and only where
-    the derivative is that of one input among several.
+    It doesn't if only the gradient of an input that needs none would use it. As in PyTorch, this exception is made for
+    tensors alone, not for results and lists, nor for ops that save all, and where the derivative is that of one input
+    among several.
     """
     kind, index = source
     users = [each for each in derivatives if source in each.sources]
@@ -124,7 +125,7 @@ def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative]
 
 
 def _is_input(op: Op, name: str, position: int, args: Sequence[Any], mask: int) -> bool:
-    """Whether the node has an edge for this argument: not in an overload for numbers, unless it is a tensor."""
+    """Whether the node has an edge for this argument: in an overload that takes numbers, only tensors have one."""
     if name == NOT_IMPLEMENTED:
         return bool(mask >> position & 1)
     takes_numbers = op.recording.is_overloaded and any(isinstance(args[i], Number) for i in op.recording.differentiable)

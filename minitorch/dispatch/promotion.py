@@ -72,10 +72,10 @@ def fits(value: Any, common: dtype) -> bool:
 def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
     """Casts the arrays and numbers among `values` that take part in promotion to their common dtype.
 
-    Raises NotImplementedError for a type that isn't of the op's `categories`.
+    For an op "to float", the default dtype takes the place of an integer one. An op that upcasts computes two-byte
+    floats in float32; then the dtype to which its results must be cast back is returned, otherwise None.
 
-    An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32;
-    then the dtype that results must be cast back to is returned.
+    Raises NotImplementedError for a type that isn't of the op's `categories`.
     """
     present = [position for position in op.promoted if originals[position] is not None]
     flat = [
@@ -106,7 +106,7 @@ def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
 
 
 def cast(xp: Any, array: Any, target: dtype) -> Any:
-    """The array in another dtype, in the order in memory that it has."""
+    """The array in another dtype, in the same memory order."""
     if array.dtype == target.numpy:
         return array
     cast = array.astype(target.numpy, order=kept_order(array))
