@@ -145,7 +145,7 @@ class Backward(NamedTuple):
     saved: list[Value]
     """The arrays of the forward pass that it reads."""
     gradients: list[Value]
-    """What it returns."""
+    """What it returns, each once."""
     copied: list[bool]
     """For each gradient, whether it is copied, because the pass has not made its memory."""
     slots: list[int | None]
@@ -180,13 +180,13 @@ class Passes:
         done = len(recorder.steps)
         found = recorder.run(lambda: grad(outputs, wanted, tangents, retain_graph=True, allow_unused=True))
         gradients = [None if each is None else recorder.value(each) for each in found]
-        distinct = [each for each in gradients if each is not None]
+        distinct = list({each.name: each for each in gradients if each is not None}.values())
         backward = recorder.steps[done:]
         saved = _read_from_outside(backward, distinct, {*recorder.constants, *(each.name for each in given)})
         bases = _bases(recorder.steps)
         roots = [bases.get(each.name, each.name) for each in distinct]
         if len({*roots}) < len(roots):
-            raise CannotLower("two inputs whose gradients share memory")
+            raise CannotLower("two gradients that share memory")
         missing = {each.name for each in saved} - arrays.keys()
         if missing:
             raise CannotLower(f"{', '.join(sorted(missing))} was not saved")
@@ -285,6 +285,6 @@ class CompiledFunction(Function):
             make_tensor(array.copy() if copied else array, value.fake.dtype, cpu)
             for array, value, copied in zip(found, backward.gradients, backward.copied, strict=True)
         ]
-        for each in tensors:
-            each._holders = 1  # the pass alone has it: see autograd/ownership.py
+        for slot, each in enumerate(tensors):
+            each._holders = backward.slots.count(slot)  # nobody outside of the pass sees it: see autograd/ownership.py
         return None, *(None if slot is None else tensors[slot] for slot in backward.slots)
