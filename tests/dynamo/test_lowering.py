@@ -224,6 +224,13 @@ def test_a_gradient_is_not_the_memory_of_another() -> None:
     assert tangent.tolist() == [1.0] * 4
 
 
+def test_a_kernel_that_overwrites_its_argument_gets_a_copy_of_an_input() -> None:
+    x = values(5, 5)
+    before = x.tolist()
+    torch.compile(lambda x: x.masked_fill(torch.ones(5, 5).tril() == 0, -1.0), fullgraph=True)(x)
+    assert x.tolist() == before
+
+
 def test_inputs_with_one_gradient_do_not_share_its_memory() -> None:
     def loss(x: Any, y: Any) -> Any:
         return (x + y).exp().sum()
@@ -267,6 +274,8 @@ INDEX, DOUBLES = torch.tensor([2, 0]), torch.ones(4, dtype=torch.float64)
 
 WITHOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a view": (lambda x: (x * 2).view(2, 2), "an output that is an input, a view, or twice the same"),
+    "another memory order": (lambda x: x.view(2, 2).t() * 2, "an output that is not contiguous"),
+    "a bool as a factor": (lambda x: x * True, "mul of a number that decides the type"),
     "a write": (lambda x: (x + 1).mul_(2), "mul_ is not among the functions that are lowered"),
     "several dtypes": (lambda x: x * DOUBLES, "mul of several dtypes"),
     "random numbers": (lambda x: x * torch.rand(4), "rand is not among the functions that are lowered"),
