@@ -197,13 +197,13 @@ def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
         try:
             chosen = numbers(given, len(points))
         except ValueError:
-            console.print(f"Numbers from 1 to {len(points)}, such as 1-3, {len(points)}; or all, or none.")
+            console.print(f"Write numbers from 1 to {len(points)}, such as 1 {len(points)}; or all, or none.")
             continue
         return [place in chosen for place in range(1, len(points) + 1)]
 
 
 def numbers(given: str, count: int) -> set[int]:
-    """The numbers from 1 to `count` that a line names: `1 3`, `13`, `1-3, 5`, `all` or `none`.
+    """The numbers from 1 to `count` that a line names: `1 3`, `13`, `1-3, 5`, `1 and 3`, `all` or `none`.
 
     Raises:
         ValueError: it names something else.
@@ -212,7 +212,7 @@ def numbers(given: str, count: int) -> set[int]:
     if line in ("all", "none", "0"):
         return every if line == "all" else set()
     found = set[int]()
-    for word in re.sub(r"\s*(?:-|–|to)\s*", "-", line).replace(",", " ").split():
+    for word in re.sub(r"\band\b|[,;&]", " ", re.sub(r"\s*(?:-|–|to)\s*", "-", line)).split():
         first, is_range, last = word.partition("-")
         # there are fewer than ten points, so `12` names two
         found |= set(range(int(first), int(last) + 1)) if is_range else {int(digit) for digit in word}

@@ -22,6 +22,11 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 _BETWEEN = re.compile(r"(?<=[\w.)\]\"'])\s+(?=[\w.([\"'+-])")
 _WORD = re.compile(r"(?<![\w.:])(?!True\b|False\b|None\b)[A-Za-z_][\w.:]*")
+_FLOAT = re.compile(r"\b(?:torch\.)?(b?)f(?:p|loat)?(16|32|64)\b", re.IGNORECASE)
+_PREFIXED = re.compile(r"\btorch\.(?=u?int\d|bool\b)")
+_AND = re.compile(r"\s*(?:,\s*)?(?:\band\b|[&;])\s*")
+_LABEL = re.compile(r"(?<![^\s,;\[])[a-z]\s*[:)]")
+_YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _DOTS = re.compile(r"…|\.\.\.|\betc\b")
 
 
@@ -35,6 +40,11 @@ def read(text: str, wanted: Any = None) -> str:
         ValueError: it is no value, or none of this type.
     """
     given = re.sub(r"\b(true|false)\b", lambda word: word[0].capitalize(), text.strip())
+    given = _PREFIXED.sub("", _FLOAT.sub(lambda name: f"{name[1].lower()}float{name[2]}", given))
+    if isinstance(wanted, bool | int | float | list | tuple) and not _words(wanted) and "{" not in given:
+        given = _AND.sub(", ", _LABEL.sub(" ", given)).strip()
+        if any(isinstance(each, bool) for each in (wanted if _several(wanted) else [wanted])):
+            given = _YES_OR_NO.sub(lambda word: str(word[0].lower() == "yes"), given)
     if _DOTS.search(given):
         raise ValueError(f"{code(text.strip())} leaves values open: write each of them")
     commas = _BETWEEN.sub(", ", given)

@@ -88,6 +88,16 @@ def test_what_can_be_read_in_two_ways_is_asked_again(text: str, unit: str, told:
         ("-3", 2, "-3"),
         ("math.log(2)", 1.0, "math.log(2)"),
         ("'four ranks'", "x", "'four ranks'"),
+        ("bf16, fp32 FP16", ["x"], "['bfloat16', 'float32', 'float16']"),
+        ("torch.bfloat16", "x", "'bfloat16'"),
+        ("torch.int64 torch.bool", ["x"], "['int64', 'bool']"),
+        ("6 16 yes", [0, True], "[6, 16, True]"),
+        ("no", True, "False"),
+        ("1, 4 and 7", [0], "[1, 4, 7]"),
+        ("1, 4, and 7", [0], "[1, 4, 7]"),
+        ("a) 4 b) 6 c) 0", [0], "[4, 6, 0]"),
+        ("a: 4, b: 6, c: 0", [0], "[4, 6, 0]"),
+        ("a", ["x"], "'a'"),
     ],
 )
 def test_a_value_is_read_as_people_write_it(text: str, wanted: Any, read: str) -> None:
@@ -123,6 +133,10 @@ def test_what_is_no_value_is_told_why(text: str, wanted: Any, told: str) -> None
         ("1-6, 8", {1, 2, 3, 4, 5, 6, 8}),
         ("1 - 3", {1, 2, 3}),
         ("2 to 4", {2, 3, 4}),
+        ("1 and 3", {1, 3}),
+        ("1, 3, and 4", {1, 3, 4}),
+        ("1 & 3", {1, 3}),
+        ("1;3", {1, 3}),
     ],
 )
 def test_points_are_ticked_by_numbers_ranges_or_all(text: str, numbers: set[int]) -> None:
