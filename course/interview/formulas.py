@@ -6,6 +6,8 @@ import re
 
 _CODE_OR_FORMULA = re.compile(r"```.*?```|`[^`\n]*`|\$(?P<formula>[^$\n]+(?:\n[^$\n]+)?)\$", re.DOTALL)
 _GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+_FUNCTION = r"(?:(?<=\\ln )|(?<=\\(?:log|cos|sin|exp) ))"
+"""Behind the name of a function, whose argument a fraction is."""
 _SIGNS = {
     "alpha": "α",
     "beta": "β",
@@ -44,7 +46,7 @@ def _read(formula: str) -> str:
     while before != formula:  # from the inside out
         before = formula
         formula = re.sub(rf"\\text{_GROUP}", r"\1", formula)
-        formula = re.sub(rf"(?<=\\log )\\frac{_GROUP}{_GROUP}", lambda part: f"({_over(part)})", formula)
+        formula = re.sub(rf"{_FUNCTION}\\frac{_GROUP}{_GROUP}", lambda part: f"({_over(part)})", formula)
         formula = re.sub(rf"\\frac{_GROUP}{_GROUP}", _over, formula)
         formula = re.sub(rf"\\sqrt{_GROUP}", lambda part: f"√{_one(part[1])}", formula)
         formula = re.sub(rf"\^{_GROUP}", lambda part: f"^{_one(part[1], also='_')}", formula)

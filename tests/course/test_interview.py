@@ -2380,6 +2380,8 @@ def test_the_label_of_a_line_has_no_colon_behind_an_equals_sign() -> None:
     ("latex", "text"),
     [
         (r"$\eta_t = \frac12 (\eta_0 - \eta_{min})$", "η_t = 1/2 (η_0 - η_min)"),
+        (r"$1 + \cos \frac{\pi t}{T}$", "1 + cos ((π t)/T)"),
+        (r"$\ln \frac{a}{b}$", "ln (a/b)"),
         (r"$\log \frac{e^{x_i}}{\sum_j e^{x_j}}$", "log ((e^(x_i))/(Σ_j e^(x_j)))"),
         (r"$1/\sqrt{\text{in\_features}}$, $\sqrt d$", "1/√in_features, √d"),
         (r"$2 / (1 - \beta_2)$ and $v^\top J$", "2 / (1 - β_2) and vᵀ J"),
