@@ -218,7 +218,7 @@ class Mended:
 
     `half` says of faults without a symptom in what the program still differs from the correct one, and `besides` lists
     other differences. A good test passes on the learner's program and fails on one with a single fault, which is then
-    guarded.
+    guarded. The `other` tests pass on both, and the `failing` ones fail on the learner's program.
     """
 
     complaints: dict[str, str]
@@ -227,6 +227,7 @@ class Mended:
     other: list[str] = field(default_factory=list)
     half: dict[str, str] = field(default_factory=dict)
     besides: list[str] = field(default_factory=list)
+    failing: list[str] = field(default_factory=list)
 
     def is_fixed(self, name: str) -> bool:
         """Whether the symptom of a fault is gone and nothing of the repair differs from the correct program."""
@@ -271,8 +272,9 @@ def _look(path: Path, names: Sequence[str], seed: int) -> Mended:
         seen_by[fault.name] = [name for name in passing if _fails(spoiled, name)]
     good = [name for name in passing if any(name in seeing for seeing in seen_by.values())]
     guarded = [fault for fault, seeing in seen_by.items() if seeing]
-    other = [name for name in tests if name not in good]
-    return Mended(complaints, guarded, good, other, comparison.half, comparison.besides)
+    other = [name for name in passing if name not in good]
+    failing = [name for name in tests if name not in passing]
+    return Mended(complaints, guarded, good, other, comparison.half, comparison.besides, failing)
 
 
 def _tests(source: str) -> str:

@@ -276,8 +276,9 @@ class Debug(Round):
         lines = [self._line(card.about, mended, card in guarded) for card in asking.cards]
         tests = f"Faults that a test of yours sees: {len(guarded)}"
         if mended.other:
-            names = ", ".join(f"`{name}`" for name in mended.other)
-            tests += f". Tests that see none, since they don't fail with a fault and pass without: {names}"
+            tests += f". Tests that see none, since they also pass with each of the faults: {_names(mended.other)}"
+        if mended.failing:
+            tests += f". Tests that fail on your own program: {_names(mended.failing)}"
         score = f"**{len(gone)} of {len(asking.cards)} faults fixed.** {tests}. {timed(asking)}"
         lines += [f"Besides, {each}. None of the planted faults does that." for each in mended.besides]
         yield Say("\n\n".join([score, *lines, kept(asking.bank.course, path)]))
@@ -317,6 +318,10 @@ def written(told: str, path: Path, hints: Sequence[str] = ()) -> Generator[Promp
         told = f"The file isn't valid Python yet: `{type(error).__name__}: {error}`. {counts}"
         taken += int((yield Edit(told, path, True, tuple(hints[taken:]))) or 0)
     return taken
+
+
+def _names(tests: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in tests)
 
 
 def kept(course: Course, path: Path) -> str:

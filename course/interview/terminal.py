@@ -179,21 +179,31 @@ def _chosen(text: str, options: Sequence[str], console: Console) -> int:
 def picked(given: str, options: Sequence[str]) -> int:
     """The place of the option that a number or its first letters name: `1`, `y` or `yes` for the first of yes and no.
 
+    An option with a share in brackets may be named by that, too: `90 %`.
+
     Raises:
         click.BadParameter: it names none of them, or several.
     """
     word = given.strip().lower()
     begins = [at for at, each in enumerate(options) if word and each.lower().startswith(word)]
-    fitting = [at for at in range(len(options)) if str(at + 1) == word] or ([] if word.isdigit() else begins)
+    percent = [at for at, each in enumerate(options) if re.search(rf"\({re.escape(word.rstrip(' %'))} %\)", each)]
+    numbered = [at for at in range(len(options)) if str(at + 1) == word]
+    fitting = numbered or percent or ([] if word.isdigit() else begins)
     if len(fitting) != 1:
-        raise click.BadParameter(f"a number from 1 to {len(options)}, or how one of them begins")
+        raise click.BadParameter(f"write a number from 1 to {len(options)}, or the first letters of a line")
     return fitting[0]
 
 
 def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
+    """Ask which points were made. It takes a second Enter to have made none: the first may be a slip."""
     _print("\n".join([text, "", *(f"{place}. {point}" for place, point in enumerate(points, 1))]), console)
+    is_warned = False
     while True:
-        given = click.prompt("their numbers, as in 1 3 or 1-3, or all; Enter for none", default="", show_default=False)
+        given = click.prompt("their numbers, as in 1 3 or 1-3, or all; or none", default="", show_default=False)
+        if not given.strip() and not is_warned:
+            is_warned = True
+            console.print("None of them? Enter once more says so.")
+            continue
         try:
             chosen = numbers(given, len(points))
         except ValueError:

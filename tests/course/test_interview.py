@@ -54,6 +54,7 @@ from course.interview import bank as banks
 from course.interview import export as export_module
 from course.interview import screen as screens
 from course.interview import summary as summaries
+from course.interview.asking import SURE
 from course.interview.bank import Bank
 from course.interview.cards import Card, Point
 from course.interview.clock import Clock, Watch
@@ -629,7 +630,7 @@ def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Tim
     named = [name for card in Bank(course).of("fault") for name in (card.name, card.about.name) if name in text]
     assert named == [] and len(json.loads(text)["open"]["items"]) >= 2
     again = hold(course)
-    assert "has four faults" in " ".join((hold(course, replies="\n\n\n\n\n\n1\n\n").output + again.output).split())
+    assert "has four faults" in " ".join((hold(course, replies="\n\n\n\n\n\n\n1\n\n").output + again.output).split())
 
 
 def test_a_history_with_names_goes_on_and_loses_them(course: Course, time: Time) -> None:
@@ -1330,7 +1331,14 @@ def test_a_file_that_is_as_it_was_is_handed_in_by_a_second_enter(tmp_path: Path)
 
 def test_points_may_be_named_without_spaces() -> None:
     for given in ("13", "1 3", "1, 3"):
-        assert "Numbers from" not in in_terminal(Tick("Which?", ("a", "b", "c")), replies=f"{given}\n\n")
+        assert "rite numbers from" not in in_terminal(Tick("Which?", ("a", "b", "c")), replies=f"{given}\n\n")
+
+
+def test_no_point_at_all_takes_a_second_enter_or_the_word() -> None:
+    tick = Tick("Which?", ("a", "b", "c"))
+    assert in_terminal(tick, replies="\n\n").count("None of them?") == 1
+    assert "None of them?" not in in_terminal(tick, replies="none\n")
+    assert in_terminal(tick, replies="\n1 3\n").count("their numbers") == 2
 
 
 def test_in_a_notebook_a_button_tells_the_next_hint(course: Course) -> None:
@@ -1637,6 +1645,7 @@ def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, cour
             "\n\ndef test_copying_costs():\n    rows = torch.arange(LENGTH)[None] % TOKENS\n"
             "    assert loss_of(lambda tokens: torch.eye(TOKENS)[tokens] * 30, rows) > 1\n"
             "\n\ndef test_nothing():\n    assert TOKENS == 8\n"
+            "\n\ndef test_too_strict():\n    assert TOKENS == 9\n"
         )
         prompt.path.write_text(left + tests)
 
@@ -1644,7 +1653,8 @@ def test_a_debug_round_scores_what_is_mended_and_what_tests_see(bank: Bank, cour
     assert [answer.score for answer in answers] == [0.75, 1.0, 0.75, 0.0]  # a test for the label shift alone
     assert "3 of 4 faults fixed" in shown[-1].text
     assert "Faults that a test of yours sees: 1. Tests that see none" in shown[-1].text
-    assert "they don't fail with a fault and pass without: `test_nothing`" in shown[-1].text
+    assert "since they also pass with each of the faults: `test_nothing`" in shown[-1].text
+    assert "Tests that fail on your own program: `test_too_strict`" in shown[-1].text
     assert shown[-1].text.count(" No test of yours sees it.") == 2
     assert "`no_graph_outlives_its_step`" in shown[-1].text
 
@@ -2016,7 +2026,7 @@ def test_a_unit_that_nobody_knows_is_asked_again(text: str, unit: str, word: str
 )
 def test_an_option_may_be_named_by_its_number_or_its_first_letters(given: str, place: int | None) -> None:
     if place is None:
-        with pytest.raises(click.BadParameter, match="a number from 1 to 2"):
+        with pytest.raises(click.BadParameter, match="a number from 1 to 2, or the first letters"):
             terminal.picked(given, ("yes", "no"))
     else:
         assert terminal.picked(given, ("yes", "no")) == place
@@ -2025,6 +2035,9 @@ def test_an_option_may_be_named_by_its_number_or_its_first_letters(given: str, p
 def test_letters_that_fit_several_options_name_none() -> None:
     with pytest.raises(click.BadParameter):
         terminal.picked("s", ("sure", "so so"))
+    assert [terminal.picked(given, SURE) for given in ("90 %", "90%", "30", "5", "even")] == [4, 4, 1, 4, 2]
+    with pytest.raises(click.BadParameter, match="a number from 1 to 5"):
+        terminal.picked("60 %", SURE)
     assert terminal.picked("3", ("10 %", "30 %", "50 %")) == 2  # the third, not the one that begins with it
 
 
