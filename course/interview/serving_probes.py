@@ -166,7 +166,9 @@ def _modes(program: Program, rng: np.random.Generator) -> Any:
     stubs = _counting(program), _counting(program)
     for stub, temperature in zip(stubs, (0.0, 1.0), strict=True):
         program.generate(stub, [[3, 9]], 4, temperature)
-    return [stub.modes for stub in stubs]
+    return {
+        f"at temperature {heat:g}, `model.training` is": stub.modes for heat, stub in zip((0, 1), stubs, strict=True)
+    }
 
 
 @probe("generate", "a model that notes whether autograd is on, and afterwards")

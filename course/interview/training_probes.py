@@ -103,7 +103,7 @@ def _mean(program: Program, rng: np.random.Generator) -> Any:
 
 @probe("evaluate", "a model in train mode")
 def _mode(program: Program, rng: np.random.Generator) -> Any:
-    return [training for training, _ in _evaluated(program, rng, weighted(program.Model(), rng))[1]]
+    return {"`model.training` is": [mode for mode, _ in _evaluated(program, rng, weighted(program.Model(), rng))[1]]}
 
 
 @probe("evaluate", "a model whose forward passes note whether autograd is on, and afterwards")
@@ -144,7 +144,10 @@ def _rates(program: Program, rng: np.random.Generator) -> Any:
 @probe("train", "three epochs, whose modes are noted")
 def _modes(program: Program, rng: np.random.Generator) -> Any:
     _, epochs = _trained(program, 3)
-    return [all(step["training"] for step in epoch) for epoch in epochs]
+    return {
+        f"in epoch {place}, `model.training` is": all(step["training"] for step in epoch)
+        for place, epoch in enumerate(epochs)
+    }
 
 
 @probe("train", "four epochs, whose rows are noted")

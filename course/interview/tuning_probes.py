@@ -169,7 +169,7 @@ def _hardest(program: Program, rng: np.random.Generator) -> Any:
 
 @probe("train", "three epochs, whose modes are noted")
 def _modes(program: Program, rng: np.random.Generator) -> Any:
-    return all(training for training, _ in _trained(program, 3)[2])
+    return {"`model.training` is": all(training for training, _ in _trained(program, 3)[2])}
 
 
 TUNING: tuple[Probe, ...] = (

@@ -414,6 +414,27 @@ def test_a_half_repair_is_refused(fault: Fault) -> None:
         assert faults.complaint(fault, faults.load(source)) or fault.name in found.half, edits
 
 
+@pytest.mark.parametrize(
+    ("name", "edits", "told"),
+    [
+        (
+            "dropout while answering",
+            one(EVALUATES, "    if temperature == 0:\n        model.eval()\n"),
+            "at temperature 1, `model.training` is True instead of False",
+        ),
+        (
+            "train mode forgotten",
+            one(TRAINS, "        if epoch == 0:\n            model.train()\n"),
+            "in epoch 1, `model.training` is False instead of True",
+        ),
+    ],
+)
+def test_a_wrong_mode_is_named_where_it_is_wrong(name: str, edits: Edits, told: str) -> None:
+    """`True instead of False` alone says nothing."""
+    fault = faults.named(name)
+    assert told in compared.compared(edited(fault.program, edits), [fault], [], SEED).half[name]
+
+
 def test_most_half_repairs_hide_their_symptom() -> None:
     hidden = {
         fault.name
