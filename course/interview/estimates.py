@@ -45,6 +45,16 @@ class Estimate:
         right = self.answer(numbers)
         return abs(given - right) <= max(self.tolerance, 1e-9) * abs(right)
 
+    def off(self, given: float, numbers: Numbers) -> str:
+        """By how much a wrong answer is wrong: a factor is what was forgotten; empty where no factor says it."""
+        share = given / self.answer(numbers)
+        if share >= 1.5:
+            return f"{shown(round(share, 1))} times too large"
+        if 0 < share <= 1 / 1.5:
+            return f"{shown(round(1 / share, 1))} times too small"
+        percent = round(100 * abs(share - 1))
+        return f"{percent} % too {'large' if share > 1 else 'small'}" if share > 0 and percent else ""
+
     def says(self, numbers: Numbers) -> str:
         """The answer, and how to find it."""
         return f"{self.formula.format(**numbers)} = {self.amount(self.answer(numbers))}"

@@ -127,5 +127,7 @@ class Estimates(Round):
             told, again = AGAIN, True
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)
-        yield Say(f"**{'Close enough' if correct else 'No'}.** {estimate.says(numbers)}. {timed(asking)}")
+        off = estimate.off(given, numbers)
+        verdict = "Close enough" if correct else f"No: {off}" if off else "No"
+        yield Say(f"**{verdict}.** {estimate.says(numbers)}. {timed(asking)}")
         return [asking.answer(float(correct), sure)]

@@ -48,6 +48,7 @@ _ABOUT = (
     r"over|±|\+/-|\+-|~|≈|=|≤|≥|<|>|\$)\s*)*"
 )
 _DIGITS = r"[-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?"
+_SPAN = re.compile(rf"{_ABOUT}({_DIGITS})\s*([a-z]+)[\s,]*(?:and\s+)?({_DIGITS})\s*([a-z]+)", re.IGNORECASE)
 _NUMBER = re.compile(rf"{_ABOUT}({_DIGITS})((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
 _WRITTEN = re.compile(rf"{_ABOUT}((?:[a-z]+-)?[a-z]+)( and a half)?\b(.*)", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(rf"({_ABOUT})(\d+)\s*(?:/|in|out of|of)\s*(\d+)(?![\d.,])", re.IGNORECASE)
@@ -67,11 +68,16 @@ def number(text: str, unit: str = "") -> float:
     Raises:
         ValueError: it isn't one number, has an unknown unit, or can be read in two ways.
     """
+    asked = _singular(unit.partition(" ")[0].lower())
+    if asked in _SECONDS and (span := _SPAN.fullmatch(text.strip())):  # 4 min 16 s
+        units = [_SECONDS.get(_singular(each.lower())) for each in span.group(2, 4)]
+        if units[0] and units[1]:
+            return (_value(span[1]) * units[0] + _value(span[3]) * units[1]) / _SECONDS[asked]
     digits, behind = _digits(text)
     if found := _UNSURE.search(behind):
         raise ValueError(f"{code(found[0])} may be bits or bytes: write {found[0][0]}bit or {found[0][0]}B")
     behind = behind.lower().translate({ord("¢"): " cents", ord("%"): " percent", ord("µ"): "u", ord("μ"): "u"})
-    value, asked = _value(digits), _singular(unit.partition(" ")[0].lower())
+    value = _value(digits)
     measures = _measures(asked)
     if unit:
         _check(behind, unit, asked, measures)

@@ -1807,6 +1807,27 @@ def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, e
         assert shown[-1].text.startswith("**Close enough" if score else "**No")
 
 
+@pytest.mark.parametrize(
+    ("factor", "told"),
+    [
+        (64, "64 times too large"),
+        (2.6, "2.6 times too large"),
+        (1 / 2, "2 times too small"),
+        (1 / 64, "64 times too small"),
+        (1.3, "30 % too large"),
+        (0.8, "20 % too small"),
+        (1.001, ""),
+        (-1, ""),
+        (0, ""),
+    ],
+)
+def test_a_wrong_estimate_says_by_how_much(factor: float, told: str) -> None:
+    """64 times too large is a forgotten division by 64 GPUs."""
+    estimate = next(each for each in estimates.ESTIMATES if each.name == "time of a batch of rollouts")
+    numbers = estimate.drawn(np.random.default_rng(9))
+    assert estimate.off(factor * estimate.answer(numbers), numbers) == told
+
+
 def test_there_are_thirty_estimates_or_more_and_seeds_draw_other_numbers() -> None:
     assert len(estimates.ESTIMATES) >= 30
     for each in estimates.ESTIMATES:
