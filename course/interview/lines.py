@@ -128,6 +128,6 @@ class Estimates(Round):
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)
         off = estimate.off(given, numbers)
-        verdict = "Close enough" if correct else f"No: {off}" if off else "No"
-        yield Say(f"**{verdict}.** {estimate.says(numbers)}. {timed(asking)}")
+        verdict = "**Close enough.**" if correct else f"**No.** Yours is {off}." if off else "**No.**"
+        yield Say(f"{verdict} {estimate.says(numbers)}. {timed(asking)}")
         return [asking.answer(float(correct), sure)]

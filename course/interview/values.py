@@ -43,7 +43,7 @@ def read(text: str, wanted: Any = None) -> str:
     given = _PREFIXED.sub("", _FLOAT.sub(lambda name: f"{name[1].lower()}float{name[2]}", given))
     if isinstance(wanted, bool | int | float | list | tuple) and not _words(wanted) and "{" not in given:
         given = _AND.sub(", ", _LABEL.sub(" ", given)).strip()
-        if any(isinstance(each, bool) for each in (wanted if _several(wanted) else [wanted])):
+        if any(isinstance(each, bool) for each in (wanted if isinstance(wanted, list | tuple) else [wanted])):
             given = _YES_OR_NO.sub(lambda word: str(word[0].lower() == "yes"), given)
     if _DOTS.search(given):
         raise ValueError(f"{code(text.strip())} leaves values open: write each of them")
