@@ -54,13 +54,19 @@ def brier(pairs: Iterable[tuple[int, bool]]) -> float:
 
 
 def verdict(pairs: Iterable[tuple[int, bool]]) -> str:
-    """What the numbers mean, in a sentence."""
+    """What the numbers mean, in a sentence.
+
+    Somebody whose percentages are correct is off by chance; two standard deviations of that say nothing about them.
+    """
     given = list(pairs)
     said, was = (sum(each[place] for each in given) / len(given) for place in (0, 1))
     apart = said - 100 * was
     mean = f"{said:.0f} % sure on average, and right in {100 * was:.0f} %"
     if abs(apart) < 10:
         return f"{mean}: your confidence fits."
+    deviation = 100 * sum(sure / 100 * (1 - sure / 100) for sure, _ in given) ** 0.5 / len(given)
+    if abs(apart) <= 2 * deviation:
+        return f"{mean}: {'1 answer is' if len(given) == 1 else f'{len(given)} answers are'} too few to tell."
     return f"{mean}: {'you are overconfident' if apart > 0 else 'you are underconfident'}."
 
 

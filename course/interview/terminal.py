@@ -199,7 +199,7 @@ def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
     _print("\n".join([text, "", *(f"{place}. {point}" for place, point in enumerate(points, 1))]), console)
     is_warned = False
     while True:
-        given = click.prompt("their numbers, as in 1 3 or 1-3, or all; or none", default="", show_default=False)
+        given = click.prompt("their numbers, as in 1 3 or 1-3; all, or none", default="", show_default=False)
         if not given.strip() and not is_warned:
             is_warned = True
             console.print("None of them? Enter once more says so.")

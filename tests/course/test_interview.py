@@ -2239,7 +2239,11 @@ def test_the_curve_and_the_brier_score() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ([(90, False), (90, True)], "overconfident"),
+        ([(90, False), (90, False), (90, True)], "you are overconfident"),
+        ([(90, True)], "1 answer is too few to tell"),
+        ([(90, False), (90, True)], "2 answers are too few to tell"),  # 40 points off, and the deviation is 21
+        ([(70, True)] * 9, "9 answers are too few to tell"),  # 30 points off, and the deviation is 15.3
+        ([(70, True)] * 10, "you are underconfident"),  # the deviation is 14.5
         ([(10, True), (30, True)], "underconfident"),
         ([(50, True), (50, False)], "your confidence fits"),
     ],
