@@ -1135,10 +1135,15 @@ parameters = {name: generator.normal(size=size) for name, size in sizes.items()}
 parameters["w1"][0], parameters["b1"][0] = 0, 0  # a unit that is exactly 0 for every input
 x = generator.normal(size=(batch, inputs))
 labels = generator.integers(0, classes - 1, batch)  # no example of the last class
-shown = {"labels": labels}
-for name, scale in {"": 1, " at scores in the thousands": 5000}.items():
+others = (labels + 1) % (classes - 1)  # the largest score can't be that of both labels
+shown = {"labels": labels, "other labels": others}
+for name, scale, wanted in (
+    ("", 1, labels),
+    (" at scores in the thousands", 5000, labels),
+    (" at such scores, with the other labels", 5000, others),
+):
     with torch.inference_mode():
-        loss, gradients = loss_and_gradients(x, **parameters | {"w2": scale * parameters["w2"]}, labels=labels)
+        loss, gradients = loss_and_gradients(x, **parameters | {"w2": scale * parameters["w2"]}, labels=wanted)
     shown |= {f"loss{name}": float(loss)} | {f"gradient of {each}{name}": gradients[each] for each in sizes}
 check.show(
     shown,
