@@ -514,7 +514,7 @@ pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and tho
 
 # %% [markdown]
 # ### Why Adam hides gradients that were summed instead of averaged
-# Suppose that four ranks add up their gradients and forget to divide by four. SGD then takes steps that are four times too long. Adam
+# Suppose that four ranks sum their gradients and forget to divide by four. SGD's steps are then four times too large, while Adam
 # divides a running mean of the gradients by the square root of a running mean of their squares, so the factor of four cancels:
 
 

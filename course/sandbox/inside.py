@@ -149,7 +149,7 @@ def _exercise(
     shown: list[Any] = []
 
     def deliver(bundle: dict[str, Any], dumps: Callable[..., str] = json.dumps) -> None:
-        dumps(bundle)  # here, where what it raises is told
+        dumps(bundle)  # here, so that its exception is reported as the answer's
         shown.append(bundle)
 
     check.deliver, check.made, check.runs[:] = deliver, witness.watch_part, [ran.Run(job["solution"])]
