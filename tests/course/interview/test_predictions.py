@@ -1,0 +1,199 @@
+"""The rounds in which somebody explains and predicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course.files import Course
+from course.interview import asking, calibration, judged, predictions, programs, tasks
+from course.interview.bank import Bank
+from course.interview.history import Item
+from course.interview.prompts import Choose, Tick, Write
+from tests.course.interview.holding import talked
+
+
+def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank, course: Course) -> None:
+    card = next(
+        each for each in bank.of("question") if each.words == "float16 or bfloat16?" and each.chapter[:2] == "22"
+    )
+
+    def reply(prompt: Any) -> Any:
+        if isinstance(prompt, Tick):
+            return [True, False, True]
+        return 4 if prompt.options == asking.SURE else len(prompt.options) - 1
+
+    shown, answers = talked(bank, course, Item("explain", [card.name], 1), reply)
+    texts = [prompt.text for prompt in shown]
+    assert "When does bfloat16 cause trouble?" in texts[1] and "something small is added" not in "".join(texts[:3])
+    assert "trap" in texts[2]
+    assert [point.partition(":*")[0] for point in shown[3].points] == ["*Thirty seconds", "*They ask next", "*The trap"]
+    assert "torch.finfo" in texts[-2] and "65,504" not in texts[-2] and "6.6e+04" in texts[-2]
+    assert (answers[0].score, answers[0].sure) == (2 / 3, 90)
+
+
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda each: each.name)
+def test_a_prediction_is_compared_with_what_the_program_gives(bank: Bank, course: Course, program: Any) -> None:
+    name = f"p-{program.name}"
+    right = programs.run(program.drawn(np.random.default_rng(5)))
+    wrong = "torch.int8" if right.startswith("torch.") else "17.25"
+    for given, score in ((right, 1.0), (wrong, 0.0)):
+        replies = {Write: given, Choose: 2}
+        shown, (answer,) = talked(bank, course, Item("predict", [name], 5), lambda each, r=replies: r[type(each)])
+        assert (answer.score, answer.sure) == (score, 50)
+        assert shown[-1].text.startswith("**Right" if score else f"**No: it is `{right}`")
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda each: each.name)
+def test_a_program_gives_the_same_on_pytorch(program: Any) -> None:
+    seen = set()
+    for seed in range(12):
+        text = program.drawn(np.random.default_rng(seed))
+        theirs = text.replace("import minitorch as torch", "import torch").replace("from minitorch", "from torch")
+        assert programs.same(programs.run(text), programs.run(theirs)), text
+        seen.add(programs.run(text))
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "same"),
+    [
+        ("[2, 3]", "[2, 3]", True),
+        ("(2,3)", "[2, 3]", True),
+        ("2 3", "[2, 3]", True),
+        ("torch.float32", "torch.float32", True),
+        ("float32", "torch.float32", True),
+        ("'float32'", "torch.float32", True),
+        ("0.10", "0.1", True),
+        ("3", "3", True),
+        ("3.0", "3", True),
+        ("[3, 2]", "[2, 3]", False),
+        ("23", "[2, 3]", False),
+        ("float16", "torch.float32", False),
+        ("", "0", False),
+        ("torch.Size([2, 3])", "[2, 3]", True),
+        ("tensor(2.)", "2", True),
+        ("tensor(3.)", "2", False),
+    ],
+)
+def test_how_a_prediction_may_be_written(given: str, right: str, same: bool) -> None:
+    assert programs.same(given, right) is same
+
+
+@pytest.mark.turns(8)
+def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> None:
+    item = Item("predict", ["e-gpus_predict_pass"], 7)
+    replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert "meter.calls" in shown[0].text and "points" not in shown[0].text
+    assert "calls: you said `2`, it is `0`. The replicas run, not the meter itself" in shown[-1].text
+    assert (answer.score, answer.sure, answer.right) == (0.0, 90, False)  # none of the four is right
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank, course: Course) -> None:
+    replies: dict[type, Any] = {Write: "[3, 3, 3, 1, 1]", Choose: 4}
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert "rounded up as in Megatron" in shown[0].text
+    heading, _, *lines = shown[-1].text.strip().splitlines()
+    assert heading == "**3 of 5 values are right.**" and answer.score == pytest.approx(3 / 5)
+    assert calibration.pairs([answer]) == [(90, False)]
+    assert lines[:2] == ["- ✓ experts: `3`", "- ✓ rows, chosen logits: `3`"]
+    assert lines[2].startswith("- ✗ rows, all logits: you said `3`, it is `6`. A softmax over all logits has each of")
+    assert lines[3] == "- ✗ rows, k = 1: you said `1`, it is `0`."  # no known mistake predicts a 1
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("tune_predict_signal", "[8, 7, 16, 16]", "There are 4 values, and 5 are asked for."),
+        ("tune_predict_signal", "8", "There is a single value, and 5 are asked for."),
+        ("tune_predict_signal", "[8, 7, 16, 16, 4]", ""),
+        ("attention_predict_changes", "[4, 6]", ""),  # how many rows change is the question
+        ("align_predict_clip", "[1, 4]", ""),
+    ],
+)
+def test_a_prediction_with_too_few_values_is_counted(bank: Bank, name: str, given: str, said: str) -> None:
+    assert predictions.miscounted(bank.course, bank.cards[f"e-{name}"].about, given) == said
+
+
+def test_a_prediction_that_is_nearly_right_is_counted_and_earns_something(bank: Bank, course: Course) -> None:
+    """Where A is 0, the gradient is 0 too: seven of eight yes-or-no answers are right."""
+    name, card = next((name, card) for name, card in bank.cards.items() if card.words == "align_predict_clip")
+    solution = predictions._prediction(tasks.solution_of(course, card.about))
+    replies = iter(["4", str(solution[:-1])])
+    shown, (answer,) = talked(
+        bank, course, Item("predict", [name], 1), lambda each: next(replies) if isinstance(each, Write) else 3
+    )
+    assert "There is a single value, and a list is asked for." in shown[1].text
+    assert "7 of 8 answers are right." in shown[-1].text and "gradient 0" not in shown[-1].text.partition("`")[0]
+    assert answer.score == pytest.approx((7 / 8) ** 2) and answer.right is False
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_with_too_few_values_is_asked_for_once_more(bank: Bank, course: Course) -> None:
+    given = iter(["[8, 7, 16, 16]", "[8, 7, 16, 16, 5]"])
+    item = Item("predict", ["e-tune_predict_signal"], 1)
+    _, (answer,) = talked(bank, course, item, lambda each: next(given) if isinstance(each, Write) else 0)
+    assert answer.score == 1.0 and not list(given)
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_whose_values_are_right_needs_no_check(
+    bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(judged.Judge, "check")
+    replies: dict[type, Any] = {Write: "(3, 3.0, 6, 0, 1)", Choose: 4}
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert (
+        shown[-1].text.startswith("**Right.**") and answer.score == 1.0 and calibration.pairs([answer]) == [(90, True)]
+    )
+
+
+def test_the_solution_of_each_prediction_is_right_value_by_value(bank: Bank) -> None:
+    """Of those of several values; three others ask for a word, a number or a set, which isn't compared by places."""
+    several = {}
+    for card in bank.of("predict"):
+        right = predictions._prediction(tasks.solution_of(bank.course, card.about))
+        several[card.words] = predictions.values(bank.course, card.about, repr(right))
+        assert all(each.is_right and not each.says for each in several[card.words]), card.words
+    assert sum(map(bool, several.values())) >= 27 and several["align_predict_clip"] == []
+    assert [each.name for each in several["data_predict_shares"]] == ["value 1", "value 2", "value 3"]
+    assert [each.name for each in several["settings_predict_types"]] == [*"abcdef"]
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_prediction_that_is_judged_as_a_whole_ends_with_the_solution(bank: Bank, course: Course) -> None:
+    replies: dict[type, Any] = {Write: "[1, 4]", Choose: 4}
+    item = Item("predict", ["e-align_predict_clip"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert shown[-1].text.startswith("**Not right.** Something") and "prediction = [1, 4, 8]" in shown[-1].text
+    assert answer.score == 0.0
+
+
+@pytest.mark.parametrize("given", ["[3, 3, 6, 0]", "7", "f(x)", "{'a': 1}", "[3, 3"])
+def test_what_has_not_as_many_values_is_judged_as_a_whole(bank: Bank, given: str) -> None:
+    exercise = bank.cards["e-moe_predict_gradients"].about
+    assert predictions.values(bank.course, exercise, given) == []
+
+
+@pytest.mark.parametrize("passed", [" None", "pass"])
+def test_none_passes_on_a_prediction(bank: Bank, course: Course, passed: str) -> None:
+    item = Item("predict", ["e-moe_predict_gradients"], 7)
+    shown, (answer,) = talked(bank, course, item, lambda each: passed if isinstance(each, Write) else 4)
+    assert shown[-1].text.startswith("**Passed.**") and "prediction = [" in shown[-1].text
+    assert (answer.score, answer.sure) == (0.0, None)
+
+
+def test_an_empty_line_is_no_prediction(bank: Bank, course: Course) -> None:
+    program = programs.PROGRAMS[0]
+    right = programs.run(program.drawn(np.random.default_rng(5)))
+    lines = iter(["", "  ", right])
+    item = Item("predict", [f"p-{program.name}"], 5)
+    shown, (answer,) = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 2)
+    assert answer.score == 1.0 and [each.text for each in shown[1:3]] == ["The line is empty. Once more:"] * 2
