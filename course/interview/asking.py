@@ -14,7 +14,7 @@ from course.interview.calibration import LEVELS
 from course.interview.cards import Card
 from course.interview.clock import Clock, Watch
 from course.interview.history import Answer, Item
-from course.interview.prompts import Choose, Prompt, Talk, Write
+from course.interview.prompts import Prompt, Rate, Talk, Write
 
 SURE = (
     "almost certainly wrong (10 %)",
@@ -100,14 +100,14 @@ class Round(ABC):
 
 def how_sure(text: str) -> Generator[Prompt, Any, int]:
     """Ask how sure somebody is, in percent."""
-    reply = yield Choose(text, SURE)
-    return LEVELS[reply]
+    sure: int = yield Rate(text, SURE, LEVELS)
+    return sure
 
 
 def understood(said: str) -> Generator[Prompt, Any, int | None]:
     """Repeat how a line was read, and ask how sure somebody is of it; None if something else was meant."""
-    reply = yield Choose(f"I read **{said}**. How sure are you?", (*SURE, MEANT))
-    return LEVELS[reply] if reply < len(LEVELS) else None
+    sure: int | None = yield Rate(f"I read **{said}**. How sure are you?", (*SURE, MEANT), (*LEVELS, None))
+    return sure
 
 
 def a_line(text: str, label: str, again: bool = False) -> Generator[Prompt, Any, str]:

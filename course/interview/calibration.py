@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from course.image import Picture
+from course.interview import quantities
 from course.interview.history import Answer
 from course.interview.schedule import ENOUGH
 
 LEVELS = (10, 30, 50, 70, 90)
 """What can be said to "how sure are you?", in percent."""
+
+
+_SHARE = re.compile(r"0?[.,]\d+|1[.,]0+")
+
+
+def percent(text: str) -> int:
+    """How sure somebody is, in percent, as people type it: `85`, `85 %`, `0.85`, `9/10`, `fifty-fifty`.
+
+    Raises:
+        ValueError: it is no percentage, or can be read in two ways.
+    """
+    given = text.strip().lower()
+    if given in ("50/50", "50-50", "fifty-fifty", "fifty fifty"):
+        return 50
+    value = 100 * float(given.replace(",", ".")) if _SHARE.fullmatch(given) else quantities.number(given, "percent")
+    if not 0 <= value <= 100:
+        raise ValueError(f"{value:g} % isn't between 0 and 100 %")
+    if 0 < value < 10 and not re.search(r"%|per|pct|[./]|of|in", given):
+        raise ValueError(f"{value:g} may be {value:g} % or {10 * value:g} %: write the sign")
+    return round(value)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from course.chapters import PATTERN
 from course.files import Course, write_atomically
 from course.image import Picture
 from course.interview import formulas, history
-from course.interview.asking import SURE
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Wait, Write, code
+from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Tick, Wait, Write, code
 from course.interview.rounds import ROUNDS
 from course.interview.scope import PROFILES, Plan
 from course.learner import package
@@ -176,7 +175,8 @@ class Room:
         self.clock.value = self._time()
         match prompt:
             case Choose(_, options):
-                buttons = [self._button(option, self._sends(place)) for place, option in enumerate(options)]
+                replies = prompt.percents if isinstance(prompt, Rate) else range(len(options))
+                buttons = [self._button(each, self._sends(it)) for each, it in zip(options, replies, strict=True)]
                 self._controls(w.HBox(buttons, layout={"flex_flow": "row wrap"}))
             case Tick(_, points):
                 look = {"indent": False, "description_allow_html": True, "layout": {"width": "auto"}}
@@ -269,8 +269,10 @@ class Room:
 def _echo(prompt: Prompt, reply: Any) -> str:
     """What stays of a question once it was answered, and the answer."""
     match prompt:
-        case Choose(text, options):
-            return f"{text} *{options[reply]}*" if options[: len(SURE)] == SURE else text
+        case Rate(text, options, percents):
+            return f"{text} *{options[percents.index(reply)]}*"
+        case Choose(text):
+            return text
         case Tick(text, points):
             return "\n".join([text, "", *(f"- {'✓' if on else '✗'} {p}" for p, on in zip(points, reply, strict=True))])
         case Write(text, _, again):

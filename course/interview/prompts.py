@@ -32,6 +32,14 @@ class Choose:
 
 
 @dataclass(frozen=True)
+class Rate(Choose):
+    """How sure somebody is. The reply is in percent: what an option stands for, or any other percentage."""
+
+    percents: tuple[int | None, ...] = ()
+    """What the options stand for; None is one that says something else."""
+
+
+@dataclass(frozen=True)
 class Tick:
     """Points that may be ticked; the reply is a list of booleans."""
 
@@ -67,7 +75,7 @@ class Wait:
     does: Callable[[Callable[[str], None]], Any]
 
 
-Prompt = Say | Choose | Tick | Write | Edit | Wait
+Prompt = Say | Choose | Rate | Tick | Write | Edit | Wait
 Talk = Generator[Prompt, Any, list[Answer]]
 """A round's conversation about one item, and the answers that come of it."""
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from course.interview import numerals
 from course.interview.prompts import code
 
 _SCALES = {"dozen": 12.0, "hundred": 1e2, "k": 1e3, "thousand": 1e3, "grand": 1e3}
@@ -33,16 +34,6 @@ _COUNTED = {"token", "tok", "parameter", "param", "multiplication", "operation",
 _PASSED = {*("a", "an", "per", "of", "or", "so", "s", "second", "at", "most", "total"), *_COUNTED}
 """Words behind a number that change nothing: what is counted, and `a second` behind a rate."""
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-)
-_ONES += " eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {word: float(value) for value, word in enumerate(_ONES.split())}
-_WORDS |= {word: 10.0 * value for value, word in enumerate(_TENS.split(), 2)}
-_WORDS |= {f"{tens}-{one}": _WORDS[tens] + _WORDS[one] for tens in _TENS.split() for one in _ONES.split()[1:10]}
-_WORDS |= {"a": 1.0, "an": 1.0, "half": 0.5, "quarter": 0.25}
-
 _ABOUT = (
     r"(?:(?:about|around|roughly|approximately|approx\.?|circa|ca\.?|say|nearly|almost|some|maybe|up to|at most|under|"
     r"over|±|\+/-|\+-|~|≈|=|≤|≥|<|>|\$)\s*)*"
@@ -50,7 +41,7 @@ _ABOUT = (
 _DIGITS = r"[-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?"
 _SPAN = re.compile(rf"{_ABOUT}({_DIGITS})\s*([a-z]+)[\s,]*(?:and\s+)?({_DIGITS})\s*([a-z]+)", re.IGNORECASE)
 _NUMBER = re.compile(rf"{_ABOUT}({_DIGITS})((?:\s*[a-z]*)[^\d*^×·+]*)", re.IGNORECASE)
-_WRITTEN = re.compile(rf"{_ABOUT}((?:[a-z]+-)?[a-z]+)( and a half)?\b(.*)", re.IGNORECASE | re.DOTALL)
+_ARTICLE = re.compile(rf"^({_ABOUT})an?\b", re.IGNORECASE)
 _FRACTION = re.compile(rf"({_ABOUT})(\d+)\s*(?:/|in|out of|of)\s*(\d+)(?![\d.,])", re.IGNORECASE)
 _POWER = re.compile(r"(?:([\d.]+)\s*[x×·*]\s*)?(?<![\d.])10(?:(?:\^|\*\*)(\d+)|([⁰¹²³⁴-⁹]+))")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -101,14 +92,10 @@ def _digits(text: str) -> tuple[str, str]:
         ValueError: there isn't one number.
     """
     plain = _POWER.sub(lambda power: f"{power[1] or 1}e{power[2] or power[3].translate(_SUPERSCRIPTS)}", text.strip())
+    plain = _ARTICLE.sub(r"\g<1>1", numerals.digits(plain))  # an hour, a million
     fraction = _FRACTION.match(plain)
     if fraction and 0 < int(fraction[2]) < int(fraction[3]):
         plain = f"{int(fraction[2]) / int(fraction[3])}{plain[fraction.end() :]}"
-    elif (words := _WRITTEN.fullmatch(plain)) and words[1].lower() in _WORDS:
-        value, behind = _WORDS[words[1].lower()] + 0.5 * bool(words[2]), words[3]
-        while (more := re.match(r"\s+(an?|half|quarter)\b", behind)) and value in (0.5, 0.25, 1.0):  # half a billion
-            value, behind = value * _WORDS[more[1]], behind[more.end() :]
-        plain = f"{value}{behind}"
     if not (found := _NUMBER.fullmatch(plain)):
         raise ValueError(f"{code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
     return found[1], found[2]
@@ -144,7 +131,7 @@ def _share(text: str, value: float, measure: float | None) -> float:
         ValueError: it is less than 1 and may be a share of 1 as well.
     """
     if measure is None and 0 < value < 1:
-        if _FRACTION.search(text):
+        if _FRACTION.search(numerals.digits(text)):
             return 100 * value
         raise ValueError(f"{code(text.strip())} may be {value:g} % or {100 * value:g} %: write the sign")
     return value * (measure or 1.0)

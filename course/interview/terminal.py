@@ -17,11 +17,11 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from course.files import Course
-from course.interview import formulas, history, record
+from course.interview import calibration, formulas, history, record
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Wait, Write
+from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Tick, Wait, Write
 from course.interview.scope import Plan
 
 STOPPED = "Stopped. `course interview` goes on from here."
@@ -74,6 +74,8 @@ def answered(prompt: Prompt, console: Console) -> Any:
             console.print()
             _print(text + times, console)
             return None
+        case Rate(text, options, percents):
+            return _chosen(text, options, console, lambda given: rated(given, options, percents, console))
         case Choose(text, options):
             return _chosen(text, options, console)
         case Tick(text, points):
@@ -163,7 +165,8 @@ def wrapped(line: str, width: int) -> str:
     )
 
 
-def _chosen(text: str, options: Sequence[str], console: Console) -> int:
+def _chosen(text: str, options: Sequence[str], console: Console, reads: Callable[[str], Any] | None = None) -> Any:
+    """Ask for one of some options. `reads` turns a line into the reply, which is the option's place without it."""
     console.print()
     _print(text, console)
     if len(options) == 1:
@@ -173,22 +176,39 @@ def _chosen(text: str, options: Sequence[str], console: Console) -> int:
     line = "  ".join(keys)
     fits = Text.from_markup(line).cell_len <= console.width
     console.print(line if fits else "\n".join(keys), soft_wrap=True, highlight=False)
+    if reads:
+        return click.prompt("number or percentage", value_proc=reads)
     return int(click.prompt("number", value_proc=lambda given: picked(given, options)))
+
+
+def rated(given: str, options: Sequence[str], percents: Sequence[int | None], console: Console) -> int | None:
+    """The percentage that a line names, by the number or first letters of an option or as `85 %`; it is repeated.
+
+    Raises:
+        click.BadParameter: it names none.
+    """
+    try:
+        return percents[picked(given, options)]
+    except click.BadParameter as error:
+        try:
+            sure = calibration.percent(given)
+        except ValueError as why:
+            detail = f" ({why})" if "%" in str(why) else ""
+            raise click.BadParameter(f"{error.message}, or a percentage such as 85 %{detail}") from why
+    console.print(f"That is {sure} % sure.", highlight=False)
+    return sure
 
 
 def picked(given: str, options: Sequence[str]) -> int:
     """The place of the option that a number or its first letters name: `1`, `y` or `yes` for the first of yes and no.
-
-    An option with a share in brackets may be named by that, too: `90 %`.
 
     Raises:
         click.BadParameter: it names none of them, or several.
     """
     word = given.strip().lower()
     begins = [at for at, each in enumerate(options) if word and each.lower().startswith(word)]
-    percent = [at for at, each in enumerate(options) if re.search(rf"\({re.escape(word.rstrip(' %'))} %\)", each)]
     numbered = [at for at in range(len(options)) if str(at + 1) == word]
-    fitting = numbered or percent or ([] if word.isdigit() else begins)
+    fitting = numbered or ([] if word.isdigit() else begins)
     if len(fitting) != 1:
         raise click.BadParameter(f"write a number from 1 to {len(options)}, or the first letters of a line")
     return fitting[0]

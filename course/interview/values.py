@@ -1,4 +1,4 @@
-"""A predicted value as people type it: `[4, 6, 1]`, `4 6 1`, `float32`, `a`, `true false` or `2*10*20`."""
+"""A predicted value as people type it: `[4, 6, 1]`, `4 6 1`, `float32`, `a`, `six`, `true false` or `2*10*20`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from course.interview import tasks
+from course.interview import numerals, tasks
 from course.interview.prompts import code
 from course.parsed import parsed
 
@@ -42,7 +42,7 @@ def read(text: str, wanted: Any = None) -> str:
     given = re.sub(r"\b(true|false)\b", lambda word: word[0].capitalize(), text.strip())
     given = _PREFIXED.sub("", _FLOAT.sub(lambda name: f"{name[1].lower()}float{name[2]}", given))
     if isinstance(wanted, bool | int | float | list | tuple) and not _words(wanted) and "{" not in given:
-        given = _AND.sub(", ", _LABEL.sub(" ", given)).strip()
+        given = _AND.sub(", ", _LABEL.sub(" ", numerals.digits(given))).strip()
         if any(isinstance(each, bool) for each in (wanted if isinstance(wanted, list | tuple) else [wanted])):
             given = _YES_OR_NO.sub(lambda word: str(word[0].lower() == "yes"), given)
     if _DOTS.search(given):

@@ -12,7 +12,7 @@ from course.interview.bank import Bank
 from tests.course.interview.holding import Time, of_course
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bank() -> Bank:
     return Bank(Course(CODE))
 

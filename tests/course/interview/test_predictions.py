@@ -11,7 +11,7 @@ from course.files import Course
 from course.interview import asking, calibration, judged, predictions, programs, tasks
 from course.interview.bank import Bank
 from course.interview.history import Item
-from course.interview.prompts import Choose, Tick, Write
+from course.interview.prompts import Rate, Tick, Write
 from tests.course.interview.holding import talked
 
 
@@ -40,7 +40,7 @@ def test_a_prediction_is_compared_with_what_the_program_gives(bank: Bank, course
     right = programs.run(program.drawn(np.random.default_rng(5)))
     wrong = "torch.int8" if right.startswith("torch.") else "17.25"
     for given, score in ((right, 1.0), (wrong, 0.0)):
-        replies = {Write: given, Choose: 2}
+        replies = {Write: given, Rate: 2}
         shown, (answer,) = talked(bank, course, Item("predict", [name], 5), lambda each, r=replies: r[type(each)])
         assert (answer.score, answer.sure) == (score, 50)
         assert shown[-1].text.startswith("**Right" if score else f"**No: it is `{right}`")
@@ -86,7 +86,7 @@ def test_how_a_prediction_may_be_written(given: str, right: str, same: bool) -> 
 @pytest.mark.turns(8)
 def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> None:
     item = Item("predict", ["e-gpus_predict_pass"], 7)
-    replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}
+    replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Rate: 4}
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
     assert "meter.calls" in shown[0].text and "points" not in shown[0].text
     assert "calls: you said `2`, it is `0`. The replicas run, not the meter itself" in shown[-1].text
@@ -95,7 +95,7 @@ def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> N
 
 @pytest.mark.usefixtures("graded")
 def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank, course: Course) -> None:
-    replies: dict[type, Any] = {Write: "[3, 3, 3, 1, 1]", Choose: 4}
+    replies: dict[type, Any] = {Write: "[3, 3, 3, 1, 1]", Rate: 4}
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
     assert "rounded up as in Megatron" in shown[0].text
@@ -147,7 +147,7 @@ def test_a_prediction_whose_values_are_right_needs_no_check(
     bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(judged.Judge, "check")
-    replies: dict[type, Any] = {Write: "(3, 3.0, 6, 0, 1)", Choose: 4}
+    replies: dict[type, Any] = {Write: "(3, 3.0, 6, 0, 1)", Rate: 4}
     item = Item("predict", ["e-moe_predict_gradients"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
     assert (
@@ -169,7 +169,7 @@ def test_the_solution_of_each_prediction_is_right_value_by_value(bank: Bank) -> 
 
 @pytest.mark.usefixtures("graded")
 def test_a_prediction_that_is_judged_as_a_whole_ends_with_the_solution(bank: Bank, course: Course) -> None:
-    replies: dict[type, Any] = {Write: "[1, 4]", Choose: 4}
+    replies: dict[type, Any] = {Write: "[1, 4]", Rate: 4}
     item = Item("predict", ["e-align_predict_clip"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
     assert shown[-1].text.startswith("**Not right.** Something") and "prediction = [1, 4, 8]" in shown[-1].text

@@ -14,7 +14,7 @@ from course.interview import asking, calibration, history, judged, record, round
 from course.interview.bank import Bank
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Say, Tick, Wait, Write
+from course.interview.prompts import Choose, Edit, Rate, Say, Tick, Wait, Write
 from course.interview.scope import Plan
 from tests.course.interview.holding import NOON, Time, drawn_of, hold, of_course, talked
 
@@ -148,7 +148,7 @@ def test_where_known_mistakes_explain_everything_no_check_is_asked(
     bank: Bank, course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(judged.Judge, "check")
-    replies: dict[type, Any] = {Write: "[3, 3, 3, 0, 1]", Choose: 4}
+    replies: dict[type, Any] = {Write: "[3, 3, 3, 0, 1]", Rate: 4}
     shown, (answer,) = talked(
         bank, course, Item("predict", ["e-moe_predict_gradients"], 7), lambda each: replies[type(each)]
     )
@@ -188,12 +188,12 @@ def test_the_verdict(given: list[tuple[int, bool]], told: str) -> None:
 def test_confidence_is_compared_with_the_thirty_second_answer_alone(bank: Bank, course: Course) -> None:
     card = next(each for each in bank.of("question") if each.points[0].label == "Thirty seconds")
     for ticks, right in (([True, False, False], True), ([False, True, True], False)):
-        replies: dict[type, Any] = {Tick: ticks, Choose: 4}
+        replies: dict[type, Any] = {Tick: ticks, Rate: 4}
         _, (answer,) = talked(
             bank,
             course,
             Item("explain", [card.name], 1),
-            lambda each, r=replies: 0 if isinstance(each, Choose) and each.options != asking.SURE else r[type(each)],
+            lambda each, r=replies: r.get(type(each), 0),
         )
         assert calibration.pairs([answer]) == [(90, right)]
         assert answer.score == pytest.approx(sum(ticks) / 3)

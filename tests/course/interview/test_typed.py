@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import math
 from typing import Any
 
+import click
 import pytest
+from rich.console import Console
 
-from course.interview import quantities, terminal, values
+from course.interview import asking, calibration, quantities, terminal, values
+from course.interview.prompts import Rate
 
 GB, SECONDS = "GB (10⁹ bytes)", "seconds"
 
@@ -70,7 +75,7 @@ def test_a_number_is_read_as_people_write_it(text: str, unit: str, value: float)
         ("many", "percent", "isn't one number"),
         ("4 GB 16 s", SECONDS, "isn't one number"),
         ("4 min 16 s", GB, "isn't one number"),
-        ("one two", "tokens", "I don't know the unit `two`"),
+        ("one two", "tokens", "isn't one number"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_asked_again(text: str, unit: str, told: str) -> None:
@@ -153,3 +158,71 @@ def test_points_are_ticked_by_numbers_ranges_or_all(text: str, numbers: set[int]
 def test_points_that_are_not_there_are_asked_again(text: str) -> None:
     with pytest.raises(ValueError):
         terminal.numbers(text, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("six", "6"),
+        ("a dozen", "12"),
+        ("half a dozen", "6"),
+        ("half", "0.5"),
+        ("three quarters", "0.75"),
+        ("one and a half", "1.5"),
+        ("zero point four", "0.4"),
+        ("minus two", "-2"),
+        ("twenty-one", "21"),
+        ("Seventy five", "75"),
+        ("two hundred and five", "205"),
+    ],
+)
+def test_a_number_may_be_written_in_words(text: str, value: str) -> None:
+    assert ast.literal_eval(values.read(text, 1.5)) == float(value)
+    assert quantities.number(f"about {text}") == float(value)
+
+
+def test_several_numbers_may_be_written_in_words() -> None:
+    for typed in ("four, six and one", "four six one", "[four, six, 1]", "a) four b) six c) one"):
+        assert values.read(typed, [0, 0, 0]) == "[4, 6, 1]"
+    assert values.read("one", "float32") == "'one'"  # where a word is asked for, it is one
+
+
+@pytest.mark.parametrize(
+    ("typed", "sure"),
+    [
+        ("5", 90),
+        ("even", 50),
+        ("90 %", 90),
+        ("85", 85),
+        ("85%", 85),
+        ("85 percent", 85),
+        ("0.85", 85),
+        (".7", 70),
+        ("9/10", 90),
+        ("nine out of ten", 90),
+        ("fifty-fifty", 50),
+        ("5 %", 5),
+        ("100", 100),
+        ("0", 0),
+    ],
+)
+def test_how_sure_somebody_is_may_be_any_percentage_and_is_repeated(typed: str, sure: int) -> None:
+    asked = Rate("How sure?", asking.SURE, calibration.LEVELS)
+    console = Console(file=io.StringIO(), width=80)
+    assert terminal.rated(typed, asked.options, asked.percents, console) == sure
+    is_option = typed in ("5", "even")
+    assert console.file.getvalue() == ("" if is_option else f"That is {sure} % sure.\n")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("7", "may be 7 % or 70 %"),
+        ("120 %", "isn't between 0 and 100 %"),
+        ("very", "write a number from 1 to 5"),
+        ("", "write a number from 1 to 5"),
+    ],
+)
+def test_what_is_no_percentage_is_asked_again(typed: str, why: str) -> None:
+    with pytest.raises(click.BadParameter, match=why):
+        terminal.rated(typed, asking.SURE, calibration.LEVELS, Console(file=io.StringIO()))
