@@ -1505,7 +1505,7 @@ check.show(
 # Begin with a rate that is certainly stable and one that certainly isn't, and try a rate between them.
 
 # %% [markdown] hint="schedule_measure_limit"
-# The rates span many powers of two, so halve the *ratio*: the midpoint of $a$ and $b$ is $\sqrt{ab}$, and you can
+# The rates span many powers of two, so halve the *ratio*: the midpoint of $a$ and $b$ is $\sqrt{a \cdot b}$, and you can
 # stop when the ratio is below 1.01.
 
 # %% [markdown] hint="schedule_measure_limit"

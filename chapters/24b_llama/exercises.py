@@ -34,7 +34,7 @@ from minitorch.nn import functional as F
 # 2. How many elements do all caches contain together?
 # 3. Without a cache, how many positions would have passed through the model in the five steps together?
 # 4. In one step, the probabilities of the most likely tokens are 0.4, 0.3, 0.2 and 0.1. From how many tokens is the
-#    next one drawn?
+#    next one drawn? Top-k comes first, and the probabilities that it keeps are divided by their sum before top-p.
 #
 # Set `prediction` to a list of four integers.
 

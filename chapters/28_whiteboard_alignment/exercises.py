@@ -1281,6 +1281,17 @@ prediction = [1, 8]
 # The gradient is a multiple of the advantage, so it is 0 where A is 0, whatever the ratio.
 prediction = [1, 4]
 
+# %% mutant="align_predict_clip"
+# Also within the range
+# Between 0.8 and 1.2 nothing is clipped, so tokens 5 and 6 have the gradient of an ordinary policy gradient.
+prediction = [1, 4, 5, 6, 8]
+
+# %% mutant="align_predict_clip"
+# Not even above 1.2
+# Token 1 has a positive advantage and a ratio above 1.2, so the clipped product, 1.2 · 2, is the smaller one, and it doesn't
+# depend on the ratio.
+prediction = [4, 8]
+
 
 # %% [markdown] exercise="align_ppo" kind="build" points=3
 # ### Exercise 8 · PPO's clipped losses

@@ -31,13 +31,14 @@ AGAIN = "What do you mean?"
 
 @dataclass
 class Asking:
-    """An item while it is asked: its cards, its random numbers and its watch."""
+    """An item while it is asked: its cards, its random numbers and its watch, and all cards of the interview."""
 
     bank: Bank
     item: Item
     cards: Sequence[Card]
     watch: Watch
     clock: Clock
+    every: Sequence[Card] = ()
 
     @property
     def card(self) -> Card:

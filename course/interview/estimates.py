@@ -37,7 +37,7 @@ class Estimate:
 
     def task(self, numbers: Numbers) -> str:
         """What is asked, and how close an answer has to be."""
-        close = f"within {self.tolerance:.0%}" if self.tolerance else "exactly"
+        close = f"within {100 * self.tolerance:.0f} %" if self.tolerance else "exactly"
         return f"{self.asks.format(**numbers)} Answer in {self.unit}, {close}."
 
     def is_close(self, given: float, numbers: Numbers) -> bool:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from course import formulas
 from course.chapters import key
 from course.files import write_atomically
-from course.interview import formulas
 from course.interview.bank import Bank
 from course.interview.cards import Card
 

@@ -79,7 +79,10 @@ class Interview:
                 notes.append(f"{each.title} is left out for want of time; `--round {each.name}` holds it alone.")
                 continue
             asked = [card for items in drawn.values() for item in items for card in self._cards(item)]
-            drawn[each.name] = each.items(unlike(order, asked), minutes, length, rng)
+            if not each.groups(order := unlike(order, asked)):
+                notes.append(f"{each.title} is left out: the other rounds ask what it has.")
+                continue
+            drawn[each.name] = each.items(order, minutes, length, rng)
             left -= self._minutes(drawn[each.name])  # so the others shrink around a long problem
         items = [item for each, _, _ in held for item in drawn.get(each.name, ())]
         needed = math.ceil(self._minutes(items))
@@ -144,7 +147,8 @@ class Interview:
                 self.asked = opened.done, self.began
                 self.keep_time()
                 self.watch = Watch(self.clock, ROUNDS[item.round].allowed(cards), opened.clock, opened.spent)
-                asking = Asking(self.bank, item, cards, self.watch, self.clock)
+                every = [card for each in opened.items for card in self._cards(each)]
+                asking = Asking(self.bank, item, cards, self.watch, self.clock, every)
                 self.history.answers += yield from ROUNDS[item.round].talk(asking)
             opened.done += 1
             opened.elapsed += self.clock.ticks() - self.began

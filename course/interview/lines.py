@@ -85,6 +85,8 @@ class Predict(Round):
             score = max(right / len(parts), verdict.score)
         else:
             message, near = verdicts.counted(verdict.message)
+            if astray := predictions.astray(course, exercise, given):
+                message = f"{message.splitlines()[0]}\n\n{astray}" if message else ""
             told = f"**Not right.** {message}{_solution(asking)}" if message else "**Right.** "
             score = max(verdict.score, near)
         yield Say(f"{told.rstrip()}\n\n{timed(asking)}")

@@ -10,10 +10,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
+from course import formulas
 from course.chapters import PATTERN
 from course.files import Course, write_atomically
 from course.image import Picture
-from course.interview import formulas, history
+from course.interview import history
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview

@@ -11,7 +11,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _VALUES = {word: value for value, word in enumerate(_LOW.split())} | {"a": 1, "an": 1}
 _VALUES |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 _PARTS = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4), "fifth": Fraction(1, 5)}
-_PARTS |= {"eighth": Fraction(1, 8), "tenth": Fraction(1, 10)}
+_PARTS |= {"sixth": Fraction(1, 6), "eighth": Fraction(1, 8), "tenth": Fraction(1, 10)}
 
 _ONE = "|".join(_LOW.split()[:10])
 _SMALL = rf"(?:{_TENS.replace(' ', '|')})(?:[- ](?:{_ONE}))?|{'|'.join(_LOW.split()[10:])}|{_ONE}"

@@ -52,6 +52,28 @@ def values(course: Course, exercise: Exercise, given: str) -> list[Value]:
     return found
 
 
+def astray(course: Course, exercise: Exercise, given: str) -> str:
+    """What is wrong with a list of which a check makes a set: a line for each value too many, and each that is missing.
+
+    Empty for any other prediction, and if the course has no solutions.
+    """
+    sets = (node for node in ast.walk(parsed(exercise.check)) if isinstance(node, ast.SetComp))
+    wanted, mine = _prediction(tasks.solution_of(course, exercise)), _literal(given)
+    is_set = any(ast.unparse(node.generators[0].iter) == "prediction" for node in sets)
+    if not is_set or not isinstance(wanted, list) or not isinstance(mine, list):
+        return ""
+    right = set(wanted)
+    wrong = [({*_prediction(source)} ^ right, says) for source, says in tasks.known_mistakes(course, exercise)]
+    wrong.sort(key=lambda each: len(each[0]))
+    lines, said = [], set[str]()
+    for value in sorted({*mine} ^ right, key=str):
+        says = next((says for values, says in wrong if value in values), "")
+        what = "is missing" if value in right else "doesn't belong"
+        lines.append(f"- ✗ {value} {what}. {'' if says in said else says}".rstrip())
+        said.add(says)
+    return "\n".join(lines)
+
+
 def miscounted(course: Course, exercise: Exercise, given: str) -> str:
     """How many values a prediction has and how many are asked for, in words; empty if they are as many.
 
@@ -69,15 +91,17 @@ def miscounted(course: Course, exercise: Exercise, given: str) -> str:
 
 
 def told(found: Sequence[Value]) -> str:
-    """A line for each value."""
-    lines = []
+    """A line for each value. What explains several of them is said once."""
+    lines, said = [], set[str]()
     for each in found:
         if each.is_right:
             lines.append(f"- ✓ {each.name}: {code(str(each.right))}")
         else:
             lines.append(
-                f"- ✗ {each.name}: you said {code(str(each.given))}, it is {code(str(each.right))}. {each.says}"
+                f"- ✗ {each.name}: you said {code(str(each.given))}, it is {code(str(each.right))}. "
+                f"{'' if each.says in said else each.says}"
             )
+            said.add(each.says)
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -22,6 +22,7 @@ from course.interview.fault import Fault
 from course.interview.history import Item, folder
 from course.interview.lines import Estimates, Predict
 from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait
+from course.interview.twins import is_asked
 from course.learner.practice import Exercise
 
 
@@ -132,7 +133,7 @@ class Whiteboard(Round):
         course = asking.bank.course
         path, hints = folder(course) / f"{exercise.name}.py", tasks.hints_of(course, exercise)
         begin(path, tasks.stub_of(exercise))
-        points = _rungs(asking.card.points, asking.rng)
+        points = _rungs(asking.card.points, asking.every, asking.rng)
         told = _begun(course, exercise, hints)
         if points and asking.watch.timed:
             told += f" {spoken(self.extra)} of the time are for questions about your answer, which come afterwards."
@@ -148,7 +149,8 @@ class Whiteboard(Round):
             taken += yield from written("What does that tell you? Fix your answer.", path, hints[taken:])
             verdict, _ = yield from self._checked(asking, exercise, judge, path, [])
             score = (score + max(score, verdict.score)) / 2
-            yield Say(f"Half of what the fix added counts, so your program is worth {score:.0%}.")
+            hinted = f", less {taken} tenth{'s' * (taken > 1)} for the hints" if taken else ""
+            yield Say(f"Half of what the fix added counts, so your program is worth {100 * score:.0f} %{hinted}.")
             chosen = 0 if verdict.score == 1 or not solution else (yield Choose("", ("go on", "show a solution")))
         if verdict.score < 1 and chosen:
             yield Say(f"```python\n{solution}\n```")
@@ -169,10 +171,10 @@ class Whiteboard(Round):
             if is_last or not (name := tasks.missing(verdict.message)):
                 break
             name = name if name in answer else name.removeprefix("mini")  # that is what its `import torch` brought
-            yield from written(verdicts.unknown(name, tasks.in_scope(asking.bank.course, exercise)), path)
-        message = verdicts.laid_out(
-            verdict.message, [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)]
-        )
+            names = tasks.in_scope(asking.bank.course, exercise)
+            yield from written(verdicts.unknown(name, names, verdict.message), path)
+        known = [says for _, says in tasks.known_mistakes(asking.bank.course, exercise)]
+        message = verdicts.laid_out(verdicts.unearned(verdict.message), known)
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
@@ -194,10 +196,11 @@ def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:
     return f"{task}\n\n{shown}{tasks.whose(exercise)}Say aloud what goes in and what comes out before you write.{costs}"
 
 
-def _rungs(points: Sequence[Point], rng: np.random.Generator) -> list[Point]:
-    """The cost, and two of the follow-ups, in their order."""
+def _rungs(points: Sequence[Point], asked: Sequence[Card], rng: np.random.Generator) -> list[Point]:
+    """The cost, and two of the follow-ups, in their order: of those that no card of the interview asks."""
     nexts = [place for place, point in enumerate(points) if point.label == "They ask next"]
-    drawn = {*rng.permutation(nexts)[:2].tolist()}
+    fresh = [place for place in nexts if not is_asked(split(points[place].text)[0], asked)]
+    drawn = {*rng.permutation(fresh)[:2].tolist()}
     return [point for place, point in enumerate(points) if place in drawn or place not in nexts]
 
 

@@ -18,6 +18,7 @@ _MISSING = re.compile(
     r"NameError: name '(\w+)' is not defined"
     r"|(?:ImportError|ModuleNotFoundError): (?:No module named|cannot import name) '([\w.]+)'"
     r"|ModuleNotFoundError: ([\w.]+) is out of reach"
+    r"|AttributeError: (?:'Tensor' object|module '[\w.]+') has no attribute '(\w+)'"
 )
 
 _TORCH = re.compile(r"^(\s*(?:from|import) )torch\b((?:\.\w+)*)( as \w+)?", re.MULTILINE)
@@ -105,7 +106,11 @@ def definitions(exercise: Exercise, task: str) -> str:
 
 
 def missing(message: str) -> str:
-    """The name that an answer used without having it, or the module that it couldn't import, by what a check says."""
+    """The name or the method of a tensor that an answer used without having it, or the module that it couldn't import.
+
+    Args:
+        message: what a check says.
+    """
     found = _MISSING.search(message)
     return next(filter(None, found.groups())) if found else ""
 
@@ -170,13 +175,14 @@ def whose(exercise: Exercise) -> str:
     parts = [part.partition(":") for part in exercise.kind.parts]
     if not parts:
         given = imported(exercise)
-        return f"{_listed(f'`{name}`' for name in given)} {'are' if given[1:] else 'is'} imported. " if given else ""
-    names = _listed(f"`{name}`" for _, _, name in parts)
-    modules = _listed(dict.fromkeys(f"`{module}`" for module, _, _ in parts))
+        return f"{listed(f'`{name}`' for name in given)} {'are' if given[1:] else 'is'} imported. " if given else ""
+    names = listed(f"`{name}`" for _, _, name in parts)
+    modules = listed(dict.fromkeys(f"`{module}`" for module, _, _ in parts))
     return f"You write {names} of {modules}; what that module imports and defines can be used as it is. "
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them, and an "and" before the last."""
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
 

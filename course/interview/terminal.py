@@ -16,8 +16,9 @@ from rich.markdown import CodeBlock, Markdown, MarkdownElement
 from rich.syntax import Syntax
 from rich.text import Text
 
+from course import formulas
 from course.files import Course
-from course.interview import calibration, formulas, history, record
+from course.interview import calibration, history, record
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from course.interview.cards import Card
 
@@ -124,6 +124,8 @@ _TWINS = (
         "What does fusion save, and what else can a compiler do with a graph?",
         "What does fusing kernels save?",
     ),
+    ("ZeRO 1, 2 and 3: how many bytes and how much traffic each?", "Does ZeRO-1 send more than DDP?"),
+    ("Why column, then row?", "Which of an MLP's two layers does tensor parallelism split by columns?"),
     ("What is TF32, and is it on?", "Is TF32 on by default?"),
     ("What is `channels_last`?", "What is `channels_last`, and why is it faster?"),
     ("`no_grad`, `inference_mode`, `detach` or `eval`?", "`eval()` or `no_grad()`?"),
@@ -131,6 +133,85 @@ _TWINS = (
 """By the words of their cards. Each lesson asks what it teaches, so the same is asked in several."""
 FAMILIES = {words: twins[0] for twins in _TWINS for words in twins}
 """What stands for all of its twins, by the words of a card."""
+RUNGS: Mapping[str, str] = {
+    "Why do you count arrivals instead of recursing?": "Why does the engine need a topological order?",
+    "Why do you subtract the maximum, and why doesn't that change the result?": (
+        "Why does softmax subtract the largest logit first?"
+    ),
+    "Which bound does PyTorch's initialization have, and where does its √5 come from?": (
+        "How does `nn.Linear` initialize its weights?"
+    ),
+    "What does RMS normalization leave out, and why does that work?": (
+        "What does RMSNorm leave out, and why do language models use it?"
+    ),
+    "Pre-norm or post-norm?": "What are the residual connections for, and where does the norm go?",
+    "Why do you divide by the root of E?": "Why are the scores divided by $\\sqrt d$?",
+    "Why several heads if they cost the same as one?": "Why several heads instead of one wide one?",
+    "Why keys and values, but not queries?": "What is a KV cache?",
+    "How many bytes does the cache of one sequence take?": (
+        "How large are the logits and the KV cache of a language model?"
+    ),
+    "You switch on a momentum of 0.9. What do you do with the learning rate?": "What does momentum do?",
+    "Is this weight decay the same as L2 regularization?": "Adam with `weight_decay`, or AdamW?",
+    "How does AdamW differ from Adam with weight decay?": "Adam with `weight_decay`, or AdamW?",
+    "What does bias correction prevent?": "Explain Adam, from Adagrad on. What does bias correction do?",
+    "Why does the cell state help the gradient?": "Why do gradients vanish or explode in an RNN?",
+    "Why does one matrix start at zero, and why not both?": (
+        "LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?"
+    ),
+    "Why is the product scaled by α/r?": (
+        "LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?"
+    ),
+    "Why is it faster if it computes just as much?": "Why is FlashAttention faster, though it computes more?",
+    "When would you use a zero point?": (
+        "int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?"
+    ),
+    "Why a scale for each output?": (
+        "int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?"
+    ),
+    "When is a ring the wrong choice?": "Ring or tree: how many bytes, how many steps?",
+    "What do the three stages of ZeRO split?": "ZeRO 1, 2 and 3: how many bytes and how much traffic each?",
+    "How much more does the third stage send?": "ZeRO 1, 2 and 3: how many bytes and how much traffic each?",
+    "How do you clip the norm of the gradient?": "How do you clip gradients that are sharded?",
+    "Why is the first layer split by its outputs and the second by its inputs?": "Why column, then row?",
+    "Why do the scores depend on the distance alone?": "Why does RoPE's score depend on the distance alone?",
+    "How do you make the context longer?": "How do you stretch a context from 8k to 128k?",
+    "Why are the tokens distributed as the large model's?": "Why is speculative decoding exact?",
+    "How many tokens does a pass yield?": (
+        "Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield?"
+    ),
+    "When doesn't it pay?": "When does speculative decoding make a server slower?",
+    "How does the router learn, although top-k has no gradient?": (
+        "How does the router learn if top-k has no gradient?"
+    ),
+    "Can the rest of the batch change a token's result?": (
+        "Why can a batch change a mixture of experts' answer for one request?"
+    ),
+    "What are attention sinks?": "What is an attention sink, and why do StreamingLLM and gpt-oss keep one?",
+    "What do you do when no block is free?": "Your server's KV cache is full. What do you do?",
+    "Recompute or swap a victim?": "Your server's KV cache is full. What do you do?",
+    "Where did the normalizer Z go?": "Derive DPO from KL-regularized RL.",
+    "The loss falls, and so does the chosen answer's probability. Is that a bug?": (
+        "The DPO loss falls and the chosen answer's probability falls too. Is that a bug?"
+    ),
+    "Which bias does the mean over each answer bring?": "What bias do 1/length and 1/std bring into GRPO?",
+    "Why does GSPO take one ratio?": "Why does GSPO take one ratio per sequence instead of one per token?",
+    "Forward or reverse?": "Do you distill on the teacher's text or on the student's?",
+    "Which of them extrapolates to longer texts?": "Sines, ALiBi, T5 buckets or RoPE: how do they differ?",
+    "Why squared distances in k-means++?": "Why does k-means++ draw by the squared distance?",
+    "What does soft-NMS change?": "What does non-maximum suppression get wrong, and what is done about it?",
+    "Why not ‖a‖² − 2a·b + ‖b‖²?": "When does computing all distances with one matmul go wrong?",
+    "What does an AUC of 0.5 mean, and 0.3?": "What does an AUC of 0.3 mean?",
+    "2 % of the examples are positive and the AUC is 0.95. Is that good?": (
+        "What does an AUC of 0.95 tell you, and what does it hide?"
+    ),
+    "Why is the problem convex?": "Is the loss of logistic regression convex?",
+    "What happens on separable data without a penalty?": "What happens to logistic regression on separable data?",
+    "Why not the inverse of xᵀx?": "Why don't you solve least squares by inverting xᵀx?",
+    "You evaluate at a higher resolution. What changes?": "What changes when a vision transformer sees a larger image?",
+    "Why not sample from the distribution directly?": ("What is the reparametrization trick, and why is it needed?"),
+}
+"""What is asked after a whiteboard problem, and the question of a lesson that asks the same."""
 
 
 def family(card: Card) -> str:
@@ -139,10 +220,17 @@ def family(card: Card) -> str:
 
 
 def unlike(order: Sequence[Card], asked: Collection[Card]) -> list[Card]:
-    """An order in which those cards stand at the end that ask the same as one before them, or as one of `asked`."""
+    """An order without those cards that ask the same as one before them, or as one of `asked`."""
     had = {family(card) for card in asked}
-    first, later = list[Card](), list[Card]()
+    first = list[Card]()
     for card in order:
-        (later if family(card) in had else first).append(card)
+        if family(card) not in had:
+            first.append(card)
         had.add(family(card))
-    return [*first, *later]
+    return first
+
+
+def is_asked(rung: str, cards: Iterable[Card]) -> bool:
+    """Whether what is asked after a whiteboard problem is asked by one of these cards already."""
+    words = RUNGS.get(rung, "")
+    return bool(words) and FAMILIES.get(words, words) in {FAMILIES.get(card.words, card.words) for card in cards}

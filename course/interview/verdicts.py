@@ -6,6 +6,8 @@ import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from course.interview.tasks import listed
+
 _PROPERTY = re.compile(
     r"at \['(?P<what>[^']+)'\]: (?:at \[(?P<place>\d+)\]: )?expected boolean (?P<side>True|False), got boolean \w+"
 )
@@ -58,17 +60,31 @@ def counted(message: str) -> tuple[str, float]:
     return _COUNTED.sub(told, message), (int(found["right"]) / int(found["all"])) ** 2
 
 
+_EARNED = re.compile(r"\n?That is worth \d+ of \d+ points\.| \(\d+ of \d+ points\)")
+
+
+def unearned(message: str) -> str:
+    """A judge's message without the whole points that a grade gives: an interview also counts parts of them."""
+    return _EARNED.sub("", message)
+
+
 def by_part(parts: Mapping[str, bool]) -> str:
     """Which functions of an answer are right and which are not."""
-    right, wrong = (
-        " and ".join(f"`{name}`" for name, holds in parts.items() if holds is side) for side in (True, False)
-    )
+    right, wrong = (listed(f"`{name}`" for name, holds in parts.items() if holds is side) for side in (True, False))
     verb = "are" if sum(parts.values()) > 1 else "is"
     return f"{right} {verb} right, {wrong} not yet."
 
 
-def unknown(name: str, names: Sequence[str]) -> str:
-    """What is said about an answer that lacks a name."""
+def unknown(name: str, names: Sequence[str], message: str = "") -> str:
+    """What is said about an answer that lacks a name, or a method of tensors.
+
+    Args:
+        names: those that there are.
+        message: what the check said about it.
+    """
+    again = "Fix that; the next time, the file counts as it is."
+    if "'Tensor' object" in message:
+        return f"A tensor has no `{name}` here. Use operators or a simpler method, such as `add_` or `mul_`. {again}"
     listed = ", ".join(f"`{each}`" for each in names)
     listed = f" Besides Python's own names and modules you have {listed}." if names else ""
-    return f"Your answer needs `{name}`, which isn't there.{listed} Fix that; the next time, the file counts as it is."
+    return f"Your answer needs `{name}`, which isn't there.{listed} {again}"

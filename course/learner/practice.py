@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course import files, renamed
+from course import files, formulas, renamed
 from course.authoring.cells import has_code
 from course.authoring.parts import held, short
 from course.chapters import Key, key
@@ -164,13 +164,12 @@ def next_hint(course: Course, name: str) -> str:
     Raises:
         UnknownExerciseError: no exercise has that name.
     """
-    exercise = find(course, name)
-    given = hints_given(course)
-    count = given.get(name, 0)
-    if count >= len(exercise.hints):
-        return "\n\n".join(["That was the last hint. All of them:", *exercise.hints])
+    hints = [formulas.plain(each, is_markdown=False) for each in find(course, name).hints]
+    count = hints_given(course).get(name, 0)
+    if count >= len(hints):
+        return "\n\n".join(["That was the last hint. All of them:", *hints])
     _note(course, "hints", {name: count + 1})
-    return f"Hint {count + 1} of {len(exercise.hints)}: {exercise.hints[count]}"
+    return f"Hint {count + 1} of {len(hints)}: {hints[count]}"
 
 
 def setup_texts() -> list[str]:

@@ -195,6 +195,9 @@ def test_an_answer_that_lacks_a_name_is_handed_back_once(
         ("ModuleNotFoundError: No module named 'jax.numpy'", "jax.numpy"),
         ("ImportError: cannot import name 'scan' from 'mytorch'", "scan"),
         ("ModuleNotFoundError: torch.nn is out of reach in this exercise: write it yourself", "torch.nn"),
+        ("step: AttributeError: 'Tensor' object has no attribute 'addcmul_'", "addcmul_"),
+        ("AttributeError: module 'mytorch' has no attribute 'empty_like'", "empty_like"),
+        ("AttributeError: 'NoneType' object has no attribute 'shape'", ""),  # a mistake of the answer's own
         ("UnboundLocalError: cannot access local variable 'm'", ""),
         ("m: 1.0 instead of 2.0", ""),
     ],
@@ -250,6 +253,23 @@ def test_a_property_that_does_not_hold_is_said_in_words_and_once() -> None:
     assert told.splitlines()[1] == "loss, one pair: this should hold: the reference is frozen (its part 1)"
     other = verdicts.laid_out("two: at ['it grew']: expected boolean False, got boolean True", [])
     assert other == "two: this should not hold: it grew"
+
+
+def test_a_method_that_tensors_lack_is_said_and_costs_nothing() -> None:
+    """PyTorch's own Adam calls `addcmul_`, which mytorch doesn't have."""
+    told = verdicts.unknown("addcmul_", ["zeros"], "AttributeError: 'Tensor' object has no attribute 'addcmul_'")
+    assert told.startswith("A tensor has no `addcmul_` here.") and "zeros" not in told
+
+
+def test_several_right_functions_are_listed_with_commas() -> None:
+    told = verdicts.by_part({"replaced": True, "train": True, "encode": True, "decode": False})
+    assert told == "`replaced`, `train` and `encode` are right, `decode` not yet."
+
+
+def test_a_verdict_states_its_points_once() -> None:
+    """A grade gives whole points, and an interview parts of them as well."""
+    assert verdicts.unearned("x: 1 instead of 2\nThat is worth 1 of 3 points.") == "x: 1 instead of 2"
+    assert verdicts.unearned("Right: quantize (2 of 3 points).") == "Right: quantize."
 
 
 def test_a_class_gives_way_to_the_methods_that_are_asked_for(bank: Bank) -> None:

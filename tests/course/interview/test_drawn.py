@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from course.interview import bank as banks
 from course.interview import rounds, schedule, twins
 from course.interview.bank import Bank
 from course.interview.cards import Card, Point
 from course.interview.history import Answer, History
 from course.interview.interview import Interview
-from course.interview.scope import Plan
-from tests.course.interview.holding import NOON, Time, drawn_of
+from course.interview.scope import PROFILES, Plan
+from tests.course.interview.holding import NOON, Time, asked, drawn_of
 
 
 def cards_of(*topics: str) -> dict[str, Card]:
@@ -133,13 +134,42 @@ def test_twins_are_cards(bank: Bank) -> None:
     assert min(Counter(twins.family(card) for card in bank.cards.values() if card.words in twins.FAMILIES).values()) > 1
 
 
-@pytest.mark.parametrize("profile", ["", "language-models", "systems"])
-def test_no_interview_asks_the_same_twice(bank: Bank, tmp_path: Path, profile: str) -> None:
-    for seed in range(60):
-        interview = drawn_of(bank, tmp_path, Plan(profile=profile, seed=seed))
+def test_what_follows_a_whiteboard_problem_and_its_twin_are_asked_somewhere(bank: Bank) -> None:
+    rungs = {banks.split(point.text)[0] for card in bank.of("whiteboard") for point in card.points}
+    assert set(twins.RUNGS) <= rungs
+    assert set(twins.RUNGS.values()) <= {card.words for card in bank.cards.values()}
+
+
+@pytest.mark.parametrize("profile", ["", *PROFILES])
+@pytest.mark.parametrize("screen", [False, True])
+def test_no_interview_asks_the_same_twice(bank: Bank, tmp_path: Path, profile: str, screen: bool) -> None:
+    for seed in range(40):
+        interview = drawn_of(bank, tmp_path, Plan(profile=profile, seed=seed, screen=screen))
         assert interview.history.open is not None
-        asked = [twins.family(bank.cards[name]) for item in interview.history.open.items for name in item.cards]
-        assert len(set(asked)) == len(asked), seed
+        found = [twins.family(bank.cards[name]) for item in interview.history.open.items for name in item.cards]
+        assert len(set(found)) == len(found), seed
+
+
+def test_a_screen_of_few_questions_asks_none_twice(bank: Bank, tmp_path: Path) -> None:
+    """Both are about one topic, and its questions fill the minutes."""
+    plan = Plan(screen=True, minutes=240, topics=("A2.7",), seed=1)
+    twins_of = ("What are vanishing and exploding gradients", "Why do gradients vanish or explode in an RNN?")
+    found = [card.words for card in asked(drawn_of(bank, tmp_path, plan), "explain") if card.words.startswith(twins_of)]
+    assert len(found) == 1
+
+
+def test_what_a_screen_asked_does_not_follow_its_problem(bank: Bank) -> None:
+    """The questions about ZeRO's problem ask for its stages, which is a question of the lesson as well."""
+    card = bank.cards["e-shards_zero"]
+    (zero,) = (each for each in bank.cards.values() if each.words.startswith("ZeRO 1, 2 and 3"))
+    for every, expected in (([card], 3), ([card, zero], 1)):
+        nexts = {
+            banks.split(point.text)[0]
+            for seed in range(30)
+            for point in rounds._rungs(card.points, every, np.random.default_rng(seed))
+            if point.label == "They ask next"
+        }
+        assert len(nexts) == expected
 
 
 def test_who_has_answered_a_question_is_not_asked_its_twin() -> None:

@@ -121,6 +121,36 @@ def test_a_prediction_with_too_few_values_is_counted(bank: Bank, name: str, give
     assert predictions.miscounted(bank.course, bank.cards[f"e-{name}"].about, given) == said
 
 
+@pytest.mark.parametrize(
+    ("given", "reasons"),
+    [
+        ([1, 4, 8], []),
+        ([1, 2, 3, 4, 8], ["2 doesn't belong. The minimum undoes the clipping", "3 doesn't belong."]),
+        ([1, 8], ["4 is missing. The clip at 0.8 works for negative advantages"]),
+        (
+            [1, 4, 6],
+            ["6 doesn't belong. Between 0.8 and 1.2 nothing is clipped", "8 is missing. The gradient is a multiple"],
+        ),
+        ([4, 8], ["1 is missing. Token 1 has a positive advantage and a ratio above 1.2"]),
+    ],
+)
+def test_a_prediction_of_which_order_does_not_count_says_why(bank: Bank, given: list[int], reasons: list[str]) -> None:
+    told = predictions.astray(bank.course, bank.cards["e-align_predict_clip"].about, str(given))
+    lines = told.splitlines()
+    assert len(lines) == len(reasons) and all(r in line for r, line in zip(reasons, lines, strict=True)), told
+
+
+def test_other_predictions_have_no_values_astray(bank: Bank) -> None:
+    for name, given in (("e-memory_predict_bytes", "[1, 2]"), ("e-graph_predict_gradient", "'a'")):
+        assert predictions.astray(bank.course, bank.cards[name].about, given) == ""
+
+
+def test_what_explains_several_values_is_said_once() -> None:
+    parts = [predictions.Value(f"value {place}", 1, 2, "Two.") for place in (1, 2)]
+    first, second = predictions.told(parts).splitlines()
+    assert first.endswith("it is `2`. Two.") and second.endswith("it is `2`.")
+
+
 def test_a_prediction_that_is_nearly_right_is_counted_and_earns_something(bank: Bank, course: Course) -> None:
     """Where A is 0, the gradient is 0 too: seven of eight yes-or-no answers are right."""
     name, card = next((name, card) for name, card in bank.cards.items() if card.words == "align_predict_clip")

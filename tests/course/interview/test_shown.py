@@ -6,13 +6,15 @@ import re
 
 import pytest
 
+from course import formulas
 from course.files import Course
-from course.interview import asking, faults, formulas, notebook, tasks
+from course.interview import asking, faults, notebook, tasks
 from course.interview import export as export_module
 from course.interview.bank import Bank
 from course.interview.clock import Watch
 from course.interview.history import Item
 from course.interview.prompts import Choose, Edit, Say, Write
+from course.learner import practice
 from tests.course.interview.holding import Time, in_terminal, talked, words
 
 
@@ -73,6 +75,21 @@ def test_nothing_that_is_asked_shows_latex(bank: Bank) -> None:
     assert left == []
 
 
+def test_no_hint_shows_latex(course: Course) -> None:
+    """`course hint` prints a hint as it is, and an interview sets it as Markdown, where only signs are escaped."""
+    every = [hint for exercise in practice.exercises(course) for hint in exercise.hints]
+    assert len(every) > 500
+    printed = [without_code(formulas.plain(hint, is_markdown=False)) for hint in every]
+    assert [text for text in printed if re.search(r"\$|\\", text)] == []
+    shown = [without_code(formulas.plain(hint)) for hint in every]
+    assert [text for text in shown if re.search(r"\$|\\[^_*|]", text)] == []
+
+
+def test_the_next_hint_is_plain_text(course: Course) -> None:
+    said = [practice.next_hint(course, "schedule_measure_limit") for _ in range(2)]
+    assert any("the midpoint of a and b is √(ab), and you can\n" in text for text in said), said
+
+
 def without_code(text: str) -> str:
     return re.sub(r"```.*?```|`[^`\n]*`", "", formulas.plain(text), flags=re.DOTALL)
 
@@ -106,8 +123,8 @@ def test_what_was_written_is_kept(bank: Bank, course: Course) -> None:
 
 @pytest.mark.usefixtures("graded")
 def test_a_whiteboard_says_what_is_written_and_where(bank: Bank, course: Course) -> None:
-    shown, _ = talked(bank, course, Item("whiteboard", ["e-schedule_cosine"], 1), lambda _: None)
-    assert "`CosineAnnealingLR._next`" in shown[0].text and "`mytorch.optim." in shown[0].text
+    shown, _ = talked(bank, course, Item("whiteboard", ["e-optim_adam"], 1), lambda _: None)
+    assert "You write `adam` of `mytorch.optim.adam`" in shown[0].text
     assert "shapes" not in shown[0].text
 
 

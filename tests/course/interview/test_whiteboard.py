@@ -43,7 +43,9 @@ def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Ba
     assert tick.points[0].startswith("*Cost:* O(N·V) time") and [each for each in nexts if each in tick.points[1]]
     assert "Of the 3 questions about it you answered 2." in verdict.text
     assert answer.score == pytest.approx(0.75 + 0.25 * 2 / 3)
-    others = {tuple(each.text for each in rounds._rungs(card.points, np.random.default_rng(seed))) for seed in range(9)}
+    others = {
+        tuple(each.text for each in rounds._rungs(card.points, [], np.random.default_rng(seed))) for seed in range(9)
+    }
     assert len(others) == 3
 
 
@@ -98,7 +100,7 @@ def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: C
     shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     told = [each.text for each in shown if isinstance(each, Say) and "points.**" in each.text]
     assert f"**0 of {points} points.**" in told[0] and f"**{points} of {points} points.**" in told[1]
-    assert any("your program is worth 50%" in each.text for each in shown if isinstance(each, Say))
+    assert any("your program is worth 50 %" in each.text for each in shown if isinstance(each, Say))
     assert answer.score == pytest.approx(0.75 / 2 + 0.25) and not list(answers)
 
 
@@ -153,7 +155,7 @@ def test_every_problem_is_followed_by_its_cost_and_what_they_ask_next(bank: Bank
     assert len(below) >= 23 and {card.chapter[:2] for card in below} == {"26", "27", "28", "29"}
     assert {*tasks.follow_ups()} == {card.words for card in cards if card not in below}
     for card in cards:
-        assert [point.label for point in card.points] == ["Cost"] + 3 * ["They ask next"], card.words
+        assert [point.label for point in card.points][:4] == ["Cost"] + 3 * ["They ask next"], card.words
         text = banks.plain(tasks.follow_ups().get(card.words) or card.about.below)
         for point in card.points[1:]:
             asked, answer = banks.split(point.text)
