@@ -24,10 +24,13 @@ from course.grading.report import Item, Report, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
 from course.learner import package
+from course.learner.feedback import clean, points_of
+from course.reports.gradebook import with_assignments
 from course.reports.printable import printable
 from course.sandbox.launch import Limits, SandboxError
 
 T = TypeVar("T")
+_MOST_CODE = 10_000  # characters of an answer in a report
 _WARM = 8  # sandboxes that wait for the next submission, for each that is graded at a time
 _LOOK_UP_SECONDS = 0.2
 
@@ -70,7 +73,7 @@ def grade(
         read = [reader.read(path) for path in notebooks(paths)]
     given = [pair for each in read for pair in (of_assignment(each, assignment) if assignment else each)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
-    redrawn = before.redrawn if before else []
+    redrawn, points = before.redrawn if before else [], points_of(course)
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references = References(sources, course, Path(folder), seed, explain, redrawn)
 
@@ -82,9 +85,8 @@ def grade(
                     shorten(result, submission, references.of(submission.chapter).says)
             again = {result.path: result for result in new}
             kept = [again.get(result.path, result) for result in held]
-            return Report(
-                seed, kept + [result for result in new if result.path not in known_paths], references.redrawn()
-            )
+            added = [result for result in new if result.path not in known_paths]
+            return with_assignments(Report(seed, kept + added, references.redrawn()), points)
 
         def keep_all(new: list[Result]) -> None:
             keep(with_held(new))
@@ -140,7 +142,8 @@ def practise(paths: Iterable[Path], course: Course, only: str = "") -> Report:
         read = [practice.read(path) for path in paths]
         if only:
             read = [(result, given and _of_one(given, only)) for result, given in read]
-        report = Report(PRACTICE_SEED, [practice.judged(*each) for each in read])
+        graded = Report(PRACTICE_SEED, [practice.judged(*each) for each in read])
+        report = with_assignments(graded, points_of(course))
     for result in report.submissions if only else ():
         result.items = [item for item in result.items if item.grade_id == only]
         result.score = sum(item.points for item in result.items)
@@ -246,7 +249,7 @@ def grade_one(
         result.status, result.reason = "not graded", f"{type(error).__name__}: {error}"
     result.reason = printable(result.reason)
     for item in result.items:
-        item.message = printable(item.message)
+        item.message, item.code = printable(item.message), clean(item.code, _MOST_CODE)
         for part in item.parts:
             part.message = printable(part.message)
     return seeds

@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 class Item:
     """The result of one exercise. `status`: passed, failed, error, timeout, missing or skipped.
 
-    `parts`: what each part earned, where they are scored one by one.
+    `parts`: what each part earned, where they are scored one by one. `code`: the answer, empty where there is none.
     """
 
     grade_id: str
@@ -22,6 +22,7 @@ class Item:
     status: str
     message: str
     parts: list[Part] = field(default_factory=list)
+    code: str = ""
 
 
 @dataclass
@@ -83,5 +84,5 @@ class Report:
 
 
 def _item(read: dict[str, Any]) -> Item:
-    """Reports of older versions have no `parts`."""
+    """Reports of older versions have no `parts` and no `code`."""
     return Item(**{**read, "parts": [Part(**each) for each in read.get("parts", [])]})

@@ -43,6 +43,7 @@ def score(
         else:
             status, message = "missing", "the solution cell is not in the notebook"
         item = Item(name, about["points"] if status == "passed" else 0, about["points"], status, message)
+        item.code = submission.solutions[name] if name in submission.answered else ""
         if status == "failed" and (points := int(reference.share(name, outcomes[name]) * item.max_points)):
             item.points, item.message = points, f"{message}\nThat is worth {points} of {item.max_points} points."
         for share in kinds[name].shares:

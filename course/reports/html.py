@@ -1,7 +1,9 @@
 """A grade as pages for learners: one for each submission, and an overview for the teacher."""
 
 import hashlib
+import itertools
 import re
+import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from course.files import Course, write_atomically
-from course.grading.report import Report, Result
+from course.grading.report import Report
 from course.learner.feedback import clean, feedback, tasks_of, titles_of, verdict_of
 from course.reports.gradebook import Entry, Rules, in_utc
 from course.reports.overview import chapters, learners
@@ -43,18 +45,18 @@ def write_html(report: Report, rows: Sequence[Entry], rules: Rules, folder: Path
     )
     environment.filters |= {"clean": clean, "code": _code, "verdict": verdict_of, "utc": in_utc}
     environment.globals |= {"seed": report.seed, "sandbox": description(), "titles": titles}
-    counted = {row.result.path: row for row in rows}
+    counted, names = {row.result.path: row for row in rows}, page_names(rows)
     for result in report.submissions:
         shown = [feedback(item, tasks) for item in result.items]
         page = environment.get_template("learner.html")
         text = page.render(result=result, items=shown, entry=counted.get(result.path), rules=rules)
-        write_atomically(folder / page_name(result), text)
+        write_atomically(folder / names[result.path], text)
     script = (Path(__file__).parents[1] / "templates" / "sort.js").read_text(encoding="utf-8")
     overview, page = folder / "index.html", environment.get_template("overview.html")
     text = page.render(
         rules=rules,
         files=len(report.submissions),
-        page_of={result.path: page_name(result) for result in report.submissions},
+        page_of=names,
         chapters=chapters(rows),
         learners=learners(rows),
         without=[row for row in rows if not row.result.chapter],
@@ -66,10 +68,21 @@ def write_html(report: Report, rows: Sequence[Entry], rules: Rules, folder: Path
     return overview
 
 
-def page_name(result: Result) -> str:
-    """The file's name of a submission's page, which no other path has: what can be read of it, and its SHA-256."""
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", result.path.removesuffix(".ipynb")).strip("-")[-80:]
-    return f"{readable}-{hashlib.sha256(result.path.encode()).hexdigest()}.html"
+def page_names(rows: Sequence[Entry]) -> dict[str, str]:
+    """By a submission's path, its page's name: the student and the chapter, and a number for each further file.
+
+    Names differ on file systems that ignore case and accents' forms, too. Where no student is known, the path stands.
+    """
+    names: dict[str, str] = {}
+    taken = {"index"}
+    for row in rows:
+        for result in (row.result, *row.others):
+            called = "-".join(filter(None, [row.student or result.path.removesuffix(".ipynb"), result.chapter]))
+            readable = re.sub(r"\W+", "-", unicodedata.normalize("NFKC", called)).strip("-")[-50:] or "page"
+            free = (f"{readable}-{count}" if count > 1 else readable for count in itertools.count(1))
+            names[result.path] = next(name for name in free if name.casefold() not in taken)
+            taken.add(names[result.path].casefold())
+    return {path: f"{name}.html" for path, name in names.items()}
 
 
 def _code(text: str) -> Markup:

@@ -57,11 +57,20 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Learner:
-    """What a learner has in all chapters: the rows with a grade, and the number of those without."""
+    """What a learner has in all chapters. An unreadable file has no points, and its chapter's stay in the sum."""
 
     name: str
-    graded: list[Entry]
-    without: int
+    entries: list[Entry]
+
+    @property
+    def graded(self) -> list[Entry]:
+        """The rows with a grade."""
+        return [entry for entry in self.entries if entry.result.status == "graded"]
+
+    @property
+    def without(self) -> list[Entry]:
+        """The rows without one."""
+        return [entry for entry in self.entries if entry.result.status != "graded"]
 
     @property
     def score(self) -> float:
@@ -71,13 +80,18 @@ class Learner:
     @property
     def most(self) -> int:
         """What these chapters are worth."""
-        return sum(entry.result.max_score for entry in self.graded)
+        return sum(entry.result.max_score for entry in self._counted)
 
     @property
     def share(self) -> float:
         """The mean over the chapters, each as a share of its points."""
-        shares = [entry.score / (entry.result.max_score or 1) for entry in self.graded]
+        shares = [entry.score / entry.result.max_score for entry in self._counted if entry.result.max_score]
         return sum(shares) / (len(shares) or 1)
+
+    @property
+    def _counted(self) -> list[Entry]:
+        """All rows but those that the machine could not grade, which cost nobody points."""
+        return [entry for entry in self.entries if entry.result.status != "not graded"]
 
 
 def chapters(rows: Sequence[Entry]) -> list[Chapter]:
@@ -95,8 +109,7 @@ def learners(rows: Sequence[Entry]) -> list[Learner]:
     found: dict[str, list[Entry]] = {}
     for entry in rows:
         found.setdefault(entry.student or entry.result.path, []).append(entry)
-    graded = {name: [entry for entry in found[name] if entry.result.status == "graded"] for name in sorted(found)}
-    return [Learner(name, each, len(found[name]) - len(each)) for name, each in graded.items()]
+    return [Learner(name, found[name]) for name in sorted(found)]
 
 
 def _mean(values: Sequence[float]) -> str:

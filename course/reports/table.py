@@ -126,7 +126,7 @@ def progress(paths: Iterable[Path], before: Report | None = None) -> tuple[Progr
 
 
 def _headline(result: Result) -> str:
-    points = f", {result.score} of {result.max_score} points" if result.items else ""
+    points = f", {result.score} of {result.max_score} points" if result.max_score else ""
     reason = f" ({escape(result.reason)})" if result.reason else ""
     return f"[bold]{escape(result.path)}[/]: [{_COLOURS[result.status]}]{result.status}[/]{points}{reason}"
 

@@ -337,7 +337,7 @@ SCHEMA = {
                         "items": {
                             "type": "object",
                             "additionalProperties": False,
-                            "required": ["grade_id", "points", "max_points", "status", "message", "parts"],
+                            "required": ["grade_id", "points", "max_points", "status", "message", "parts", "code"],
                             "properties": {
                                 "grade_id": {"type": "string"},
                                 "points": {"type": "integer", "minimum": 0},
@@ -345,6 +345,7 @@ SCHEMA = {
                                 "status": {"enum": ["passed", "failed", "error", "timeout", "missing", "skipped"]},
                                 "message": {"type": "string"},
                                 "parts": {"type": "array", "items": PART},
+                                "code": {"type": "string"},
                             },
                         },
                     },
@@ -456,6 +457,17 @@ def test_check_needs_no_solutions(own_course: Course, submission: Callable[..., 
     nbformat.write(submission(contiguous_strides=RIGHT_STRIDES, predict_strides="prediction = 1"), path)
     (result,) = practise([path], own_course).submissions
     assert statuses(result) == ["error", "passed", "skipped", "skipped"]
+    assert [item.code for item in result.items] == ["prediction = 1", RIGHT_STRIDES, "", ""]
+
+
+def test_an_unreadable_notebook_keeps_its_maximum(own_course: Course) -> None:
+    path = own_course.exercises / f"{CHAPTER}.ipynb"
+    most = practise([path], own_course).submissions[0].max_score
+    path.write_text("{")
+    for report in (practise([path], own_course), grade([path], own_course)):
+        (result,) = report.submissions
+        assert (result.status, result.chapter, result.score, result.max_score) == ("rejected", CHAPTER, 0, most)
+        assert "not a valid notebook" in result.reason
 
 
 SHOWN = {"version": 1, "rtol": 0, "atol": 0, "values": {"n": {"kind": "number", "data": 3}}}

@@ -31,6 +31,7 @@ REPORT = Report(
         result("cat", "01_fixture", "2026-12-01T08:00:00Z", ("first", 0, 1, "skipped"), ("second", 2, 3, "failed")),
         result("dan", "02_other", "2026-12-01T08:00:00Z", ("third", 2, 2, "passed")),
         Result("eve/01_fixture.ipynb", "01_fixture", "rejected", "the file is empty", max_score=4),
+        Result("fay/02_other.ipynb", "02_other", "not graded", "no memory", max_score=2),
         Result("new/ann/01_fixture.ipynb", "01_fixture", "rejected", "a link"),
     ],
 )
@@ -86,8 +87,9 @@ def test_learners_and_exercises(overview: Path) -> None:
     assert "Less than half of the learners handed in a notebook of 02_other" in tables.notes[other]
     assert "Less than half" not in tables.notes.get(first, "")
     totals = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in tables.rows["Learners"]}
-    assert (totals["bob"], totals["dan"]) == (["1", "3/4", "75 %", "0"], ["1", "2/2", "100 %", "0"])
-    assert totals["eve"] == ["0", "0/0", "–", "1"]  # nobody is missing
+    assert (totals["bob"], totals["dan"]) == (["1", "3/4", "75 %", "0", ""], ["1", "2/2", "100 %", "0", ""])
+    assert totals["eve"] == ["0", "0/4", "0 %", "1", "01_fixture: the file is empty"]  # the maximum stays
+    assert totals["fay"] == ["0", "0/0", "–", "1", "02_other: no memory"]  # the machine's fault costs nobody points
 
 
 @pytest.mark.turns(8)

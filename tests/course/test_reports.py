@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,14 @@ from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, fee
 from course.reports.csv import COLUMNS, harmless, to_csv
 from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
-from course.reports.html import page_name, write_html
+from course.reports.html import page_names, write_html
 from course.reports.junit import to_junit
 from course.reports.table import Targets, print_report, progress, write_reports
 
 CHAPTER = "01_fixture"
 HOSTILE = "\x1b[31m</pre><script>alert(1)</script>\u202e&amp;\x07\x00\ud800\ufffe]]>{{ 7 * 7 }}"
 SHOWN = "</pre><script>alert(1)</script>\\u202e&amp;\\x07\\x00\\ud800\\ufffe]]>{{ 7 * 7 }}"
+CODE_OF_ANN = "def running_mean(values):\n    return '</pre><script>alert(2)</script>'"
 MISTAKE = "These are the strides of the array before it was transposed."
 
 
@@ -42,7 +44,7 @@ def report() -> Report:
     items = [
         Item("predict_strides", 0, 1, "failed", f"{MISTAKE}\nprediction: not the right value"),
         Item("contiguous_strides", 3, 3, "passed", ""),
-        Item("running_mean", 0, 2, "error", f"the solution cell: ValueError: {HOSTILE}"),
+        Item("running_mean", 0, 2, "error", f"the solution cell: ValueError: {HOSTILE}", code=CODE_OF_ANN),
         Item("smallest_step", 0, 2, "skipped", "not solved yet"),
     ]
     return Report(
@@ -337,31 +339,50 @@ def test_the_pages_show_a_learners_text_as_text(course: Course, report: Report, 
     pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
     assert not {"img", "iframe", "link"} & {tag for page in pages.values() for tag in page.elements}
     assert [name for name, page in pages.items() for tag in page.elements if tag == "script"] == [overview.name]
-    learner = pages[page_name(report.submissions[0])]
-    for text in ("3 of 8 points", "What are the strides?", MISTAKE, "What are they before", f"ValueError: {SHOWN}"):
+    learner = pages["ann-01_fixture.html"]
+    for text in (
+        "3 of 8 points",
+        CODE_OF_ANN,
+        "What are the strides?",
+        MISTAKE,
+        "What are they before",
+        f"ValueError: {SHOWN}",
+    ):
         assert text in learner.text, text
     assert learner.links == []
     assert sorted(pages[overview.name].links) == sorted(name for name in pages if name != overview.name)
     assert all((tmp_path / link).exists() for link in pages[overview.name].links)
-    assert f"not a valid notebook: {SHOWN}" in pages[page_name(report.submissions[2])].text
+    assert f"not a valid notebook: {SHOWN}" in pages["eve.html"].text
 
 
-def test_no_two_submissions_share_a_page() -> None:
-    # the first two have the same text and the same first 32 bits of SHA-256
-    twins = ["class/bob.ipynb", "class/bob!=){.@~)!!.ipynb"]
+def test_pages_are_called_after_students_and_no_two_alike() -> None:
     paths = [
-        *twins,
-        "a/b.ipynb",
-        "a-b.ipynb",
-        "a b.ipynb",
-        "ä.ipynb",
-        "ö.ipynb",
-        "x" * 300 + ".ipynb",
+        "class/ann/01_fixture.ipynb",
+        "class/ann/01_fixture (1).ipynb",
+        "class/Ann.ipynb",
+        "class/Änn.ipynb",
+        "class/bob!=){.ipynb",
+        "class/bob.ipynb",
+        "index.ipynb",
         "../../etc/x.ipynb",
+        "...ipynb",
+        "ü" * 300 + ".ipynb",
+        "01_fixture.ipynb",  # nobody's
     ]
-    names = [page_name(Result(path)) for path in paths]
-    assert len(set(names)) == len(names)
-    assert all("/" not in name and len(name) < 200 and not name.startswith(".") for name in names)
+    found = page_names(rows_of(Report(1, [Result(path, CHAPTER, "graded") for path in paths])))
+    assert [found[path] for path in paths[:7]] == [
+        "ann-01_fixture-2.html",  # of files that are equally good, the first counts
+        "ann-01_fixture.html",
+        "Ann-01_fixture-3.html",
+        "Änn-01_fixture.html",
+        "bob-01_fixture.html",
+        "bob-01_fixture-2.html",
+        "index-01_fixture.html",
+    ]
+    names = {unicodedata.normalize("NFD", name).casefold() for name in found.values()}
+    assert len(names) == len(paths) and "index.html" not in names
+    assert all("/" not in name and len(name.encode()) < 220 and not name.startswith(".") for name in found.values())
+    assert page_names(rows_of(Report(1, [Result("index.ipynb")]))) == {"index.ipynb": "index-2.html"}
 
 
 def test_the_command_writes_every_format_from_a_saved_report(course: Course, report: Report, tmp_path: Path) -> None:
