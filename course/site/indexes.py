@@ -24,6 +24,16 @@ from course.site.shown import Pictures
 Notebooks = dict[str, Any]
 """The notebooks of the chapters that are written, by name."""
 
+_FILTER = """\
+```{raw} html
+<form class="filter" role="search" aria-label="Questions" hidden>
+<label>Words <input type="search" placeholder="in questions and answers"></label>
+<label>Chapter <select><option value="">All chapters</option></select></label>
+<button type="reset">Show all</button>
+<output aria-live="polite"></output>
+</form>
+```"""  # hidden without the script that it needs, filter.js; the list of chapters below is there for all
+
 
 def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
     """The index by the terms of the Chinese notes, from `notebooks/topics.yml`."""
@@ -83,6 +93,7 @@ def questions(lessons: Notebooks, found: list[Question]) -> str:
     parts = [
         "# Interview questions",
         f"{len(found)} questions about PyTorch, each with an answer. Answer aloud, then open it.",
+        _FILTER,
         "Chapters: " + ", ".join(f"[{title(notebook)}](#questions-{chapter})" for chapter, notebook in lessons.items()),
     ]
     for chapter, notebook in lessons.items():

@@ -224,6 +224,39 @@ def test_the_long_page_of_questions_leads_to_each_chapter(address: str, browser:
 
 
 @pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
+def test_questions_are_narrowed_by_words_and_by_chapter(built: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto((built / "questions.html").as_uri())  # from a file: no server is needed
+    form, shown = page.get_by_role("search", name="Questions"), page.locator("article h3:visible")
+    every = shown.count()
+    assert form.locator("output").inner_text() == f"{every} questions"
+    form.get_by_label("Words").focus()
+    page.keyboard.type("VIEW raise")
+    found = shown.all_inner_texts()
+    assert 0 < len(found) < every and any(each.startswith("When does view raise") for each in found)
+    for section in page.locator("article section > section > section:visible").all():
+        assert all(word in section.evaluate("each => each.textContent").lower() for word in ("view", "raise"))
+    page.keyboard.press("Tab")
+    page.keyboard.type("03")  # as a list of choices is used from the keyboard
+    assert page.locator("article h2:visible").count() == 1
+    assert 0 < shown.count() < len(found)
+    assert form.locator("output").inner_text() == f"{shown.count()} question{'s' if shown.count() > 1 else ''}"
+    page.locator("a[href='#questions-06-computation-graph']").first.click()  # a link leads to what was hidden, too
+    page.wait_for_function("document.querySelectorAll('article section[hidden]').length === 0")
+    assert shown.count() == every
+
+
+@pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
+def test_without_a_script_all_questions_are_shown(built: Path, browser: Any) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((built / "questions.html").as_uri())
+    assert page.get_by_role("search", name="Questions").count() == 0
+    assert page.locator("article h3:visible").count() == page.locator("article h3").count() > 300
+
+
+@pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site")
 def test_a_page_says_what_it_is_about_and_a_lesson_can_be_taken_along(built: Path) -> None:
     lesson = (built / "lessons" / "06_computation_graph.html").read_text(encoding="utf-8")
